@@ -8,18 +8,18 @@ import { parts } from './parts.ts'
 const say = (text: string) => process.stderr.write(text)
 const onStep = (step: string) => say(process.stderr.isTTY ? `\r\x1b[2K${step}` : `${step}\n`)
 
-/** Each part in a process of its own: some are measured in it. Gives the exit code. */
-function runEach({ parts: asked, rest }: Command): number {
-  const codes = asked.map(({ part }) => {
+/** Runs each part in its own process, because some measure that process. Returns the exit code. */
+function runEach({ parts: selected, rest }: Command): number {
+  const codes = selected.map(({ part }) => {
     const args = [import.meta.filename, part.name, ...rest]
     return spawnSync(process.execPath, args, { stdio: 'inherit' }).status ?? 130
   })
   return Math.max(...codes)
 }
 
-async function run({ parts: [asked], mode, save }: Command, signal: AbortSignal): Promise<number> {
-  if (!asked) return 0
-  const { part, options } = asked
+async function run({ parts: [selected], mode, save }: Command, signal: AbortSignal): Promise<number> {
+  if (!selected) return 0
+  const { part, options } = selected
   for (const command of mode === 'tiny' ? [] : (part.prepare ?? [])) {
     const { status } = spawnSync(command, { shell: true, stdio: 'inherit' })
     if (status !== 0) return 1

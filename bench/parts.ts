@@ -3,6 +3,6 @@ import { loadPart } from './load/part.ts'
 import { pagePart } from './page/part.ts'
 import { telemetryPart } from './telemetry/part.ts'
 import { voicePart } from './voice/part.ts'
-import { clientsPart } from './works/part.ts'
+import { clientsPart } from './workloads/part.ts'
 
 export const parts: readonly AnyPart[] = [clientsPart, loadPart, pagePart, telemetryPart, voicePart]

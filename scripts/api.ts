@@ -2,28 +2,14 @@ import { spawnSync } from 'node:child_process'
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { rolldown } from 'rolldown'
 import { apiReport, difference } from './api/report.ts'
-import { bundleDeclarations } from './declarations.ts'
+import { declarationsOf } from './declarations.ts'
 import { publishOrder, readPackages } from './release/workspace.ts'
 
-// `npm run api` writes a report of the types of each entry point; `--check` compares them with what was built, and fails if
-// they differ, so that no change of the API goes unseen in a review.
+// `npm run api` writes a report of the types of each entry point. `--check` fails if the build differs
+// from the reports, so that a review shows every change of the API.
 const root = fileURLToPath(new URL('..', import.meta.url))
 const check = process.argv.includes('--check')
-
-/** One file with everything that an entry point declares or refers to. */
-async function declarationsOf(folder: string, file: string): Promise<string> {
-  const bundle = await rolldown({
-    cwd: folder,
-    input: file,
-    external: (id) => /^(#|[^./])/.test(id),
-    plugins: [bundleDeclarations()],
-  })
-  const { output } = await bundle.generate({ codeSplitting: false, comments: false })
-  await bundle.close()
-  return output.map((chunk) => (chunk.type === 'chunk' ? chunk.code : '')).join('')
-}
 
 function format(path: string, text: string): string {
   const options = { cwd: root, input: text, encoding: 'utf8' } as const
@@ -37,7 +23,7 @@ for (const { path, folder, manifest } of publishOrder(readPackages(root)))
   for (const [subpath, target] of Object.entries(manifest.exports ?? {})) {
     if (typeof target === 'string' || subpath.startsWith('./internal')) continue
     const report = `${path}/api/${subpath === '.' ? 'index' : subpath.slice(2)}.api.d.ts`
-    reports.set(report, format(report, apiReport(await declarationsOf(folder, target.types))))
+    reports.set(report, format(report, apiReport(await declarationsOf(folder, target.types, false))))
   }
 
 const present = globSync('packages/*/api/**/*.api.d.ts', { cwd: root }).map((path) =>
@@ -49,9 +35,9 @@ if (check) {
   const accepted = (path: string) => (present.includes(path) ? readFileSync(join(root, path), 'utf8') : '')
   const changed = [...reports].filter(([path, report]) => report !== accepted(path))
   for (const [path, report] of changed) console.error(`${path}\n${difference(accepted(path), report)}\n`)
-  for (const path of stale) console.error(`${path}\n  There is no such entry point.\n`)
+  for (const path of stale) console.error(`${path}\n  This entry point does not exist.\n`)
   if (changed.length + stale.length > 0) {
-    console.error('The API differs from its reports. If that is intended, npm run api accepts it.')
+    console.error('The API differs from its reports. If that is intended, run npm run api to update them.')
     process.exit(1)
   }
 } else {

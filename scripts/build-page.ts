@@ -19,7 +19,7 @@ export interface PageFile {
   readonly path: string
   readonly type: string
   readonly etag: string
-  /** What it says: gzipped, in base64. */
+  /** Its content, gzipped, in base64. */
   readonly gzip: string
 }
 
@@ -27,18 +27,18 @@ export declare const files: readonly PageFile[]
 `
 
 /**
- * The page as a module: its files are data, so that a server finds them without a file system, and whatever bundles the server
- * carries them along. It is built of the library's own client, so the library comes first.
+ * Builds the page as a module with its files as data, so that a server needs no file system for them,
+ * and bundlers include them. The page uses the built client, so the library must be built first.
  */
 export async function buildPage(root: string): Promise<void> {
-  // Vite builds for what NODE_ENV says, and vitest sets it to 'test'.
+  // Vite builds for NODE_ENV, which vitest sets to 'test'.
   process.env.NODE_ENV = 'production'
   const built = await build({
     configFile: join(root, 'packages/inspector/vite.config.ts'),
     logLevel: 'warn',
     build: { write: false, sourcemap: false, license: { fileName: licenses } },
   })
-  if (!('output' in built)) throw new Error('Vite is to build the page once, and once only')
+  if (!('output' in built)) throw new Error('Vite must build the page exactly once')
   const contents = built.output
     .map((file) => [file.fileName, file.type === 'chunk' ? file.code : file.source] as const)
     .sort(([one], [other]) => (one < other ? -1 : 1))
@@ -55,10 +55,10 @@ export async function buildPage(root: string): Promise<void> {
 
 async function pageFile(path: string, content: string | Uint8Array) {
   const type = types[extname(path)]
-  if (!type) throw new Error(`the page has a file ${path}, and nobody knows its media type: add it to types`)
-  // Weak, since it names the plain and the gzipped form alike (RFC 9110, 8.8.3.3).
+  if (!type) throw new Error(`the media type of the page's file ${path} is unknown: add it to types`)
+  // Weak, since it identifies both the plain and the gzipped form (RFC 9110, 8.8.3.3).
   const etag = `W/"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
-  // Three in a hundred shorter than what zlib makes at its best, and unpacked in the same way.
+  // 3% smaller than zlib at its best, and any client can decompress it.
   const gzip = await gzipAsync(Buffer.from(content as string), { numiterations: 15 })
   return { path, type, etag, gzip: Buffer.from(gzip).toString('base64') }
 }

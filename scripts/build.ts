@@ -6,8 +6,9 @@ import { rolldown } from 'rolldown'
 import { buildPage } from './build-page.ts'
 import { bundleDeclarations } from './declarations.ts'
 
-// Each package becomes one file for each of its entry points and a few for what they share: to resolve and open a file costs more
-// than to run what is in it. The declarations are bundled in the same way, from what tsc writes for all packages at once.
+// Each package becomes one file for each entry point, and a few shared ones: resolving and opening a
+// file costs more than running it. Declarations are bundled in the same way, from the output of one
+// tsc run for all packages.
 const root = fileURLToPath(new URL('..', import.meta.url))
 const declarations = join(root, 'node_modules/.cache/declarations')
 
@@ -20,7 +21,7 @@ interface Manifest {
   readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
-/** Files that are loaded by their path, and so are no module of another's bundle. */
+/** Files that are loaded by their path, so they cannot be part of another bundle. */
 const loadedByPath: Readonly<Record<string, readonly string[]>> = {
   millrace: ['cli/main', 'client/voice-worklet'],
   '@millrace/voice': ['voices/flite/worker', 'onnx/worker'],
@@ -30,14 +31,14 @@ const groups: Readonly<Record<string, { name: string; test: RegExp }[]>> = {
   millrace: [
     { name: 'protocol', test: /src\/protocol\/(?!voice)/ },
     { name: 'wire', test: /src\/models\/wire\// },
-    // Apart from the rest of the client, so that a page which speaks now and then loads them only then.
+    // Separate from the rest of the client, so that a page loads them only when it uses audio.
     { name: 'browser-audio', test: /src\/client\/browser-/ },
   ],
 }
 
 const stem = (path: string) => path.replace(/^\.\/dist\/(.*)\.js$/, '$1')
 
-/** The sources that users import, by their path below `src` and without an ending. */
+/** The entry points, by their path below `src`, without the extension. */
 function entryPoints({ exports }: Manifest): string[] {
   return Object.values(exports).flatMap((target) =>
     typeof target === 'string' ? [] : [stem(target.default)],
@@ -55,9 +56,9 @@ async function buildModules(folder: string, manifest: Manifest): Promise<void> {
   await bundle.write({
     dir: join(folder, 'dist'),
     sourcemap: true,
-    // The sources are in the package, where the map finds them.
+    // The package contains the sources.
     sourcemapExcludeSources: true,
-    // It looks for the worklet beside itself.
+    // It loads the worklet from its own folder.
     chunkFileNames: ({ name }) => (name === 'browser-audio' ? 'client/[name].js' : 'shared/[name].js'),
     codeSplitting: { groups: groups[manifest.name] ?? [] },
   })
@@ -96,7 +97,7 @@ for (const { folder, manifest } of published) {
   for (const file of ['LICENSE', 'CHANGELOG.md']) cpSync(join(root, file), join(folder, file))
 }
 cpSync(join(root, 'README.md'), join(root, 'packages/millrace/README.md'))
-// It is made of the client, as it was just built; the declarations need those of the page.
+// The page needs the built client, and the declarations need those of the page.
 await buildPage(root)
 writeDeclarations()
 for (const { name, folder, manifest } of published) await buildDeclarations(folder, name, manifest)

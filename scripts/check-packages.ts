@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { tarballProblems, withTarballs } from './release/pack.ts'
 import { publishOrder, readPackages } from './release/workspace.ts'
 
-// Packs what `npm run build` has built, and checks that Node, bundlers and TypeScript find everything in it.
+// Packs the build, and checks that Node, bundlers and TypeScript can resolve everything in it.
 const root = fileURLToPath(new URL('..', import.meta.url))
 const problems = await withTarballs(root, publishOrder(readPackages(root)), tarballProblems)
 for (const problem of problems) console.error(problem)

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 
-// Everything that is checked without running a test. Commands of one phase run in parallel; each prints its output when it is done.
+// All checks except tests. The commands of a phase run in parallel; each prints its output at its end.
 const phases = [
-  ['biome check --error-on-warnings .', 'npm run --silent build'],
+  ['biome check --error-on-warnings .', 'node scripts/check-words.ts', 'npm run --silent build'],
   [
-    'tsc && tsc -p packages/inspector',
+    'tsc && tsc -p packages/inspector && tsc -p docs',
     'knip && node scripts/check-packages.ts && node scripts/api.ts --check',
   ],
 ]
@@ -17,11 +17,11 @@ for (const lines of phases)
 
 function succeeds(line: string): Promise<boolean> {
   const child = spawn(line, { shell: true, stdio: ['ignore', 'pipe', 'pipe'] })
-  const said: Buffer[] = []
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => said.push(chunk))
+  const output: Buffer[] = []
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => output.push(chunk))
   return new Promise((resolve) =>
     child.on('close', (code) => {
-      process.stdout.write(Buffer.concat(said))
+      process.stdout.write(Buffer.concat(output))
       resolve(code === 0)
     }),
   )

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import { publish } from './release/publish.ts'
 
-// npm run release:publish: what the release workflow calls. Only there can npm tell where a package comes from; elsewhere it
-// publishes with --no-provenance alone.
+// npm run release:publish: called by the release workflow. Provenance works only there; publish with
+// --no-provenance anywhere else.
 try {
   const { values } = parseArgs({
     options: { provenance: { type: 'boolean', default: true } },

@@ -13,9 +13,9 @@ try {
   })
   const [wanted, ...more] = positionals
   if (wanted === undefined || more.length > 0)
-    throw new Error('Which version? npm run release -- <version|patch|minor|major> [--dry-run]')
+    throw new Error('No version given: npm run release -- <version|patch|minor|major> [--dry-run]')
   if (values['skip-tests'] && !values['dry-run']) throw new Error('--skip-tests only works with --dry-run.')
-  // npm runs scripts in the folder of the workspace.
+  // npm runs scripts in the root of the workspace.
   const options = { root: process.cwd(), wanted, date: new Date().toISOString().slice(0, 10) }
   if (values['dry-run']) {
     const problems = await rehearse({ ...options, skipTests: values['skip-tests'] })

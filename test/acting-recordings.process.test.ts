@@ -15,17 +15,18 @@ import type { JsonObject, Message } from '../packages/millrace/src/protocol/inde
 import { hostedMcpApproval } from '../packages/tools/src/mcp/hosted-approval.ts'
 import { shell } from '../packages/tools/src/shell/shell.ts'
 
-// What real providers have asked for is really done here, and what goes back is held against the provider's own types.
+// Recorded tool calls of real providers run for real, and the responses are checked against the
+// provider's types.
 
 const recorded = test.skipIf(!present)
 
 function bytesOf(name: string): Uint8Array {
   const [recording] = recordingsOf(name)
-  if (!recording) throw new Error(`nothing was recorded as ${name}`)
+  if (!recording) throw new Error(`no recording ${name}`)
   return recording.bytes
 }
 
-/** A provider that gives these answers one after the other, and keeps what it was asked. */
+/** A provider that returns these answers in turn and records the requests. */
 async function provider(...answers: (Uint8Array | string)[]) {
   const bodies: JsonObject[] = []
   const server = createServer(async (request, response) => {
@@ -40,7 +41,7 @@ async function provider(...answers: (Uint8Array | string)[]) {
   return { baseURL: `http://127.0.0.1:${port}/v1`, bodies, inputOf }
 }
 
-/** A whole answer of Responses that consists of these items. */
+/** A complete Responses answer with these items. */
 function responding(...items: readonly object[]): string {
   const response = { id: 'resp_1', object: 'response', model: 'm', status: 'completed', output: items }
   const events = [
@@ -75,7 +76,7 @@ const local = { extra: { tools: [{ type: 'local_shell' }] } }
 const native = { extra: { tools: [{ type: 'shell', environment: { type: 'local' } }] } }
 
 describe('a local shell call', () => {
-  recorded('that was recorded is run, and answered in its own form', async () => {
+  recorded('from a recording runs and is answered in its own form', async () => {
     const { baseURL, bodies, inputOf } = await provider(
       bytesOf('openai-responses/openai-local-shell-tool.1'),
       saying('There is one.'),
@@ -95,7 +96,7 @@ describe('a local shell call', () => {
       action: { type: 'exec', command: ['ls', '-a', '~'], env: {} },
       call_id: callId,
     } satisfies ResponseInputItem.LocalShellCall)
-    // There is no shell that would know what `~` is: the words go to the program as they are.
+    // Without a shell, `~` is not expanded.
     expect(output).toStrictEqual({
       type: 'local_shell_call_output',
       call_id: callId,
@@ -108,7 +109,7 @@ describe('a local shell call', () => {
     expect(more).toStrictEqual([])
   })
 
-  test('that works says so', async () => {
+  test('that succeeds reports exit code 0', async () => {
     const { baseURL, inputOf } = await provider(
       responding({
         type: 'local_shell_call',
@@ -139,7 +140,7 @@ describe('a shell call', () => {
       environment: { type: 'local' },
     }) as const
 
-  /** What goes back for a call with this action. */
+  /** The response to a tool call with this action. */
   async function answered(action: JsonObject, { allowed = true } = {}) {
     const call = shellCall(action)
     const { baseURL, bodies, inputOf } = await provider(responding(call), saying('Done.'))
@@ -158,7 +159,7 @@ describe('a shell call', () => {
     return output
   }
 
-  test('of several commands has an answer to each', async () => {
+  test('with several commands has an output for each', async () => {
     const commands = ['cat hello.txt', 'echo oops >&2; exit 3', 'pwd | wc -l']
     expect(await answered({ commands, timeout_ms: null, max_output_length: 4096 })).toStrictEqual({
       type: 'shell_call_output',
@@ -172,7 +173,7 @@ describe('a shell call', () => {
     } satisfies ResponseInputItem.ShellCallOutput)
   })
 
-  test('that takes too long is answered with what there was', async () => {
+  test('that times out is answered with the partial output', async () => {
     const output = await answered({ commands: ['echo begun; sleep 1000'], timeout_ms: 400 })
     expect(output).toMatchObject({
       type: 'shell_call_output',
@@ -188,7 +189,7 @@ describe('a shell call', () => {
     } satisfies ResponseInputItem.ShellCallOutput)
   })
 
-  test('that cannot be read is answered in the same form', async () => {
+  test('with invalid input is answered in the same form', async () => {
     expect(await answered({ commands: [] })).toMatchObject({
       type: 'shell_call_output',
       output: [{ stdout: '', stderr: expect.stringContaining('commands'), outcome: { exit_code: 1 } }],
@@ -196,7 +197,7 @@ describe('a shell call', () => {
   })
 
   test.each(Object.entries({ ...wires, ...adapters }))(
-    'that was run for OpenAI is words for others: %s',
+    'that ran for OpenAI is sent to other providers as text: %s',
     async (name, open) => {
       const call = shellCall({ commands: ['cat hello.txt'] })
       const { baseURL } = await provider(responding(call), saying('Done.'))
@@ -217,7 +218,7 @@ describe('a shell call', () => {
   )
 })
 
-describe('a tool of a server of MCP that OpenAI talks to', () => {
+describe('a tool of an MCP server that OpenAI calls', () => {
   const mcp = {
     type: 'mcp',
     server_label: 'zip1',
@@ -236,7 +237,7 @@ describe('a tool of a server of MCP that OpenAI talks to', () => {
     error: null,
   }
 
-  /** The recording, and after it what the provider says when it was told yes or no. */
+  /** The recording, and then the provider's answers after the decision. */
   async function asked(...after: string[]) {
     const { baseURL, bodies, inputOf } = await provider(
       bytesOf('openai-responses/openai-mcp-tool-approval.1'),
@@ -246,7 +247,7 @@ describe('a tool of a server of MCP that OpenAI talks to', () => {
     return { bodies, inputOf, options: { model, settings: { extra: { tools: [mcp] } } } }
   }
 
-  /** That of the request must come back before its answer. */
+  /** The request must be sent back before its answer. */
   function expectRequest(items: readonly ResponseInputItem[]) {
     const [question, listed, request] = items
     expect(question).toStrictEqual({ role: 'user', content: 'Shorten it.' })
@@ -260,7 +261,7 @@ describe('a tool of a server of MCP that OpenAI talks to', () => {
     } satisfies ResponseInputItem.McpApprovalRequest)
   }
 
-  recorded('runs when a person has said yes', async () => {
+  recorded('runs if a person approves', async () => {
     const { bodies, inputOf, options } = await asked(
       responding(mcpCall, said('It is short now.')),
       saying('Still short.'),
@@ -277,7 +278,7 @@ describe('a tool of a server of MCP that OpenAI talks to', () => {
         reason: expect.stringContaining('create_short_url of the MCP server zip1'),
       },
     ])
-    // It is the server that asks; the model is not told of a tool for that.
+    // The server asks for it; the model gets no such tool.
     expect(bodies[0]?.tools).toStrictEqual([mcp])
 
     const second = first.resume([{ callId: id, approved: true }])
@@ -292,7 +293,7 @@ describe('a tool of a server of MCP that OpenAI talks to', () => {
       } satisfies ResponseInputItem.McpApprovalResponse,
     ])
 
-    // The next question finds everything in its place.
+    // The next message is sent with the same items.
     await shortener.run([...messages, { role: 'user', content: 'And now?' }])
     expect(inputOf(2).map((item) => Object(item).type ?? Object(item).role)).toStrictEqual([
       'user',
@@ -305,7 +306,7 @@ describe('a tool of a server of MCP that OpenAI talks to', () => {
     ])
   })
 
-  recorded('does not if they have said no', async () => {
+  recorded('does not run if a person denies', async () => {
     const { inputOf, options } = await asked(saying('Then not.'))
     const first = agent({ ...options, tools: [hostedMcpApproval()] }).stream('Shorten it.')
     await first.result
@@ -322,7 +323,7 @@ describe('a tool of a server of MCP that OpenAI talks to', () => {
     ])
   })
 
-  recorded('nor if they have said yes to something else', async () => {
+  recorded('does not run if a person approves other input', async () => {
     const { inputOf, options } = await asked(saying('With that, then.'))
     const first = agent({ ...options, tools: [hostedMcpApproval()] }).stream('Shorten it.')
     await first.result
@@ -334,7 +335,7 @@ describe('a tool of a server of MCP that OpenAI talks to', () => {
     })
   })
 
-  recorded('nor if nobody can be asked, and the run goes on', async () => {
+  recorded('does not run if no one can be asked, and the run continues', async () => {
     const { inputOf, options } = await asked(saying('Then not.'))
     expect(await agent(options).run('Shorten it.')).toMatchObject({ outcome: 'completed', text: 'Then not.' })
     expectRequest(inputOf(1))
@@ -342,7 +343,7 @@ describe('a tool of a server of MCP that OpenAI talks to', () => {
   })
 })
 
-recorded('a tool of a server of MCP that Anthropic talks to is told, and comes back as it was', async () => {
+recorded('a tool call of an MCP server that Anthropic calls is emitted and sent back unchanged', async () => {
   const answer = bytesOf('anthropic/anthropic-mcp.1')
   const { baseURL, bodies } = await provider(answer, answer)
   const echo = agent({ model: modelOf('anthropic', { baseURL: baseURL.replace('/v1', '') }) })

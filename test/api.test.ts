@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { apiReport, difference } from '../scripts/api/report.ts'
 
 const declarations = `import { Socket } from "node:net";
-/** What is read. */
+/** A reader. */
 interface Reader {
-  /** The whole of it; \`//\` is no comment. */
+  /** The address; \`//\` does not start a comment. */
   readonly address: "http://localhost"; // here
 
   read(): string;
@@ -38,12 +38,12 @@ export { type Mode, type Reader, modes, open };
 test('a report does not depend on the order in which declarations were bundled', () => {
   const moved = declarations
     .replace(/^type Mode.*\n/m, '')
-    .replace('/** What', "type Mode = 'read';\n/** What")
+    .replace('/** A reader', "type Mode = 'read';\n/** A reader")
   expect(apiReport(moved).replace('= ', '=  ')).toBe(apiReport(declarations))
 })
 
 test('declarations that cannot be parsed are not reported as an empty API', () => {
-  expect(() => apiReport('interface {')).toThrow('cannot be parsed')
+  expect(() => apiReport('interface {')).toThrow('Cannot parse')
 })
 
 test('a difference shows the changed lines, and says how many more there are', () => {

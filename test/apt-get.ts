@@ -4,23 +4,23 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** So long `apt-get` may take with each of its errands. */
+/** The time limit for each `apt-get` command. */
 const installMs = 300_000
 
-/** Whether packages can be had here without asking anybody. */
+/** Whether packages can be installed without asking the user. */
 export const mayInstall = process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')
 
-/** Debian's packages, where that may be. Never rejects: whether it worked is for the caller to see. */
+/** Installs Debian packages, if permitted. Never rejects: the caller checks the result. */
 export async function aptInstall(packages: readonly string[]): Promise<void> {
   if (!mayInstall) return
   const install = ['install', '-y', '--no-install-recommends', ...packages]
-  // The lists may be old, or not there at all, as in a fresh container.
+  // The package lists may be old or missing, as in a fresh container.
   if (await aptGet(install)) return
   if (await aptGet(['update'])) await aptGet(install)
 }
 
 function aptGet(args: readonly string[]): Promise<boolean> {
-  // Somebody else may be at it.
+  // Another process may hold the lock.
   const patient = ['-qq', '-o', 'DPkg::Lock::Timeout=120', ...args]
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   return run('apt-get', patient, { env, timeout: installMs, maxBuffer: 1e8 }).then(

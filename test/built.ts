@@ -3,7 +3,7 @@ import { existsSync, globSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './root.ts'
 
-/** Builds the packages before tests that use what is built, if a source is newer. */
+/** Builds the packages before tests that need the build, if a source is newer. */
 export function setup(): void {
   const built = join(root, 'packages/millrace/dist/index.d.ts')
   const sources = globSync('packages/*/{src/**/*.ts,package.json,**/*.tsx}', {

@@ -7,8 +7,8 @@ import { afterFile } from './clean-up.ts'
 const bundles = new Map<string, Promise<string>>()
 
 /**
- * Bundles a test program into one file, which is removed after the last test of the file. It starts in half the time, and a change
- * to the sources while tests run does not affect it.
+ * Bundles a test program into one file, which is removed after the last test of the file. It starts
+ * in half the time, and a change to the sources while tests run does not affect it.
  */
 export function bundled(path: string): Promise<string> {
   const made = bundles.get(path) ?? bundle(path)

@@ -13,11 +13,11 @@ const linesOf = (file: string) =>
     .trimEnd()
     .split('\n').length
 
-test('the coding agent, tools and rules and all, is under a hundred lines', () => {
+test('the coding agent with its tools and rules has fewer than a hundred lines', () => {
   expect(linesOf('main.ts') + linesOf('tools.ts')).toBeLessThan(100)
 })
 
-test('what is allowed for good is kept where the agent cannot write', () => {
+test('remembered permissions are stored where the agent cannot write', () => {
   const { memory } = rulesFor('/srv/project')
   expect(memory?.file).toMatch(/\.json$/)
   expect(memory?.file).not.toMatch(/^\/srv\/project/)
@@ -29,12 +29,12 @@ test('without a key it edits a file, runs the tests for real, and reports', asyn
     env: plainEnv(),
   })
   expect(exit).toBe(0)
-  const [, workspace = ''] = /^At work in (.*)\.$/m.exec(stdout) ?? []
+  const [, workspace = ''] = /^Working in (.*)\.$/m.exec(stdout) ?? []
   onTestFinished(() => rmSync(workspace, { recursive: true, force: true }))
   expect(stdout).toMatch(
     /exit code 1 .*Edited hours\.js.*fail 0.*exit code 0 .*Both tests pass now\.\s+\(completed\)\s*$/s,
   )
-  // Not because it says so.
+  // Checked in the file, not in its report.
   execFileSync(process.execPath, ['--test'], { cwd: workspace, env: plainEnv() })
   expect(readFileSync(join(workspace, 'hours.js'), 'utf8')).toContain('minute >= from || minute < to')
 })
@@ -47,8 +47,10 @@ test('without bubblewrap it says that its commands have no sandbox', async () =>
     cwd: root,
     env: { ...plainEnv(), PATH: bin },
   })
-  const [, workspace = ''] = /^At work in (.*)\.$/m.exec(stdout) ?? []
+  const [, workspace = ''] = /^Working in (.*)\.$/m.exec(stdout) ?? []
   onTestFinished(() => rmSync(workspace, { recursive: true, force: true }))
   expect(exit).toBe(0)
-  expect(stderr).toContain('Commands run without a sandbox, with all rights of your user: bubblewrap is not')
+  expect(stderr).toContain(
+    'Commands run without a sandbox, with all permissions of your user: bubblewrap is not',
+  )
 })

@@ -46,7 +46,7 @@ const targets = graphs.flatMap(({ title, targets: its = [] }) => its.map((target
 const variables = dashboard.templating.list
 const prometheus = { type: 'prometheus', uid: '$datasource' }
 
-const rows = metricRows(readFileSync(join(root, 'docs', 'observability.md'), 'utf8'))
+const rows = metricRows(readFileSync(join(root, 'docs', 'production', 'observability.md'), 'utf8'))
 
 let current: readonly Measured[] = []
 let both: readonly Measured[] = []
@@ -56,7 +56,7 @@ beforeAll(async () => {
 })
 
 describe('the dashboard', () => {
-  test('has panels that Grafana can tell apart and place', () => {
+  test('has panels with unique ids that do not overlap', () => {
     const ids = dashboard.panels.map(({ id }) => id)
     expect(new Set(ids).size).toBe(ids.length)
     expect(ids.every((id) => Number.isInteger(id) && id > 0)).toBe(true)
@@ -69,7 +69,7 @@ describe('the dashboard', () => {
     expect(dashboard.uid).toMatch(/^[a-zA-Z0-9_-]{1,40}$/)
   })
 
-  test('says in every panel what it shows and in which unit, and asks for it', () => {
+  test('has a description, a unit and queries in every panel', () => {
     expect(graphs.filter(({ targets: its = [] }) => its.length === 0).map(({ title }) => title)).toEqual([])
     for (const { title, description, fieldConfig, targets: its = [] } of graphs) {
       expect(`${title}: ${description ?? ''}`).toMatch(/: \S.*\.$/)
@@ -79,7 +79,7 @@ describe('the dashboard', () => {
     }
   })
 
-  test('asks only the data source that was chosen', () => {
+  test('queries only the selected data source', () => {
     expect(variables.find(({ name }) => name === 'datasource')).toMatchObject({
       type: 'datasource',
       query: 'prometheus',
@@ -95,7 +95,7 @@ describe('the dashboard', () => {
     expect(new Set(used.filter((name) => !name.startsWith('__')))).toEqual(new Set(known))
   })
 
-  test('asks in PromQL, each time for a rate that spans two points', () => {
+  test('queries valid PromQL, with rates over at least two points', () => {
     expect(targets.length).toBeGreaterThan(20)
     for (const { expr } of targets) {
       expect(readPromql(filled(expr)).faults, expr).toEqual([])
@@ -104,7 +104,7 @@ describe('the dashboard', () => {
     expect(readPromql('sum by (le) (rate(a_bucket{b="c"}[5m])').faults).not.toEqual([])
   })
 
-  test('asks for what otel() measures, by attributes that it has', () => {
+  test('queries metrics of otel(), by their attributes', () => {
     for (const { expr } of targets) expect(unmeasured(filled(expr), current), expr).toEqual([])
     expect(unmeasured('sum by (le, a) (rate(millrace_flush_size_bucket{b="c"}[5m]))', current)).toEqual([
       'b',
@@ -123,7 +123,7 @@ describe('the dashboard', () => {
     expect(unseen.map(({ name }) => name)).toEqual([])
   })
 
-  test('calls series by labels that the sums have left them', () => {
+  test('names series by labels that the sums keep', () => {
     for (const { expr, legendFormat } of targets) {
       const { groups } = readPromql(filled(expr))
       const named = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name)
@@ -133,7 +133,7 @@ describe('the dashboard', () => {
     }
   })
 
-  test('chooses agents and models from series that there are', () => {
+  test('lists agents and models from existing series', () => {
     const queries = variables.flatMap(({ definition }) => definition ?? [])
     expect(queries).toHaveLength(2)
     for (const query of queries) {
@@ -143,8 +143,8 @@ describe('the dashboard', () => {
   })
 })
 
-describe('the tables of docs/observability.md', () => {
-  test('have exactly the metrics that otel() makes, of the kind and in the unit that they say', () => {
+describe('the tables of docs/production/observability.md', () => {
+  test('have exactly the metrics of otel(), with their kinds and units', () => {
     const older = both.filter(({ name }) => !current.some((one) => one.name === name))
     expect(
       rows
@@ -160,14 +160,14 @@ describe('the tables of docs/observability.md', () => {
     ).toEqual(older.map(plain).toSorted())
   })
 
-  test('name exactly the attributes that the metrics have', () => {
+  test('name exactly the attributes of the metrics', () => {
     for (const { name, attributes } of rows.filter(({ isOlder }) => !isOlder)) {
       const measured = current.find((metric) => metric.name === name)?.attributes
       expect([...(measured ?? [])].toSorted(), name).toEqual(attributes.toSorted())
     }
   })
 
-  test("are told 'older' names that stand in place of all that became others", async () => {
+  test("list the 'older' names of all renamed metrics", async () => {
     const older = await measureEverything('older')
     const renamed = current.filter(({ name }) => name.startsWith('gen_ai.client.inference.'))
     expect(older.filter(({ name }) => renamed.some((one) => one.name === name))).toEqual([])
@@ -175,7 +175,7 @@ describe('the tables of docs/observability.md', () => {
   })
 })
 
-test('names are written as Prometheus writes them', () => {
+test('names are converted as in Prometheus', () => {
   const duration: Metric = { name: 'gen_ai.client.inference.duration', unit: 's', kind: 'histogram' }
   expect(seriesOf(duration)[0]).toBe('gen_ai_client_inference_duration_seconds_bucket')
   expect(seriesOf({ name: 'millrace.runs', unit: '{run}', kind: 'counter' })).toEqual(['millrace_runs_total'])
@@ -184,12 +184,12 @@ test('names are written as Prometheus writes them', () => {
   ])
 })
 
-/** The variables of Grafana stand for something. */
+/** Replaces the variables of Grafana. */
 function filled(expr: string): string {
   return expr.replaceAll('$__rate_interval', '5m')
 }
 
-/** The series and labels of an expression that nobody measures. */
+/** The series and labels of an expression that are not measured. */
 function unmeasured(expr: string, measured: readonly Measured[]): string[] {
   const { asked, groups } = readPromql(expr)
   return asked.flatMap(({ series, labels }) => {

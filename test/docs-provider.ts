@@ -1,10 +1,11 @@
 import type { SimulatedRequest } from '@millrace/simulator'
 import type { ScriptRound } from '../packages/millrace/src/testing/index.ts'
 
-// The provider that the documents' programs talk to, whichever they name: their requests are led to a simulator on this
-// machine, so that a program runs as it stands in the document, without a key and without the network.
+// The provider for the programs in the docs, whichever they name: their requests are redirected to
+// a simulator on this machine, so that a program runs unchanged, without a key and without the
+// network.
 
-/** What it answers. It calls the first tool it is offered with what the user wrote about, and then says what came of it. */
+/** Its answers: it calls the tool for orders if there is one, and then reports the result. */
 export function answerTo({ body, wire }: SimulatedRequest): ScriptRound {
   const text = JSON.stringify(body)
   const offered = text.includes('lookup_order')
@@ -15,17 +16,20 @@ export function answerTo({ body, wire }: SimulatedRequest): ScriptRound {
   return `Hello over ${wire}.`
 }
 
-/** A module that leads every request of a program to the simulator at `url`; loaded before the program. */
-export function leadTo(url: string): string {
+/**
+ * A module that redirects every request of a program to the simulator at `url`; loaded before the
+ * program.
+ */
+export function redirectTo(url: string): string {
   const source = `
     const own = globalThis.fetch
     globalThis.fetch = (input, init) => {
       const { hostname, pathname } = new URL(input)
-      // A program may have a simulator of its own.
+      // A program may have its own simulator.
       if (hostname === '127.0.0.1') return own(input, init)
       const path = /\\/(chat\\/completions|responses|messages)$/.exec(pathname)
       if (!path) return Promise.reject(new Error('no network: ' + input))
-      // Ours is no server at home, as Ollama is: it wants a key.
+      // Unlike a local server such as Ollama, the simulator requires a key.
       const headers = { authorization: 'Bearer docs', ...init.headers }
       return own(${JSON.stringify(`${url}/v1`)} + path[0], { ...init, headers })
     }`

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, sep } from 'node:path'
 import { type ProviderSimulator, providerSimulator } from '@millrace/simulator'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { answerTo, docsEnv, leadTo } from './docs-provider.ts'
+import { answerTo, docsEnv, redirectTo } from './docs-provider.ts'
 import { linkFaults } from './links.ts'
 import { plainEnv, run, typeCheck } from './processes.ts'
 import { root } from './root.ts'
@@ -26,13 +26,14 @@ const sources = globSync('{packages,test,bench,scripts,examples}/**/*.{ts,tsx}',
   exclude: ['**/node_modules/**', '**/dist/**'],
 }).map((path) => `/${path.split(sep).join('/')}`)
 
-// Inside the project, so that `millrace` resolves to this package and the rest to what is installed here.
+// Inside the project, so that `millrace` resolves to this package and the rest to installed
+// packages.
 const folder = join(root, '.cache', 'snippets')
 
-test('README.md shows the library at work', () => {
+test('README.md has a program', () => {
   expect(
     programs.filter(({ doc }) => doc === 'README.md'),
-    'README.md has a block opened with ```ts',
+    'README.md has a block that starts with ```ts',
   ).not.toEqual([])
 })
 
@@ -42,21 +43,21 @@ describe('programs', () => {
   beforeAll(async () => {
     provider = await providerSimulator(answerTo)
     if (!existsSync(join(root, 'packages/millrace/dist/index.js')))
-      throw new Error('there is no packages/millrace/dist/index.js: run npm run build')
+      throw new Error('packages/millrace/dist/index.js is missing: run npm run build')
     rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder, { recursive: true })
     for (const program of programs) writeFileSync(join(folder, fileOf(program)), program.code)
     const config = {
       extends: '../../tsconfig.json',
-      // Two programs may use the same names, also if one of them imports nothing.
-      // The types are those that users get.
+      // Two programs may use the same names, even if one of them imports nothing.
+      // The published types.
       compilerOptions: { moduleDetection: 'force', customConditions: [] },
       include: ['./*.ts'],
     }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
   })
 
-  test.runIf(programs.length > 0)('all of them fit the types', async () => {
+  test.runIf(programs.length > 0)('all programs type-check', async () => {
     const { exit, stdout, stderr } = await typeCheck(folder)
     expect(diagnosticsInDocs(stdout + stderr, programs)).toEqual([])
     expect(exit).toBe(0)
@@ -65,10 +66,10 @@ describe('programs', () => {
   const atStart = programs.filter(({ doc }) => doc === 'README.md')
   for (const program of new Set([...atStart, ...some(programs)])) {
     test(`${program.doc}:${program.line} runs`, async () => {
-      // A program that writes files writes them here, where no other finds them.
+      // Each program writes its files to its own folder.
       const cwd = await mkdtemp(join(tmpdir(), 'millrace-snippet-'))
       try {
-        const args = ['--import', leadTo(provider.url), join(folder, fileOf(program))]
+        const args = ['--import', redirectTo(provider.url), join(folder, fileOf(program))]
         const env = { ...plainEnv(), ...docsEnv }
         const { exit, stdout, stderr } = await run(process.execPath, args, { cwd, env })
         expect({ exit, stderr: withoutStrippingWarning(stderr) }).toEqual({ exit: 0, stderr: '' })
@@ -81,11 +82,11 @@ describe('programs', () => {
 })
 
 describe.each([...docs.keys()])('%s', (doc) => {
-  test('has sound blocks', () => {
+  test('has valid code blocks', () => {
     expect(blockFaults(doc, docs.get(doc) ?? '')).toEqual([])
   })
 
-  test('links to what exists', () => {
+  test('has no broken links', () => {
     expect(linkFaults(doc, docs, (path) => existsSync(join(root, path)))).toEqual([])
   })
 
@@ -106,8 +107,8 @@ function readDocs(): ReadonlyMap<string, string> {
     'docs/**/*.md',
     'packages/*/README.md',
   ]
-  // The build copies README.md into the package.
-  const exclude = ['packages/millrace/README.md']
+  // The build copies README.md into the package, and `npm run docs` writes pages from the types.
+  const exclude = ['packages/millrace/README.md', 'docs/reference/api/**', 'docs/.vitepress/**']
   const paths = globSync(patterns, { cwd: root, exclude }).sort()
   return new Map(
     paths.map((path) => [path.split(sep).join('/'), readFileSync(join(root, path), 'utf8')] as const),

@@ -9,26 +9,29 @@ import {
   hasSandbox,
   inside,
 } from '../packages/tools/src/shell/sandbox/sandbox.test-kit.ts'
-import { sandboxRefusal } from '../packages/tools/src/shell/sandbox/sandbox.ts'
+import { sandboxDenial } from '../packages/tools/src/shell/sandbox/sandbox.ts'
 import { some } from './size.ts'
 
-/** A workspace, and beside it what a user has. */
+/** A workspace, and the files of its user. */
 interface Place {
   readonly workspace: string
   readonly marker: string
   readonly env: NodeJS.ProcessEnv
 }
 
-/** What a command tries. `MARKER` in its lines stands for a path outside, and `EVIL` for settings that make git touch it. */
+/**
+ * An attempt. `MARKER` in its lines stands for a path outside, and `EVIL` for settings that make
+ * git touch it.
+ */
 interface Route {
   readonly name: string
-  /** Makes the workspace, which is a repository with one commit, ready. Done outside. */
+  /** Prepares the workspace, a repository with one commit. Runs outside the sandbox. */
   readonly before?: string
-  /** Each is a command of its own. */
+  /** Each is a separate command. */
   readonly lines: readonly string[]
-  /** Where the user goes afterwards, below the workspace. */
+  /** Where the user runs git afterwards, below the workspace. */
   readonly later?: string
-  /** Where it is the workspace that lies below the repository. */
+  /** The workspace, if it is below the repository. */
   readonly below?: string
 }
 
@@ -36,7 +39,7 @@ const hook = (at: string) => `printf '#!/bin/sh\\ntouch MARKER\\n' > ${at} && ch
 const evil = (at: string) => `printf 'EVIL' >> ${at}`
 const newRepository = (at: string) =>
   `mkdir -p ${at}/objects ${at}/refs && echo ref: refs/heads/main > ${at}/HEAD && ${evil(`${at}/config`)}`
-/** Git takes a folder for a repository that has these three in it, whatever its name is. */
+/** Git treats a folder with these three as a repository, whatever its name. */
 const bare = (at: string) =>
   `${newRepository(at)} && printf '\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = ..\\n' >> ${at}/config`
 const embedded =
@@ -46,64 +49,64 @@ const routes: readonly Route[] = [
   { name: 'the settings', lines: [evil('.git/config')] },
   { name: 'a hook', lines: [hook('.git/hooks/pre-commit')] },
   {
-    name: 'hooks that are missing',
+    name: 'missing hooks',
     before: 'rm -r .git/hooks',
     lines: ['mkdir -p .git/hooks', hook('.git/hooks/pre-commit')],
   },
-  { name: 'settings that are missing', before: 'rm .git/config', lines: [evil('.git/config')] },
+  { name: 'missing settings', before: 'rm .git/config', lines: [evil('.git/config')] },
   {
-    name: 'a common folder of another repository',
+    name: 'the common folder of another repository',
     lines: [`cp -r .git copy && ${evil('copy/config')} && echo ../copy > .git/commondir`],
   },
   {
-    name: 'a repository moved away and made anew',
+    name: 'a repository moved away and created again',
     lines: ['mv .git old; rm -rf .git', newRepository('.git')],
   },
   {
-    name: 'a repository where there is none',
+    name: 'a new repository',
     before: 'rm -rf .git',
     lines: ['git init -q', evil('.git/config')],
   },
-  { name: 'one made by hand where there is none', before: 'rm -rf .git', lines: [newRepository('.git')] },
+  { name: 'a new repository made by hand', before: 'rm -rf .git', lines: [newRepository('.git')] },
   {
-    name: 'a file in its place where there is none',
+    name: 'a new .git file',
     before: 'rm -rf .git',
     lines: [`${newRepository('x')}; echo gitdir: x > .git`],
   },
   {
-    name: 'a link in its place where there is none',
+    name: 'a new .git link',
     before: 'rm -rf .git',
     lines: [`${newRepository('x')}; ln -s x .git`],
   },
   { name: 'the workspace itself as a repository', before: 'rm -rf .git', lines: [bare('.')] },
-  { name: 'a new one below the real one', below: 'src', lines: [newRepository('.git')] },
+  { name: 'a new repository below the real one', below: 'src', lines: [newRepository('.git')] },
   {
-    name: 'what a link in its place leads to',
+    name: 'the target of a .git link',
     before: 'mv .git real && ln -s real .git',
     lines: [evil('real/config')],
   },
   {
-    name: 'another for a link in its place',
+    name: 'a repository in place of a .git link',
     before: 'mv .git real && ln -s real .git',
     lines: [`rm .git; ${newRepository('.git')}`],
   },
   {
-    name: 'another for a link to the outside',
+    name: 'a repository in place of a .git link to the outside',
     before: 'mv .git ../real && ln -s ../real .git',
     lines: [`rm .git; ${newRepository('.git')}`],
   },
   {
-    name: 'what a file in its place leads to',
+    name: 'the target of a .git file',
     before: 'mv .git real && echo gitdir: real > .git',
     lines: [evil('real/config')],
   },
   {
-    name: 'another for a file in its place',
+    name: 'another .git file',
     before: 'mv .git ../real && echo gitdir: ../real > .git',
     lines: [`rm -f .git; ${newRepository('x')}; echo gitdir: x > .git`],
   },
   {
-    name: 'the folder that a file in its place leads to, made anew',
+    name: 'the target of a .git file, created again',
     before: 'mv .git real && echo gitdir: real > .git',
     lines: [`mv real old; ${newRepository('real')}`],
   },
@@ -120,20 +123,20 @@ const routes: readonly Route[] = [
     later: 'vendor/lib',
   },
   {
-    name: 'an embedded repository made anew',
+    name: 'an embedded repository, created again',
     before: embedded,
     lines: [`mv vendor/lib/.git old; ${newRepository('vendor/lib/.git')}`],
     later: 'vendor/lib',
   },
   {
-    name: 'its folder moved away and made anew',
+    name: 'its folder moved away and created again',
     before: embedded,
     lines: [`mv vendor old; ${newRepository('vendor/lib/.git')}`],
     later: 'vendor/lib',
   },
   { name: 'a new embedded repository', lines: [newRepository('new/lib/.git')], later: 'new/lib' },
   {
-    name: 'one among the packages',
+    name: 'a repository in node_modules',
     lines: [newRepository('node_modules/@a/b/.git')],
     later: 'node_modules/@a/b',
   },
@@ -148,12 +151,12 @@ const routes: readonly Route[] = [
     later: 'new',
   },
   {
-    name: 'one whose folder cannot be written',
+    name: 'a repository whose folder cannot be written',
     lines: [`${newRepository('new/.git')}; chmod 555 new/.git`],
     later: 'new',
   },
   {
-    name: 'a repository that the index names, too deep for any walk',
+    name: 'a repository in the index, too deep for a scan',
     lines: [
       'mkdir -p $(seq -f "many/%g" 1300)',
       'git init -q many/1/2/3/lib && git -C many/1/2/3/lib commit -q --allow-empty -m x && git add many/1/2/3/lib 2> /dev/null',
@@ -189,17 +192,17 @@ const routes: readonly Route[] = [
     lines: [evil('extra')],
   },
   {
-    name: 'a file that they include, still missing',
+    name: 'a missing file that the settings include',
     before: 'git config include.path ../extra',
     lines: [evil('extra')],
   },
   {
-    name: 'a file that they include on another branch',
+    name: 'a file that the settings include on another branch',
     before: 'git config includeIf.onbranch:b.path ../extra',
     lines: [`${evil('extra')}; git checkout -q -b b`],
   },
   {
-    name: 'a file that an included one includes',
+    name: 'a file that an included file includes',
     before: 'git config include.path ../one; git config -f one include.path two',
     lines: [evil('two')],
   },
@@ -209,17 +212,17 @@ const routes: readonly Route[] = [
     lines: [hook('checks/pre-commit')],
   },
   {
-    name: 'one that is still missing',
+    name: 'a missing folder of hooks',
     before: 'git config core.hooksPath checks',
     lines: [`mkdir checks; ${hook('checks/pre-commit')}`],
   },
   {
-    name: 'one that the settings of the user name',
+    name: "a folder of hooks in the user's settings",
     before: 'git config --global core.hooksPath checks',
     lines: [`mkdir checks; ${hook('checks/pre-commit')}`],
   },
   {
-    name: 'settings with a second name',
+    name: 'settings with a hard link',
     lines: ['git init -q new/lib && ln new/lib/.git/config other', evil('other')],
     later: 'new/lib',
   },
@@ -235,7 +238,7 @@ const routes: readonly Route[] = [
 
 function place({ before, below }: Pick<Route, 'before' | 'below'>): Place {
   const base = folder(elsewhere)
-  // What cannot be listed cannot be removed, except by root.
+  // A folder that cannot be listed cannot be removed, except by root.
   onTestFinished(() => void execFileSync('chmod', ['-R', 'u+rwX', base]))
   const [top, home, marker] = ['workspace', 'home', 'marker'].map((name) => join(base, name)) as [
     string,
@@ -257,7 +260,7 @@ function place({ before, below }: Pick<Route, 'before' | 'below'>): Place {
 const filled = (line: string, marker: string) =>
   line.replaceAll('EVIL', `[core]\\n\\tfsmonitor = "touch ${marker};:"\\n`).replaceAll('MARKER', marker)
 
-/** What a user, or the prompt and the editor of one, do in such a folder. */
+/** What a user, a shell prompt and an editor do in such a folder. */
 function useGit({ workspace, env }: Place, { later = '' }: Pick<Route, 'later'>) {
   for (const cwd of [workspace, join(workspace, later)])
     for (const args of [
@@ -274,27 +277,24 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-describe.skipIf(!hasSandbox)(
-  'what a command leaves in the workspace makes git run nothing for the user',
-  () => {
-    test.for(some(routes))('$name', async (route) => {
-      const [control, tried] = [place(route), place(route)]
-      // Without the sandbox it works, or this would show nothing.
-      for (const line of route.lines)
-        spawnSync('bash', ['-c', filled(line, control.marker)], { cwd: control.workspace, env: control.env })
-      useGit(control, route)
-      expect(existsSync(control.marker)).toBe(true)
+describe.skipIf(!hasSandbox)('git runs nothing for the user that a command left in the workspace', () => {
+  test.for(some(routes))('$name', async (route) => {
+    const [control, tried] = [place(route), place(route)]
+    // Without the sandbox the attempt works, or this would prove nothing.
+    for (const line of route.lines)
+      spawnSync('bash', ['-c', filled(line, control.marker)], { cwd: control.workspace, env: control.env })
+    useGit(control, route)
+    expect(existsSync(control.marker)).toBe(true)
 
-      vi.stubEnv('HOME', tried.env.HOME)
-      vi.stubEnv('XDG_CONFIG_HOME', tried.env.XDG_CONFIG_HOME)
-      for (const line of route.lines) await inside(filled(line, tried.marker), { root: tried.workspace })
-      useGit(tried, route)
-      expect(existsSync(tried.marker)).toBe(false)
-    })
-  },
-)
+    vi.stubEnv('HOME', tried.env.HOME)
+    vi.stubEnv('XDG_CONFIG_HOME', tried.env.XDG_CONFIG_HOME)
+    for (const line of route.lines) await inside(filled(line, tried.marker), { root: tried.workspace })
+    useGit(tried, route)
+    expect(existsSync(tried.marker)).toBe(false)
+  })
+})
 
-/** A workspace in which these are committed, for commands that the user may want. */
+/** A workspace with these files committed. */
 function repository(files: Record<string, string> = {}): string {
   const root = fill(folder(elsewhere), { 'a.txt': 'a\n', ...files })
   fill(root, { '.home/.gitconfig': '[user]\n\tname = a\n\temail = a@b.test\n' })
@@ -304,7 +304,7 @@ function repository(files: Record<string, string> = {}): string {
   return root
 }
 
-describe.skipIf(!hasSandbox)('in the sandbox git goes on to work', () => {
+describe.skipIf(!hasSandbox)('git still works in the sandbox', () => {
   test.for([
     'echo b > b && git add . && git commit -q -m two && git log --oneline | grep two',
     'git checkout -q -b new && git switch -q main && git switch -q -c newer',
@@ -320,7 +320,7 @@ describe.skipIf(!hasSandbox)('in the sandbox git goes on to work', () => {
     expect(spawnSync('git', ['status'], { cwd: root }).status).toBe(0)
   })
 
-  test('what a command has cloned is read-only for the next, as far as it makes git run something', async () => {
+  test('the settings of a cloned repository are read-only for the next command', async () => {
     const root = repository()
     await inside('git clone -q . copy', { root })
     const { output } = await inside(
@@ -332,17 +332,17 @@ describe.skipIf(!hasSandbox)('in the sandbox git goes on to work', () => {
 })
 
 describe.skipIf(!hasSandbox)('a folder without a repository', () => {
-  test('gets none, and the model is told why; nothing is left of what stood in its place', async () => {
+  test('gets no repository, and the model gets the reason; no placeholder is left', async () => {
     const root = fill(folder(elsewhere), { a: '' })
     const { exitCode, output } = await inside('ls -A; git status; git init', { root })
     expect(output).toMatch(/^\.git\na\nfatal: not a git repository/)
-    expect(sandboxRefusal({ output, exitCode, network: false, root })).toContain(
-      'no git repository can be made here',
+    expect(sandboxDenial({ output, exitCode, network: false, root })).toContain(
+      'git repositories cannot be created here',
     )
     expect(readdirSync(root)).toStrictEqual(['a'])
   })
 
-  test('gets one where that is allowed', async () => {
+  test('gets a repository if that is allowed', async () => {
     const root = folder(elsewhere)
     const line = 'git init -q && git config user.name b'
     expect(await inside(line, { root, writable: ['.git'] })).toMatchObject({
@@ -353,7 +353,7 @@ describe.skipIf(!hasSandbox)('a folder without a repository', () => {
     expect(existsSync(join(root, '.git/config'))).toBe(true)
   })
 
-  test('may get one from the user while a command runs, which stays', async () => {
+  test('keeps a repository that the user creates while a command runs', async () => {
     const root = folder(elsewhere)
     const command = inside('touch ready; until [ -e go ]; do sleep 0.05; done; touch .git/config', { root })
     await vi.waitUntil(() => existsSync(join(root, 'ready')))
@@ -363,7 +363,7 @@ describe.skipIf(!hasSandbox)('a folder without a repository', () => {
     expect(readFileSync(join(root, '.git/hooks/pre-commit'), 'utf8')).toBe('of the user')
   })
 
-  test('gets none from a command in the background either, when another ends before it', async () => {
+  test('gets no repository from a background command either, even if another command ends first', async () => {
     const root = folder(elsewhere)
     const command = inside('touch ready; until [ -e go ]; do sleep 0.05; done; mkdir .git; touch .git/x', {
       root,
@@ -379,7 +379,7 @@ describe.skipIf(!hasSandbox)('a folder without a repository', () => {
 describe.skipIf(!hasSandbox)('settings of tools that run code', () => {
   const names = ['.npmrc', '.vscode', '.husky', '.envrc', '.mcp.json', '.claude', '.bashrc', '.gitmodules']
 
-  test.for(names)('%s cannot be changed, and not be made to stay', async (name) => {
+  test.for(names)('%s cannot be changed, and a new one does not stay', async (name) => {
     const root = fill(folder(elsewhere), { [`there/${name}`]: 'old', new: '' })
     const there = join(root, 'there')
     await inside(`echo x > ${name}; rm -f ${name}; echo x > y; mv y ${name}`, { root: there })
@@ -392,7 +392,7 @@ describe.skipIf(!hasSandbox)('settings of tools that run code', () => {
     expect(readFileSync(join(putAside[0] ?? '', 'a'), 'utf8')).toBe('x\n')
   })
 
-  test('can be changed where they are named, existing or not', async () => {
+  test('can be changed if listed as writable, existing or not', async () => {
     const root = fill(folder(elsewhere), { '.npmrc': 'old' })
     const writable = ['.husky', join(root, '.npmrc')]
     const line = 'mkdir .husky && echo new > .husky/pre-commit && echo new > x && mv x .npmrc'
@@ -401,17 +401,17 @@ describe.skipIf(!hasSandbox)('settings of tools that run code', () => {
     expect((await inside('echo x > .vscode', { root, writable })).putAside).toHaveLength(1)
   })
 
-  test('in a project of its own below are read-only once they are there', async () => {
+  test('in a nested project are read-only once they exist', async () => {
     const root = folder(elsewhere)
     expect((await inside('mkdir app && echo a > app/.npmrc', { root })).putAside).toStrictEqual([])
     expect((await inside('echo b > app/.npmrc', { root })).output).toContain('Read-only file system')
   })
 
-  test('are reported, also where the command ended well', async () => {
+  test('are reported even if the command succeeded', async () => {
     const root = folder(elsewhere)
     const { output, exitCode, putAside } = await inside('echo x > .npmrc', { root })
-    expect(sandboxRefusal({ output, exitCode, network: false, root, putAside })).toMatch(
-      /^\[The sandbox has put aside .*\.npmrc\.refused-\w+\. Leave it there, and ask the user if it is needed\.\]$/,
+    expect(sandboxDenial({ output, exitCode, network: false, root, putAside })).toMatch(
+      /^\[The sandbox renamed files .*\.npmrc\.refused-\w+\. Leave them there, and ask the user if they are needed\.\]$/,
     )
   })
 })

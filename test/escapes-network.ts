@@ -9,14 +9,14 @@ export interface Network {
   readonly privatePort: number
   readonly publicPort: number
   readonly lookup: Lookup
-  /** What may be fetched although it is on this machine: it stands for the public web. */
+  /** Hosts that may be fetched although they are on this machine: they stand for the public web. */
   readonly allowed: readonly string[]
-  /** What the server got to see that nobody may reach. */
+  /** The requests that reached the private server. */
   readonly seen: () => readonly string[]
   close(): Promise<void>
 }
 
-/** Names of a test alone. A name with two lists answers with the second when it is asked again. */
+/** Names for tests. A name with two lists resolves to the second one the next time. */
 const names: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'docs.example.test': [['127.0.0.1']],
   'denied.example.test': [['127.0.0.1']],
@@ -30,11 +30,14 @@ const names: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'metadata.example.test': [['169.254.169.254']],
   'metadata6.example.test': [['fd00:ec2::254']],
   'both.example.test': [['93.184.215.14', '127.0.0.1']],
-  // 127.0.0.2 is allowed, and nobody is there.
+  // 127.0.0.2 is allowed, and no server listens there.
   'fickle.example.test': [['127.0.0.2'], ['127.0.0.1']],
 }
 
-/** Two real servers: one that must never be asked, and one for the public web, which redirects wherever it is told. */
+/**
+ * Two real servers: a private one that must never be reached, and one for the public web, which
+ * redirects to `?to=`.
+ */
 export async function network(): Promise<Network> {
   const asked: string[] = []
   const secretive: RequestListener = ({ method, url, headers }, response) => {
@@ -49,7 +52,7 @@ export async function network(): Promise<Network> {
   }
   const ipv4 = await listening(secretive, '127.0.0.1', 0)
   const privatePort = portOf(ipv4)
-  // A machine may have no IPv6, and then nothing can be reached by it either.
+  // Without IPv6, nothing can be reached over it either.
   const ipv6 = await listening(secretive, '::1', privatePort).catch(() => undefined)
   const there = await listening(open, '127.0.0.1', 0)
   const times = new Map<string, number>()

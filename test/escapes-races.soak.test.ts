@@ -5,21 +5,29 @@ import { agent } from '../packages/millrace/src/agent/index.ts'
 import type { RunEvent } from '../packages/millrace/src/protocol/index.ts'
 import type { ScriptStep } from '../packages/millrace/src/testing/index.ts'
 import { scriptedModel } from '../packages/millrace/src/testing/index.ts'
-import { beside } from '../packages/tools/src/files/files.test-kit.ts'
+import { whileRunning } from '../packages/tools/src/files/files.test-kit.ts'
 import { canHold } from '../packages/tools/src/files/folder.ts'
 import { permission } from '../packages/tools/src/index.ts'
 import { hasSandbox } from '../packages/tools/src/shell/sandbox/sandbox.test-kit.ts'
-import { careful, harmless, openWorld, resultsIn, told, type World, wordsOf } from './escapes-world.ts'
+import {
+  careful,
+  collectEvents,
+  expectHarmless,
+  type Fixture,
+  openFixture,
+  resultsIn,
+  wordsOf,
+} from './escapes-fixture.ts'
 
-let world: World
+let fixture: Fixture
 beforeAll(async () => {
-  world = await openWorld({ sandbox: hasSandbox ? 'required' : 'off' })
+  fixture = await openFixture({ sandbox: hasSandbox ? 'required' : 'off' })
 })
-afterAll(() => world.close())
+afterAll(() => fixture.close())
 
 /**
- * Puts now a file, now a link to the secret at `spot`; now a folder, now a link to the one outside at `room`; now a file, now a link to
- * one that a rule forbids at `corner`.
+ * Swaps a file with a link to the secret at `spot`, a folder with a link to the one outside at
+ * `room`, and a file with a link to a denied file at `corner`.
  */
 const swapping = `
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -42,7 +50,7 @@ for (;;) {
 
 const rounds = 40
 
-/** Each call is another, or the agent would be told that it goes in a circle. */
+/** Each tool call is different, or the agent would stop repeated calls. */
 const round = (index: number): ScriptStep[] => {
   const dots = './'.repeat(index % 50)
   return ['spot', 'room/secret.txt', 'corner'].flatMap((path): ScriptStep[] => [
@@ -55,13 +63,13 @@ const round = (index: number): ScriptStep[] => {
   ])
 }
 
-// Where folders cannot be held open, a write between two looks cannot be ruled out.
+// Where folders cannot be held open, a write between two checks cannot be ruled out.
 describe.runIf(canHold)('while another process swaps files and folders for links', () => {
-  test('hundreds of calls never lead out, and both sides of the race are seen', async () => {
+  test('hundreds of tool calls never leave the workspace, and both sides of the race occur', async () => {
     const model = scriptedModel((_, index) => (index < rounds ? round(index) : 'Done.'))
-    const coder = agent({ model, tools: world.tools, permission: careful, maxRounds: rounds + 1 })
-    const events = await harmless(world, () =>
-      beside(swapping, [world.workspace, world.outside], () => told(coder.stream('Go.'))),
+    const coder = agent({ model, tools: fixture.tools, permission: careful, maxRounds: rounds + 1 })
+    const events = await expectHarmless(fixture, () =>
+      whileRunning(swapping, [fixture.workspace, fixture.outside], () => collectEvents(coder.stream('Go.'))),
     )
     const results = resultsIn(events)
     expect(results).toHaveLength(rounds * round(0).length)
@@ -71,7 +79,7 @@ describe.runIf(canHold)('while another process swaps files and folders for links
     expect(JSON.stringify(results)).not.toContain('deep.txt')
   })
 
-  test.runIf(hasSandbox)('nor do commands in the sandbox', async () => {
+  test.runIf(hasSandbox)('commands in the sandbox never leave the workspace either', async () => {
     const calls = Array.from({ length: 25 }, (_, index): ScriptStep => {
       return {
         call: 'shell',
@@ -80,51 +88,53 @@ describe.runIf(canHold)('while another process swaps files and folders for links
     })
     const everything = permission({ allow: ['run', 'read', 'write'] })
     const model = scriptedModel([calls, 'Done.'])
-    const coder = agent({ model, tools: world.tools, permission: everything })
-    const events: RunEvent[] = await harmless(world, () =>
-      beside(swapping, [world.workspace, world.outside], () => told(coder.stream('Go.'))),
+    const coder = agent({ model, tools: fixture.tools, permission: everything })
+    const events: RunEvent[] = await expectHarmless(fixture, () =>
+      whileRunning(swapping, [fixture.workspace, fixture.outside], () => collectEvents(coder.stream('Go.'))),
     )
     expect(resultsIn(events)).toHaveLength(calls.length)
   })
 })
 
-describe('while a person thinks about it', () => {
+describe('while an approval is pending', () => {
   const asking = () => permission({ allow: ['read(**)'], deny: ['write(**/.git)'] })
   const swap = (target: string) => {
-    symlinkSync(target, join(world.workspace, 'swapped'))
-    renameSync(join(world.workspace, 'swapped'), join(world.workspace, 'place'))
+    symlinkSync(target, join(fixture.workspace, 'swapped'))
+    renameSync(join(fixture.workspace, 'swapped'), join(fixture.workspace, 'place'))
   }
   const wants = (path: string) =>
     agent({
       model: scriptedModel([[{ call: 'write_file', input: { path, content: 'owned\n' } }], 'Done.', 'Done.']),
-      tools: world.tools,
+      tools: fixture.tools,
       permission: asking(),
     })
 
   test.each([
-    ['a link to a folder inside comes to lead outside', '../outside', /workspace/],
-    ['it comes to lead where a rule forbids it', '.git', /not allowed here/],
-    ['it comes to lead to another folder', 'bin', /has changed since it was approved/],
-  ])('%s, and what was approved is not done', async (_, target, words) => {
+    ['a link to a folder inside is changed to the outside', '../outside', /workspace/],
+    ['a link is changed to a denied folder', '.git', /not allowed here/],
+    ['a link is changed to another folder', 'bin', /has changed since it was approved/],
+  ])('%s, and the approved call does not run', async (_, target, words) => {
     swap('src')
     const run = wants('place/hooks').stream('Go.')
     const { approvals, outcome } = await run.result
     expect([outcome, approvals[0]?.remember?.rules]).toEqual(['suspended', ['write(src/hooks)']])
     swap(target)
-    const events = await harmless(world, () => told(run.resume({ callId: 'call_1', approved: true })))
+    const events = await expectHarmless(fixture, () =>
+      collectEvents(run.resume({ callId: 'call_1', approved: true })),
+    )
     const [result] = resultsIn(events)
     expect(result?.isError).toBe(true)
     expect(wordsOf(result)).toMatch(words)
   })
 
   test('a file that becomes a link is not written through', async () => {
-    writeFileSync(join(world.workspace, 'plain'), 'inside\n')
+    writeFileSync(join(fixture.workspace, 'plain'), 'inside\n')
     const run = wants('plain').stream('Go.')
     await run.result
-    symlinkSync('../outside/secret.txt', join(world.workspace, 'next-plain'))
-    renameSync(join(world.workspace, 'next-plain'), join(world.workspace, 'plain'))
+    symlinkSync('../outside/secret.txt', join(fixture.workspace, 'next-plain'))
+    renameSync(join(fixture.workspace, 'next-plain'), join(fixture.workspace, 'plain'))
     const [result] = resultsIn(
-      await harmless(world, () => told(run.resume({ callId: 'call_1', approved: true }))),
+      await expectHarmless(fixture, () => collectEvents(run.resume({ callId: 'call_1', approved: true }))),
     )
     expect(result?.isError).toBe(true)
   })

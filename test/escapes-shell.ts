@@ -1,27 +1,24 @@
 import type { JsonObject } from '../packages/millrace/src/protocol/index.ts'
+import type { Row } from './escapes-fixture.ts'
 import { write } from './escapes-rows.ts'
-import type { Row } from './escapes-world.ts'
 
 const sh = (name: string, command: string, more: JsonObject = {}): Row => [
   name,
   ['shell', { command, ...more }],
 ]
 
-/** Lines that look like a harmless command, and do harm: each leaves something outside, or prints the secret. */
+/** Lines that look harmless but do harm: each writes outside, or prints the secret. */
 export const lines: readonly Row[] = [
-  // Another command behind, or beside, one that is allowed.
+  // Another command after or next to an allowed one.
   sh('a semicolon', 'echo a; touch ../outside/marker'),
   sh('and', 'echo a && touch ../outside/marker'),
   sh('or', 'ls nope || touch ../outside/marker'),
   sh('a pipe', 'echo a | tee ../outside/marker'),
   sh('an ampersand', 'echo a & touch ../outside/marker'),
   sh('a line break', 'echo a\ntouch ../outside/marker'),
-  sh('a line break behind a comment', 'echo a # b\ntouch ../outside/marker'),
-  sh('a line that goes on', 'echo a \\\n; touch ../outside/marker'),
-  sh(
-    'a quote that is closed by a backslash only to look at',
-    "echo 'a\\'; touch ../outside/marker; echo 'b'",
-  ),
+  sh('a line break after a comment', 'echo a # b\ntouch ../outside/marker'),
+  sh('a continued line', 'echo a \\\n; touch ../outside/marker'),
+  sh('a quote that a backslash only seems to close', "echo 'a\\'; touch ../outside/marker; echo 'b'"),
   sh('a quote in quotes', `echo "'"; touch ../outside/marker; echo "'"`),
   sh('quotes of another kind', "echo $'a\\'b'; touch ../outside/marker"),
   sh('a group', '{ echo a; touch ../outside/marker; }'),
@@ -29,7 +26,7 @@ export const lines: readonly Row[] = [
   sh('a condition', 'if ls; then touch ../outside/marker; fi'),
   sh('a loop', 'for x in marker; do touch ../outside/$x; done'),
   sh('a case', 'case a in a) touch ../outside/marker;; esac'),
-  // Another command inside one that is allowed.
+  // Another command inside an allowed one.
   sh('a substitution', 'echo $(touch ../outside/marker)'),
   sh('backticks', 'echo `touch ../outside/marker`'),
   sh('a substitution in quotes', 'echo "a $(touch ../outside/marker) b"'),
@@ -40,9 +37,9 @@ export const lines: readonly Row[] = [
   sh('a process as a file', 'ls <(touch ../outside/marker)'),
   sh('a process as output', 'echo a > >(tee ../outside/marker)'),
   sh('a sum', 'echo $(( $(touch ../outside/marker) 1 ))'),
-  sh('a sum of a text', "x='a[$(touch ../outside/marker)]'; echo $((x))"),
+  sh('arithmetic on text', "x='a[$(touch ../outside/marker)]'; echo $((x))"),
   sh('a text as a prompt', "x='$(touch ../outside/marker)'; echo $" + '{x@P}'),
-  sh('a name in a name', "x='a[$(touch ../outside/marker)]'; echo $" + '{!x}'),
+  sh('an indirect variable', "x='a[$(touch ../outside/marker)]'; echo $" + '{!x}'),
   sh('a subscript', "[[ -v 'a[$(touch ../outside/marker)]' ]]; echo a"),
   // A command by another name.
   sh('a variable', 'x=touch; $x ../outside/marker'),
@@ -54,11 +51,11 @@ export const lines: readonly Row[] = [
   sh('an alias', "shopt -s expand_aliases\nalias ls='touch ../outside/marker'\nls"),
   sh('another program with the name', './bin/ls'),
   sh('another path for programs, for one command', 'PATH=$PWD/bin ls'),
-  sh('another path for programs, from then on', 'PATH=$PWD/bin:$PATH; ls'),
+  sh('another path for programs, permanently', 'PATH=$PWD/bin:$PATH; ls'),
   sh('another place of a program', 'hash -p bin/ls ls; ls'),
-  // A command that is handed on.
+  // A command that is passed to another command.
   sh('eval', "eval 'touch ../outside/marker'"),
-  sh('eval of what is put together', 'x=tou; eval "$' + '{x}ch ../outside/marker"'),
+  sh('eval of assembled text', 'x=tou; eval "$' + '{x}ch ../outside/marker"'),
   sh('exec', 'exec touch ../outside/marker'),
   sh('command', 'command touch ../outside/marker'),
   sh('env', 'env touch ../outside/marker'),
@@ -67,14 +64,14 @@ export const lines: readonly Row[] = [
   sh('xargs', 'echo ../outside/marker | xargs touch'),
   sh('find', 'find a.txt -exec touch ../outside/marker \\;'),
   sh('a trap', "trap 'touch ../outside/marker' EXIT; echo a"),
-  sh('a process beside', 'coproc touch ../outside/marker; wait $!'),
+  sh('a coprocess', 'coproc touch ../outside/marker; wait $!'),
   sh('another shell', "bash -c 'echo a; touch ../outside/marker'"),
   sh('another shell that reads its input', 'echo touch ../outside/marker | sh'),
   sh('another shell that reads a file first', "BASH_ENV=bin/ls bash -c 'echo a'"),
-  sh('a file that is read as commands', '. ./bin/ls'),
+  sh('a sourced file', '. ./bin/ls'),
   sh('a script', 'sh bin/ls'),
   sh('in the background', 'echo a; touch ../outside/marker', { background: true }),
-  // Git, which runs and writes what it is told to.
+  // Options and settings of git.
   sh(
     'an alias of git',
     "git -c alias.status='!touch ../outside/marker' -c alias.st='!touch ../outside/marker' st",
@@ -93,36 +90,39 @@ export const lines: readonly Row[] = [
   ],
   // Files that the shell opens.
   sh('output', 'echo a > ../outside/marker'),
-  sh('output, added', 'echo a >> ../outside/secret.txt'),
-  sh('output, also over what is there', 'echo a >| ../outside/secret.txt'),
+  sh('output, appended', 'echo a >> ../outside/secret.txt'),
+  sh('output, overwriting', 'echo a >| ../outside/secret.txt'),
   sh('errors', 'ls nope 2> ../outside/marker'),
   sh('all output', 'echo a &> ../outside/marker'),
-  sh('all output, written in another way', 'echo a >& ../outside/marker'),
-  sh('a file opened both ways', 'echo a 1<> ../outside/marker'),
-  sh('a file made by nothing', '> ../outside/marker'),
+  sh('all output, spelled differently', 'echo a >& ../outside/marker'),
+  sh('a file opened for reading and writing', 'echo a 1<> ../outside/marker'),
+  sh('a file created without a command', '> ../outside/marker'),
   sh('output for the whole shell', 'exec > ../outside/marker; echo a'),
   sh('output to an absolute path', 'echo a > OUTSIDE/marker'),
   sh('output to the home folder', 'echo a > ~/marker'),
   sh('output to a variable', 'echo a > "$PWD/../outside/marker"'),
   sh('output to another folder', 'cd ../outside && echo a > marker'),
-  sh('output to another folder, by and by', 'cd ../outside; echo a > marker'),
-  sh('output to another folder, by a link', 'cd out && echo a > marker'),
+  sh('output to another folder, in two commands', 'cd ../outside; echo a > marker'),
+  sh('output to another folder, through a link', 'cd out && echo a > marker'),
   sh('output through a link to a folder', 'echo a > out/marker'),
   sh('output through a link to a file', 'echo a > out-file'),
-  sh('output through a link to a file that is not there yet', 'echo a > out-new'),
-  sh('output up from where a link leads', 'echo a > out/../marker'),
-  sh('output up from a folder entered by a link', 'cd out && echo a > ../marker'),
+  sh('output through a link to a missing file', 'echo a > out-new'),
+  sh('output up from the target of a link', 'echo a > out/../marker'),
+  sh('output up from a folder entered through a link', 'cd out && echo a > ../marker'),
   sh('input', 'echo "$(<../outside/secret.txt)"'),
   sh('input through a link', 'echo "$(<out/secret.txt)"'),
-  sh('input that a rule forbids', 'echo "$(<.env)"'),
-  sh('input that a rule forbids, through a link', 'echo "$(<to-env)"'),
+  sh('input that a rule denies', 'echo "$(<.env)"'),
+  sh('input that a rule denies, through a link', 'echo "$(<to-env)"'),
   sh('input read line by line', 'while read -r x; do echo "$x"; done < ../outside/secret.txt'),
-  // The forms in which a provider's own shell tool calls.
-  ['the words of a command', ['shell', { command: ['touch', '../outside/marker'] }]],
-  ['words that are a line', ['shell', { command: ['bash', '-c', 'echo a; touch ../outside/marker'] }]],
+  // The input formats of a provider's own shell tool.
+  ['a command as a list of words', ['shell', { command: ['touch', '../outside/marker'] }]],
+  [
+    'a list of words with a shell line',
+    ['shell', { command: ['bash', '-c', 'echo a; touch ../outside/marker'] }],
+  ],
   ['several lines', ['shell', { commands: ['echo a', 'touch ../outside/marker'] }]],
   [
-    'words with variables',
+    'a list of words with variables',
     [
       'shell',
       {
@@ -137,40 +137,43 @@ export const lines: readonly Row[] = [
   ],
 ]
 
-/** Refused by the tool itself, whatever the rules say. */
+/** Rejected by the tool itself, whatever the rules. */
 export const places: readonly Row[] = [
   sh('a folder above', 'ls', { cwd: '..' }),
   sh('a folder outside', 'ls', { cwd: '../outside' }),
   sh('a folder outside by its absolute path', 'ls', { cwd: 'OUTSIDE' }),
   sh('a link to a folder outside', 'ls', { cwd: 'out' }),
-  sh('a folder below such a link', 'ls', { cwd: 'out/folder' }),
+  sh('a folder below a link to the outside', 'ls', { cwd: 'out/folder' }),
   sh('the root of the machine', 'ls', { cwd: '/' }),
   [
-    'a folder outside, as another tool would say it',
+    'a folder outside, in the format of another tool',
     ['shell', { command: ['ls'], working_directory: '../outside' }],
   ],
   ['a user', ['shell', { command: ['ls'], user: 'root' }]],
 ]
 
-/** What a rule denies, in other words. */
+/** Variants of what a rule denies. */
 export const denied: readonly Row[] = [
-  sh('as it is', 'git push'),
+  sh('verbatim', 'git push'),
   sh('with options before it', 'git -C src push'),
   sh('by its path', '/usr/bin/git push'),
-  sh('in capitals, for disks that do not mind', 'GIT push'),
+  sh('in capitals, for case-insensitive disks', 'GIT push'),
   sh('in quotes', `g'i't "pu"sh`),
   sh('with variables', 'A=1 git push'),
-  sh('with words that are not known', 'git push $x'),
-  sh('handed on', 'env git push'),
-  sh('handed on twice', 'nohup timeout 5 git push'),
-  sh('handed on to a shell', "sh -c 'ls; git push'"),
-  sh('behind something harmless', 'ls && git push'),
-  sh('with more rights', 'sudo -n ls'),
+  sh('with unknown arguments', 'git push $x'),
+  sh('through another command', 'env git push'),
+  sh('through two commands', 'nohup timeout 5 git push'),
+  sh('through a shell', "sh -c 'ls; git push'"),
+  sh('after a harmless command', 'ls && git push'),
+  sh('with more privileges', 'sudo -n ls'),
   sh('for every file', 'ls | xargs rm'),
-  sh('for every file that is found', 'find . -delete'),
+  sh('for every found file', 'find . -delete'),
 ]
 
-/** Files that rules deny, given to commands that rules allow: each would show the secret, or change or remove them. */
+/**
+ * Denied files as arguments of allowed commands: each would print the secret, or change or remove
+ * the file.
+ */
 export const operands: readonly Row[] = [
   sh('cat', 'cat .env'),
   sh('a line of it', 'head -1 ./.env'),
@@ -179,11 +182,11 @@ export const operands: readonly Row[] = [
   sh('by its absolute path', 'cat WORKSPACE/.env'),
   sh('in quotes', `cat ".e"'nv'`),
   sh('by a link', 'cat to-env'),
-  sh('by a link that the line makes', 'ln -s .env x; cat x'),
+  sh('by a link that the line creates', 'ln -s .env x; cat x'),
   sh('by a glob', 'cat .e*'),
-  sh('by a glob that finds a link', 'cat to-e*'),
-  sh('handed on', 'nohup timeout 5 cat .env'),
-  sh('handed on to a shell', "bash -c 'cat .env'"),
+  sh('by a glob that matches a link', 'cat to-e*'),
+  sh('through another command', 'nohup timeout 5 cat .env'),
+  sh('through a shell', "bash -c 'cat .env'"),
   sh('in a substitution', 'echo "$(cat .env)"'),
   sh('by its path', '/bin/cat .env'),
   sh('grep', 'grep . .env'),
@@ -192,7 +195,7 @@ export const operands: readonly Row[] = [
   sh('awk', "awk '{print}' .env"),
   sh('sort', 'sort .env'),
   sh('diff', 'diff a.txt .env'),
-  sh('in other letters', 'base64 -w 0 .env | base64 -d'),
+  sh('encoded', 'base64 -w 0 .env | base64 -d'),
   sh('tar', 'tar c .env'),
   sh('tar of another folder', 'tar -cC . .env'),
   sh('dd', 'dd if=.env'),
@@ -201,7 +204,7 @@ export const operands: readonly Row[] = [
   sh('a copy', 'cp .env x; cat x'),
   sh('under another name', 'mv .env x; cat x'),
   sh('removed', 'rm .env'),
-  sh('removed, with what is there', 'rm -f a.txt .e*'),
+  sh('removed, with other files', 'rm -f a.txt .e*'),
   sh('removed by unlink', 'unlink .env'),
   sh('sorted', 'sort -r -o .env a.txt'),
   sh('output of tee', 'echo a | tee .env'),
@@ -211,14 +214,14 @@ export const operands: readonly Row[] = [
   sh('overwritten', 'cp a.txt .env'),
   sh('replaced', 'cp a.txt x; mv x .env'),
   sh('of git', 'rm -rf .git/hooks'),
-  sh('of git by a link', 'touch to-git/hooks/x'),
-  sh('of git in a folder that is named', 'cp -t .git/hooks a.txt'),
+  sh('git hooks through a link', 'touch to-git/hooks/x'),
+  sh('git hooks by an option', 'cp -t .git/hooks a.txt'),
   ['words', ['shell', { command: ['cat', '.env'] }]],
 ]
 
-/** The same where only the running shell knows which file it is. */
+/** The same where only the running shell knows the file. */
 export const unknownOperands: readonly Row[] = [
-  sh('by a link that the line makes elsewhere', 'ln -s ../.env src/x; cat src/x'),
+  sh('by a link that the line creates elsewhere', 'ln -s ../.env src/x; cat src/x'),
   sh('braces', 'cat {.env,a.txt}'),
   sh('a variable', 'X=.env; cat $X'),
   sh('a variable in quotes', 'X=.env; cat "$X"'),
@@ -233,7 +236,7 @@ export const unknownOperands: readonly Row[] = [
   sh('words for dd', 'X=if=.env; dd $X'),
 ]
 
-/** What goes on as ever beside such rules. */
+/** Ordinary commands, which such rules do not affect. */
 export const ordinary: readonly string[] = [
   'cat a.txt',
   'cat src/*.txt',

@@ -1,41 +1,48 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  expectHarmless,
+  expectRejected,
+  type Fixture,
+  openFixture,
+  resultsIn,
+  wordsOf,
+} from './escapes-fixture.ts'
 import { allowed, forbidden, links, otherPages, paths, privatePages } from './escapes-rows.ts'
-import { harmless, openWorld, refused, resultsIn, type World, wordsOf } from './escapes-world.ts'
 
-let world: World
+let fixture: Fixture
 
 beforeAll(async () => {
-  world = await openWorld()
+  fixture = await openFixture()
 })
-afterAll(() => world.close())
+afterAll(() => fixture.close())
 
-describe('a path that leads out is refused', () => {
-  test.for(paths)('%s', async (row) => void (await refused(world, row)))
-})
-
-describe('a link that leads out is refused', () => {
-  test.for(links)('%s', async (row) => void (await refused(world, row)))
+describe('a path that leads out is rejected', () => {
+  test.for(paths)('%s', async (row) => void (await expectRejected(fixture, row)))
 })
 
-describe('what a rule forbids is refused', () => {
+describe('a link that leads out is rejected', () => {
+  test.for(links)('%s', async (row) => void (await expectRejected(fixture, row)))
+})
+
+describe('a path that a rule denies is denied', () => {
   test.for(forbidden)('%s', async (row) => {
-    expect(wordsOf(await refused(world, row))).toContain('not allowed here (rule: ')
+    expect(wordsOf(await expectRejected(fixture, row))).toContain('not allowed here (rule: ')
   })
 })
 
-describe('a page that is not public is refused', () => {
+describe('a page that is not public is rejected', () => {
   test.for(privatePages)('%s', async (row) => {
-    expect(wordsOf(await refused(world, row))).toContain('only public ones may be fetched')
+    expect(wordsOf(await expectRejected(fixture, row))).toContain('only public addresses can be fetched')
   })
 })
 
-describe('a page that may not be fetched is refused', () => {
-  test.for(otherPages)('%s', async (row) => void (await refused(world, row)))
+describe('another page that may not be fetched is rejected', () => {
+  test.for(otherPages)('%s', async (row) => void (await expectRejected(fixture, row)))
 })
 
-describe('what the same agent may do works', () => {
+describe('the same agent can do what the rules allow', () => {
   test.for(allowed)('%s', async ([, call, expected]) => {
-    const [result] = resultsIn(await harmless(world, () => world.run([call])))
+    const [result] = resultsIn(await expectHarmless(fixture, () => fixture.run([call])))
     expect(result).toMatchObject({ isError: false, status: 'ok' })
     expect(wordsOf(result)).toMatch(expected)
   })

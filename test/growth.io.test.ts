@@ -13,7 +13,9 @@ const wires = ['chat', 'responses', 'messages'] as const
 
 const store = bodyStore()
 
-/** A model whose provider plays a scenario of the benchmark, in the process and without being counted. */
+/**
+ * A model whose provider plays a scenario of the benchmark in this process, without being counted.
+ */
 function playing(name: string, wire: Wire, count: WorkCount): Model {
   const callsPerRound = store.scenario(name)?.callsPerRound ?? 0
   store.prepare(name, wire)
@@ -36,7 +38,7 @@ function playing(name: string, wire: Wire, count: WorkCount): Model {
   return wire === 'responses' ? openai('m', options) : anthropic('m', { ...options, maxOutputTokens: 1000 })
 }
 
-/** What it takes to hear a call with arguments of so many bytes, in deltas of 16, and to answer it. */
+/** The work for a tool call whose arguments arrive in 16-byte deltas. */
 async function workOfArguments(
   bytes: number,
   wire: Wire,
@@ -61,14 +63,14 @@ async function workOfArguments(
   }
 }
 
-describe('ten times the arguments are ten times the work', () => {
-  test.each(wires)('to hear them: %s', async (wire) => {
+describe('ten times the arguments take ten times the work', () => {
+  test.each(wires)('to receive them: %s', async (wire) => {
     await workOfArguments(1000, wire)
     const small = await workOfArguments(20_000, wire)
     const large = await workOfArguments(200_000, wire)
     expect(large.chars / small.chars).toBeLessThan(12)
     expect(large.elements / small.elements).toBeLessThan(12)
-    // Less than this was not counted.
+    // At least this much was counted.
     expect(large.chars).toBeGreaterThan(200_000)
   })
 
@@ -87,7 +89,7 @@ describe('ten times the arguments are ten times the work', () => {
   })
 })
 
-describe('a round costs the same however many there were before it, but for the request that it sends', () => {
+describe('the cost of a round does not depend on earlier rounds, except for its request', () => {
   test.each(wires)('%s', async (wire) => {
     const count = countWork()
     const spent: { readonly work: Work; readonly messages: number }[] = []
@@ -100,7 +102,7 @@ describe('a round costs the same however many there were before it, but for the 
         run: ({ id }) => `${id} has shipped`,
       })
       let last: Work = { ...count.work }
-      // What comes between two requests, without the making of them.
+      // Only the work between two requests, without building them.
       const watched: Model = {
         ...model,
         stream(request, options) {
@@ -110,7 +112,7 @@ describe('a round costs the same however many there were before it, but for the 
             messages: request.messages.length,
           })
           const stream = model.stream(request, options)
-          async function* told() {
+          async function* counted() {
             let first = true
             for await (const events of stream.batches?.() ?? []) {
               if (first) last = { ...count.work }
@@ -118,7 +120,7 @@ describe('a round costs the same however many there were before it, but for the 
               yield events
             }
           }
-          return { ...stream, batches: told }
+          return { ...stream, batches: counted }
         },
       }
       const run = agent({ model: watched, tools: [lookUp], maxRounds: 300 }).stream('All of them.')
@@ -133,7 +135,7 @@ describe('a round costs the same however many there were before it, but for the 
     const early = spent[20] as (typeof spent)[number]
     const late = spent[190] as (typeof spent)[number]
     expect(late.work.chars / early.work.chars).toBeLessThan(1.2)
-    // The conversation is listed for the request, and gone through no more than a few times for that.
+    // The conversation is copied for the request, and iterated only a few times.
     const more = late.work.elements - early.work.elements
     expect(more / (late.messages - early.messages)).toBeLessThan(8)
   })

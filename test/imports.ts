@@ -22,7 +22,10 @@ const templateText = /(?:\\[\s\S]|\$(?!\{)|[^`\\$])*(`|\$\{)/y
 /** After one of these words a slash opens a regular expression; after any other word it divides. */
 const beforeRegex = new Set('return typeof case in of delete void throw new else do yield await'.split(' '))
 
-/** Every module that TypeScript source names in an `import` or `export … from`, in order. Comments and text don't count. */
+/**
+ * Every module that TypeScript source names in an `import` or `export … from`, in order. Comments
+ * and text don't count.
+ */
 export function importsOf(source: string): Import[] {
   const tokens = tokensOf(source)
   const found: Import[] = []
@@ -60,7 +63,10 @@ function readExport(tokens: readonly Token[], start: number): Import | undefined
   return specifier === undefined ? undefined : { specifier, typeOnly, star: opening === '*', dynamic: false }
 }
 
-/** Reads a clause of names up to `from '…'`; undefined if something else comes, as in `export { a }` with no `from`. */
+/**
+ * Reads a clause of names up to `from '…'`; undefined if something else comes, as in `export { a }`
+ * with no `from`.
+ */
 function readFrom(tokens: readonly Token[], start: number): string | undefined {
   let closed = false
   for (let at = start; at < tokens.length; at++) {
@@ -76,7 +82,8 @@ function readFrom(tokens: readonly Token[], start: number): string | undefined {
 
 function tokensOf(source: string): Token[] {
   const tokens: Token[] = []
-  // One entry per open brace: whether it is the `${` of a template, whose text goes on after the closing brace.
+  // One entry per open brace: whether it is the `${` of a template, whose text continues after the
+  // closing brace.
   const braces: boolean[] = []
   let at = 0
 

@@ -8,7 +8,7 @@ import { root } from './root.ts'
 describe('imports are read from source', () => {
   const specifiers = (source: string) => importsOf(source).map(({ specifier }) => specifier)
 
-  test('every form that names a module is found', () => {
+  test('every form of import is found', () => {
     const source = `
       import './effect.ts'
       import one from './default.ts'
@@ -44,13 +44,13 @@ describe('imports are read from source', () => {
     ])
   })
 
-  test('only `import type` and `export type` leave nothing at run time', () => {
+  test('only `import type` and `export type` are erased at run time', () => {
     const typeOnly = (source: string) => importsOf(source).map((one) => one.typeOnly)
     expect(typeOnly(`import type { A } from 'a'; export type { B } from 'b'`)).toEqual([true, true])
     expect(typeOnly(`import { type A } from 'a'; import type from 'b'`)).toEqual([false, false])
   })
 
-  test('comments, strings, templates and regular expressions hide what they quote', () => {
+  test('imports in comments, strings, templates and regular expressions do not count', () => {
     const source = `
       // import a from './line.ts'
       /** import b from './block.ts' */
@@ -71,8 +71,8 @@ const entries = {
   '@millrace/voice': ['@millrace/voice'],
 }
 
-describe('each rule catches what breaks it', () => {
-  /** Paths below `packages/millrace/src`, or below `packages` if they begin with a slash. */
+describe('each rule reports violations', () => {
+  /** Paths below `packages/millrace/src`, or below `packages` if they start with a slash. */
   const faults = (files: Record<string, string>) =>
     faultsOf(
       new Map(
@@ -84,7 +84,7 @@ describe('each rule catches what breaks it', () => {
       entries,
     )
 
-  test('a tree in order has no faults', () => {
+  test('a valid tree has no faults', () => {
     const tidy = {
       'index.ts': `export { loop } from './agent/index.ts'\nexport { fold } from './protocol/index.ts'`,
       'protocol/index.ts': `export { fold } from './fold.ts'`,
@@ -99,16 +99,16 @@ describe('each rule catches what breaks it', () => {
     expect(faults(tidy)).toEqual([])
   })
 
-  test('another package is imported by an entry point, and millrace imports none but on demand', () => {
+  test('another package is imported by an entry point, and millrace imports others only on demand', () => {
     expect(faults({ '/voice/src/say.ts': `import { a } from '../../millrace/src/index.ts'` })).toEqual([
       "packages/voice/src/say.ts imports '../../millrace/src/index.ts': " +
         'another package is imported by its name, not by a path',
     ])
     expect(faults({ '/voice/src/say.ts': `import { a } from 'millrace/agent/loop'` })).toEqual([
-      "packages/voice/src/say.ts imports 'millrace/agent/loop': that is no entry point of a package",
+      "packages/voice/src/say.ts imports 'millrace/agent/loop': not an entry point of a package",
     ])
     expect(faults({ '/otel/src/say.ts': `import { a } from '@millrace/voice'` })).toEqual([
-      "packages/otel/src/say.ts imports '@millrace/voice': a package imports millrace and none beside it",
+      "packages/otel/src/say.ts imports '@millrace/voice': a package imports only millrace",
     ])
     const onDemand = 'millrace loads other packages only on demand, from cli'
     expect(faults({ 'cli/voice.ts': `import { voice } from '@millrace/voice'` })).toEqual([
@@ -130,7 +130,7 @@ describe('each rule catches what breaks it', () => {
     ])
   })
 
-  test('types are held to the direction as values are', () => {
+  test('the direction applies to types too', () => {
     expect(faults({ 'tools/run.ts': `import type { Loop } from '../agent/index.ts'` })).toHaveLength(1)
     expect(faults({ 'tools/run.ts': `type Loop = import('../agent/index.ts').Loop` })).toHaveLength(1)
     expect(faults({ 'tools/run.ts': `export type { Loop } from '../agent/index.ts'` })).toHaveLength(1)
@@ -142,9 +142,9 @@ describe('each rule catches what breaks it', () => {
     ])
   })
 
-  test('protocol imports nothing of ours, and no package at run time', () => {
+  test('protocol imports no other layer, and no package at run time', () => {
     expect(faults({ 'protocol/events.ts': `import type { Tool } from '../tools/index.ts'` })).toEqual([
-      "packages/millrace/src/protocol/events.ts imports '../tools/index.ts': protocol imports nothing of ours",
+      "packages/millrace/src/protocol/events.ts imports '../tools/index.ts': protocol imports no other layer",
     ])
     expect(faults({ 'protocol/events.ts': `import { z } from 'zod'` })).toEqual([
       "packages/millrace/src/protocol/events.ts imports 'zod': protocol imports no package at run time",
@@ -152,7 +152,7 @@ describe('each rule catches what breaks it', () => {
     expect(faults({ 'protocol/events.ts': `import { type Hash } from 'node:crypto'` })).toHaveLength(1)
   })
 
-  test('the entry points of the package leave testing and cli alone', () => {
+  test('the entry points of the package do not import testing and cli', () => {
     expect(faults({ 'index.ts': `export { scripted } from './testing/index.ts'` })).toEqual([
       "packages/millrace/src/index.ts imports './testing/index.ts': " +
         'an entry point of the package imports neither testing nor cli',
@@ -177,11 +177,11 @@ describe('each rule catches what breaks it', () => {
     expect(faults({ '/voice/src/say.ts': `import { voice } from '@millrace/voice'` })).toHaveLength(1)
   })
 
-  test('tests may import anything, and nothing that is published imports them', () => {
+  test('tests may import anything, and published code does not import tests', () => {
     const scripted = `import { scripted } from '../testing/index.ts'`
     expect(faults({ 'agent/loop.test.ts': scripted, 'agent/loop.test-kit.ts': scripted })).toEqual([])
     expect(faults({ 'agent/loop.ts': `import { kit } from './loop.test-kit.ts'` })).toEqual([
-      "packages/millrace/src/agent/loop.ts imports './loop.test-kit.ts': what is published does not import tests",
+      "packages/millrace/src/agent/loop.ts imports './loop.test-kit.ts': published code does not import tests",
     ])
   })
 
@@ -193,14 +193,14 @@ describe('each rule catches what breaks it', () => {
     expect(faults({ '/voice/src/index.ts': `export * from './say.ts'` })).toHaveLength(1)
   })
 
-  test('a folder is a layer or lies in one, and its name says what it holds', () => {
+  test('a folder is a layer or inside one, and its name says what it contains', () => {
     expect(faults({ 'stores/memory.ts': '' })).toEqual([
       'packages/millrace/src/stores: not a layer; the layers are protocol, view, log, models, tools, agent, threads, ' +
         'protocols, client, server, telemetry, testing, cli',
     ])
     for (const name of ['utils', 'helpers', 'common', 'lib']) {
       expect(faults({ [`agent/${name}/a.ts`]: '', [`agent/${name}/b.test.ts`]: '' })).toEqual([
-        `packages/millrace/src/agent/${name}: name a folder for what it holds, not ${name}`,
+        `packages/millrace/src/agent/${name}: name a folder for what it contains, not ${name}`,
       ])
     }
   })
@@ -220,7 +220,7 @@ describe('each rule catches what breaks it', () => {
   })
 })
 
-test('every package is in order', () => {
+test('every package follows the rules', () => {
   const paths = globSync('packages/*/{src/,}**/*.{ts,tsx}', {
     cwd: root,
     exclude: ['**/node_modules', '**/dist'],

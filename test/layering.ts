@@ -1,13 +1,16 @@
 import { posix } from 'node:path'
 import { type Import, importsOf } from './imports.ts'
 
-/** Paths like `packages/millrace/src/agent/loop.ts` and what the files say. */
+/** Paths like `packages/millrace/src/agent/loop.ts` with their contents. */
 export type Tree = ReadonlyMap<string, string>
 
-/** What each package may import of the others, by the names of their entry points. */
+/** The entry points of each package. */
 export type EntryPoints = Readonly<Record<string, readonly string[]>>
 
-/** The folders of `millrace`, in order: each imports from those before it, never from those after it. */
+/**
+ * The folders of `millrace`, in order: each imports from those before it, never from those after
+ * it.
+ */
 const layers = [
   'protocol',
   'view',
@@ -24,7 +27,7 @@ const layers = [
   'cli',
 ]
 
-/** Entry points of the package that stand inside a folder, and so may be imported from outside of it. */
+/** Entry points of the package inside a folder, which may be imported from outside of it. */
 const furtherEntries = [
   'view/markdown/index',
   'models/openai',
@@ -45,7 +48,7 @@ export function faultsOf(tree: Tree, entries: EntryPoints): string[] {
     ...shipped.flatMap(([path, source]) =>
       importsOf(source).flatMap((one) => importFaults(path, one, entries)),
     ),
-    // The parts of the page nest in one another, as what they show does.
+    // The components of the page may import one another.
     ...cycleFaults(new Map(shipped.filter(([path]) => !path.startsWith('packages/inspector/')))),
   ]
 }
@@ -63,7 +66,10 @@ function nameOf(folder: string): string {
   return folder === 'millrace' ? folder : `@millrace/${folder}`
 }
 
-/** The folder of `millrace` directly below `src`; undefined in other packages, and for files in `src` itself. */
+/**
+ * The folder of `millrace` directly below `src`; undefined in other packages, and for files in
+ * `src` itself.
+ */
 function layerOf(path: string): string | undefined {
   const [, folder, , layer, inside] = path.split('/')
   return folder === 'millrace' && inside !== undefined ? layer : undefined
@@ -79,7 +85,7 @@ function folderFaults(paths: readonly string[]): string[] {
     const folders = posix.dirname(path).split('/')
     folders.forEach((name, depth) => {
       if (!vagueNames.includes(name)) return
-      faults.add(`${folders.slice(0, depth + 1).join('/')}: name a folder for what it holds, not ${name}`)
+      faults.add(`${folders.slice(0, depth + 1).join('/')}: name a folder for what it contains, not ${name}`)
     })
   }
   return [...faults]
@@ -100,7 +106,7 @@ function importFaults(path: string, one: Import, entries: EntryPoints): string[]
   const target = targetOf(path, specifier)
   if (packageOf(target) !== packageOf(path))
     return fault('another package is imported by its name, not by a path')
-  if (isTest(target)) return fault('what is published does not import tests')
+  if (isTest(target)) return fault('published code does not import tests')
   const to = layerOf(target)
   if (packageOf(path) !== 'millrace' || from === to) return starFaults
   return [
@@ -118,12 +124,12 @@ function packageFaults(
   const own = packageOf(path)
   const [name = ''] = /^(@millrace\/[^/]+|millrace)/.exec(specifier) ?? []
   if (name === nameOf(own)) return ['inside a package files are imported, not the package by its own name']
-  if (!entries[name]?.includes(specifier)) return ['that is no entry point of a package']
+  if (!entries[name]?.includes(specifier)) return ['not an entry point of a package']
   if (name === 'millrace') return []
   if (own === 'millrace' && layerOf(path) === 'cli' && (typeOnly || dynamic)) return []
   return own === 'millrace'
     ? ['millrace loads other packages only on demand, from cli']
-    : ['a package imports millrace and none beside it']
+    : ['a package imports only millrace']
 }
 
 function directionFaults(from: string | undefined, to: string | undefined): string[] {
@@ -134,7 +140,7 @@ function directionFaults(from: string | undefined, to: string | undefined): stri
   }
   if (to === undefined)
     return [`${from} is a layer, and layers do not import the entry points of the package`]
-  if (from === 'protocol') return ['protocol imports nothing of ours']
+  if (from === 'protocol') return ['protocol imports no other layer']
   if (from === 'client' || from === 'view') return to === 'protocol' ? [] : [`${from} imports only protocol`]
   return layers.indexOf(to) < layers.indexOf(from)
     ? []
@@ -152,7 +158,7 @@ function targetOf(path: string, specifier: string): string {
   return posix.join(posix.dirname(path), specifier)
 }
 
-/** Each cycle once, as it is met: types count too, since two files that need each other's types are one file. */
+/** Each cycle once. Types count too: two files that need each other's types belong together. */
 function cycleFaults(tree: Tree): string[] {
   const faults: string[] = []
   const done = new Set<string>()

@@ -4,14 +4,14 @@ import { agent, millrace } from 'millrace'
 import { scriptedModel } from 'millrace/testing'
 import { expect, test } from 'vitest'
 import { readServerOptions } from '../packages/millrace/src/server/options.ts'
-import { defaultRoom } from '../packages/millrace/src/threads/app.ts'
+import { defaultRunLimits } from '../packages/millrace/src/threads/app.ts'
 import { root } from './root.ts'
 
 const units: Readonly<Record<string, number>> = { KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, s: 1000 }
 
-/** The defaults in the tables of docs/limits.md, by the names that stand in their first column. */
+/** The defaults in the tables of docs/production/limits.md, by the names in their first column. */
 function documented(): Map<string, number> {
-  const rows = readFileSync(join(root, 'docs/limits.md'), 'utf8').matchAll(
+  const rows = readFileSync(join(root, 'docs/production/limits.md'), 'utf8').matchAll(
     /^\| `([\w.]+)` +\| ([\d,]+)(?: (\w+))? +\|/gm,
   )
   return new Map(
@@ -28,6 +28,6 @@ test('the page on limits has every limit with its default', async () => {
   await app.close()
   const quotas = Object.entries(usage).map(([name, { limit }]) => [name, limit] as const)
   const known = documented()
-  const options = Object.entries({ ...limits, ...defaultRoom, stuckMs, recheckMs })
+  const options = Object.entries({ ...limits, ...defaultRunLimits, stuckMs, recheckMs })
   expect(known).toEqual(new Map([...quotas, ...options]))
 })

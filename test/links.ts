@@ -1,10 +1,10 @@
 import { posix } from 'node:path'
 import { parseMarkdown } from './markdown.ts'
 
-/** What stands here, as a README on the registry has to link to it. */
+/** Links to this repository, as a README on the registry needs them. */
 const ownPages = /^https:\/\/github\.com\/millrace\/millrace\/(?:blob|tree)\/main(?=\/)/
 
-/** One line for each link of a document to a page of this repository that leads nowhere. */
+/** One line for each broken link of a document to a page of this repository. */
 export function linkFaults(
   doc: string,
   docs: ReadonlyMap<string, string>,
@@ -18,10 +18,10 @@ export function linkFaults(
       path === '' ? doc : posix.join(path.startsWith('/') ? '' : posix.dirname(doc), path.replace(/^\//, ''))
     const fault = (why: string) => [`${doc}:${line} links to ${href}: ${why}`]
     if (target.startsWith('..')) return fault('it leaves the project')
-    if (!exists(target)) return fault(`there is no ${target}`)
+    if (!exists(target)) return fault(`${target} does not exist`)
     const source = docs.get(target)
     if (anchor === undefined || source === undefined || anchorsOf(source).has(anchor)) return []
-    return fault(`there is no heading #${anchor} in ${target}`)
+    return fault(`${target} has no heading #${anchor}`)
   })
 }
 
@@ -37,7 +37,7 @@ function linksOf(source: string): { line: number; href: string }[] {
   })
 }
 
-/** The anchors that GitHub makes of the headings, and those set by hand. */
+/** GitHub's anchors of the headings, and anchors set by hand. */
 export function anchorsOf(source: string): ReadonlySet<string> {
   const anchors = new Set<string>()
   const seen = new Map<string, number>()

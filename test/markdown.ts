@@ -1,15 +1,21 @@
 export interface Block {
-  /** The line of the opening fence, counted from 1: line n of the code is line `line + n` of the document. */
+  /**
+   * The line of the opening fence, counted from 1: line n of the code is line `line + n` of the
+   * document.
+   */
   readonly line: number
   readonly closingLine: number
-  /** All that is written after the opening fence: `ts`, `ts fragment`, … */
+  /** The text after the opening fence: `ts`, `ts fragment`, … */
   readonly info: string
   readonly code: string
 }
 
 export interface Markdown {
   readonly blocks: readonly Block[]
-  /** Every line of the document; those of fenced blocks are empty, so that an index is still a place. */
+  /**
+   * Every line of the document. Lines of fenced blocks are empty, so that indexes stay line
+   * numbers.
+   */
   readonly prose: readonly string[]
 }
 
@@ -40,6 +46,6 @@ export function parseMarkdown(source: string): Markdown {
     open = undefined
   })
 
-  if (open) throw new Error(`line ${open.line}: the block that opens here is never closed`)
+  if (open) throw new Error(`line ${open.line}: the block that starts here is never closed`)
   return { blocks, prose }
 }

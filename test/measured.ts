@@ -20,21 +20,24 @@ import { tool } from '../packages/millrace/src/tools/index.ts'
 import { otel } from '../packages/otel/src/otel.ts'
 import type { Metric } from './prometheus-names.ts'
 
-/** A metric that has been measured, with all the attributes that were ever on it. */
+/** A recorded metric, with all attributes that occurred. */
 export interface Measured extends Metric {
   readonly attributes: ReadonlySet<string>
 }
 
-/** Lets everything happen that is measured, and tells what was. Fails if anything that could be measured was not. */
+/**
+ * Triggers everything that is measured, and returns the metrics. Fails if a metric was never
+ * recorded.
+ */
 export async function measureEverything(conventions: Conventions): Promise<Measured[]> {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 2 ** 30 })
   const provider = new MeterProvider({ readers: [reader] })
   const made = new Set<string>()
-  const telemetry = otel({ meterProvider: noting(provider, made), conventions })
+  const telemetry = otel({ meterProvider: recording(provider, made), conventions })
 
   await ownRuns(telemetry)
-  // What an app is asked for can be asked while it is open.
+  // Observable metrics are collected while the app is open.
   await threads(telemetry, () => provider.forceFlush())
   const all = exporter
     .getMetrics()
@@ -43,11 +46,14 @@ export async function measureEverything(conventions: Conventions): Promise<Measu
 
   const measured = new Map(all.map((metric) => [metric.descriptor.name, measuredOf(metric)]))
   const missing = [...made].filter((name) => !measured.has(name))
-  if (missing.length > 0) throw new Error(`these were made, and never measured: ${missing.join(', ')}`)
+  if (missing.length > 0) throw new Error(`created but never recorded: ${missing.join(', ')}`)
   return [...measured.values()]
 }
 
-/** Two rounds with tools, over a wire; one request that is refused, one that breaks off, one run that fails. */
+/**
+ * Two rounds with tools, over a wire; one request that is rejected, one that breaks, one run that
+ * fails.
+ */
 async function ownRuns(telemetry: Telemetry) {
   const usage = {
     inputTokens: 90,
@@ -61,7 +67,7 @@ async function ownRuns(telemetry: Telemetry) {
       [{ error: { code: 'overloaded' } }],
       [{ text: 'Let me' }, { error: { code: 'stream_error' } }],
       [{ call: 'orders', input: {} }, { call: 'stock', input: {} }, { usage }],
-      // Longer than what is read from a socket at once.
+      // Longer than one read from a socket.
       'It has shipped. '.repeat(20_000),
       [{ error: { code: 'auth' } }],
     ],
@@ -75,7 +81,7 @@ async function ownRuns(telemetry: Telemetry) {
     model,
     tools: [
       named('orders', async () => 'shipped'),
-      named('stock', () => Promise.reject(new Error('the database is away'))),
+      named('stock', () => Promise.reject(new Error('the database is unavailable'))),
     ],
     retry: { baseMs: 1 },
     telemetry,
@@ -88,7 +94,9 @@ async function ownRuns(telemetry: Telemetry) {
   }
 }
 
-/** One thread whose process is lost, on a disk that hiccups, and one whose context cannot be made. */
+/**
+ * One thread whose process is lost, with a failing disk, and one whose context cannot be created.
+ */
 async function threads(telemetry: Telemetry, whileOpen: () => Promise<void>) {
   let time = 1_000_000
   const store = memoryStore({ now: () => time })
@@ -100,37 +108,37 @@ async function threads(telemetry: Telemetry, whileOpen: () => Promise<void>) {
     store,
     agents: named(scriptedModel(() => [{ text: 'Let' }, { hang: true }])),
   })
-  const heard = lost.thread('t').follow()[Symbol.asyncIterator]()
+  const followed = lost.thread('t').follow()[Symbol.asyncIterator]()
   await lost.thread('t').send('Where is ORD-42?')
-  for (let next = await heard.next(); next.value?.event.type !== 'text'; next = await heard.next());
+  for (let next = await followed.next(); next.value?.event.type !== 'text'; next = await followed.next());
 
   time += 60_001
-  const heir = millrace({
+  const successor = millrace({
     ...options,
-    store: hiccuping(store),
+    store: failingOnce(store),
     agents: named(scriptedModel(() => 'It has shipped.')),
     quotas: { storedBytes: 1 },
     context({ id }) {
       if (id === 'bad') throw new Error('no such customer')
     },
   })
-  for await (const _ of heir.thread('t').follow({ until: 'idle' }));
-  const seq = await heir.thread('bad').send('And mine?')
-  for await (const _ of heir.thread('bad').follow({ until: seq }));
+  for await (const _ of successor.thread('t').follow({ until: 'idle' }));
+  const seq = await successor.thread('bad').send('And mine?')
+  for await (const _ of successor.thread('bad').follow({ until: seq }));
 
-  const full = heir.thread('full', { user: 'ann' })
+  const full = successor.thread('full', { user: 'ann' })
   await full.create()
   await full.send('Is there room?').catch(() => {})
 
   await whileOpen()
-  await heard.return?.()
-  await heir.close()
+  await followed.return?.()
+  await successor.close()
   await lost.close({ graceMs: 0 })
   await store.close()
 }
 
-/** Fails the first time that something is written. */
-function hiccuping(store: ThreadStore): ThreadStore {
+/** Fails the first write. */
+function failingOnce(store: ThreadStore): ThreadStore {
   let isFirst = true
   return new Proxy(store, {
     get(target, name: keyof ThreadStore) {
@@ -138,14 +146,14 @@ function hiccuping(store: ThreadStore): ThreadStore {
       return async (batches: Parameters<ThreadStore['append']>[0]) => {
         if (!isFirst) return target.append(batches)
         isFirst = false
-        throw new Error('the disk hiccups')
+        throw new Error('the disk failed')
       }
     },
   })
 }
 
-/** The same provider; what is made with it is noted. */
-function noting(provider: MeterProviderApi, made: Set<string>): MeterProviderApi {
+/** The same provider, recording the metrics that are created. */
+function recording(provider: MeterProviderApi, made: Set<string>): MeterProviderApi {
   return {
     getMeter(...scope) {
       return new Proxy(provider.getMeter(...scope), {

@@ -1,13 +1,13 @@
 import { parseMarkdown } from './markdown.ts'
 import type { Metric } from './prometheus-names.ts'
 
-/** A metric as the document describes it. */
+/** A metric as described in the document. */
 interface Row extends Metric {
   readonly attributes: readonly string[]
   readonly isOlder: boolean
 }
 
-/** What the document calls each of them, by its own key below the table. */
+/** The document's names of groups of attributes, from the key below its table. */
 const groupsOfAttributes: Readonly<Record<string, readonly string[]>> = {
   agent: ['gen_ai.agent.name'],
   tool: ['gen_ai.tool.name', 'gen_ai.tool.type'],
@@ -25,7 +25,7 @@ const groupsOfAttributes: Readonly<Record<string, readonly string[]>> = {
   modality: ['gen_ai.token.modality'],
 }
 
-/** The rows of its tables that are about metrics. */
+/** The rows of its tables of metrics. */
 export function metricRows(source: string): Row[] {
   let head = ''
   return parseMarkdown(source).prose.flatMap((line) => {

@@ -3,7 +3,8 @@ import { syncBuiltinESMExports } from 'node:module'
 import { Server, Socket } from 'node:net'
 import workerThreads from 'node:worker_threads'
 
-// A unit test opens no socket and starts no process or thread: it is told apart by that from the slower ones, and held to it here.
+// Enforces that unit tests open no sockets and start no processes or threads, unlike the slower
+// tests.
 function forbid(target: object, method: string, what: string, project: string): void {
   Object.defineProperty(target, method, {
     value() {

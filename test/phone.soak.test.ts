@@ -8,11 +8,11 @@ import { plainEnv, run } from './processes.ts'
 import { root } from './root.ts'
 
 // What `npm run phone` runs, after the build.
-const main = join('examples', 'phone.ts')
+const main = join('examples', 'phone', 'main.ts')
 const options = { cwd: root, env: { ...plainEnv(), MILLRACE_MODEL: 'simulator' } }
 
 describe.concurrent('npm run phone', () => {
-  test('a spoken question becomes an input, a tool runs, the answer is spoken, and an interruption is heard', async () => {
+  test('a spoken question becomes an input, a tool runs, the answer is spoken, and an interruption is detected', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'millrace-phone-'))
     try {
       const wav = join(folder, 'call.wav')
@@ -27,7 +27,7 @@ describe.concurrent('npm run phone', () => {
         /turn \d interrupted: .*; (\d+) of (?!\1 )\d+ words heard/,
         /understood: .*order number (?:forty.two|42)/i,
         /tool: track_parcel/,
-        // While the carrier takes its two seconds, the words before it are heard.
+        // The words before the tool call are spoken while the carrier takes its two seconds.
         /desk: Let me look up order 42 and ask the carrier\./,
         /desk: Order 42, .* now at the hub in Lyon, and due on Thursday\./,
         /turn \d completed: first words \d+ ms, .* after the speech; (\d+) of \1 words heard/,
@@ -38,7 +38,7 @@ describe.concurrent('npm run phone', () => {
       ]
       expect(missingFrom(stdout, inOrder)).toBeUndefined()
 
-      // Both sides are on the tape, and are no noise of ours: the caller falls silent while the desk speaks, and the other way round.
+      // Both sides are in the recording, and they take turns: one is silent while the other speaks.
       const [caller, desk] = [0, 1].map((side) => loudness(readFileSync(wav), side))
       expect(Math.max(...(caller ?? []))).toBeGreaterThan(1000)
       expect(Math.max(...(desk ?? []))).toBeGreaterThan(1000)
@@ -49,7 +49,7 @@ describe.concurrent('npm run phone', () => {
     }
   })
 
-  test('says what it is told to', async () => {
+  test('asks the question of --call', async () => {
     const { exit, stdout } = await run(
       process.execPath,
       [main, '--call', 'What is order forty one?'],
@@ -67,28 +67,28 @@ describe.concurrent('npm run phone', () => {
     ).toBeUndefined()
   })
 
-  test('Ctrl-C in the middle of a call ends it well', async () => {
+  test('Ctrl-C during a call shuts down cleanly', async () => {
     const child = spawn(process.execPath, [main], { ...options, timeout: 500_000, killSignal: 'SIGKILL' })
-    let told = ''
+    let output = ''
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text) => {
-        if (!told.includes('understood:') && (told + text).includes('understood:')) child.kill('SIGINT')
-        told += text
+        if (!output.includes('understood:') && (output + text).includes('understood:')) child.kill('SIGINT')
+        output += text
       })
     const exit = await new Promise((resolve) => child.on('close', (code, signal) => resolve(signal ?? code)))
     expect(exit).toBe(0)
-    expect(told).not.toMatch(/turn 1|phone:/)
+    expect(output).not.toMatch(/turn 1|phone:/)
   })
 })
 
-test('orders are understood as they are written and as they are said', () => {
+test('order numbers are understood in written and spoken form', () => {
   expect(idsIn('Where are ORD-44 and ord-99?')).toEqual(['ORD-44', 'ORD-99'])
   expect(idsIn('Where is my order number forty-two?')).toEqual(['ORD-42'])
   expect(idsIn('And ordered forty five, orders 41 and twelve?')).toEqual(['ORD-45', 'ORD-41', 'ORD-12'])
   expect(idsIn('What did I order for two?')).toEqual([])
 })
 
-/** The first of these that does not stand behind the one before it. */
+/** The first of these that does not come after the one before it. */
 function missingFrom(text: string, inOrder: readonly RegExp[]): string | undefined {
   let rest = text
   for (const what of inOrder) {
@@ -99,7 +99,7 @@ function missingFrom(text: string, inOrder: readonly RegExp[]): string | undefin
   return undefined
 }
 
-/** Of each tenth of a second of one side of a call at 16 kHz, how loud it is. */
+/** The loudness of one side of a call at 16 kHz, for each tenth of a second. */
 function loudness(wav: Buffer, side: number): number[] {
   const samples = new Int16Array(wav.buffer.slice(wav.byteOffset + 44, wav.byteOffset + wav.length))
   return Array.from({ length: Math.floor(samples.length / 3200) }, (_, tenth) => {

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { isWhole } from './size.ts'
 
 interface Ended {
-  /** The exit code, or why there is none. */
+  /** The exit code, or why the process has none. */
   readonly exit: number | string
   readonly stdout: string
   readonly stderr: string
@@ -14,10 +14,10 @@ interface RunOptions {
   readonly env?: NodeJS.ProcessEnv
 }
 
-/** Only turns a hang into a failure, before the limit of the test does. */
+/** Turns a hang into a failure before the test's own timeout. */
 const patienceMs = isWhole ? 500_000 : 100_000
 
-/** Runs a program to its end with nothing on its stdin. Never rejects: how it ended is in `exit`. */
+/** Runs a program to its end with an empty stdin. Never rejects: see `exit`. */
 export function run(
   command: string,
   args: readonly string[],
@@ -37,13 +37,16 @@ function exitOf(error: { code?: unknown; killed?: boolean; message: string }): n
   return typeof error.code === 'number' ? error.code : error.message
 }
 
-/** What a stranger's shell has: no keys of ours, and nothing of vitest's. */
+/** The environment of a plain shell: no API keys, nothing from vitest. */
 export function plainEnv(): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR } = process.env
   return { PATH, HOME, TMPDIR }
 }
 
-/** Type-checks a folder by its tsconfig.json. Diagnostics are on stdout, one per line, paths relative to the folder. */
+/**
+ * Type-checks a folder by its tsconfig.json. Diagnostics are on stdout, one per line, paths
+ * relative to the folder.
+ */
 export function typeCheck(folder: string): Promise<Ended> {
   const tsc = createRequire(import.meta.url)
     .resolve('typescript/package.json')

@@ -1,16 +1,16 @@
-/** What is known of a metric before anything is measured. */
+/** A metric before anything is recorded. */
 export interface Metric {
   readonly name: string
   readonly unit: string
   readonly kind: 'counter' | 'gauge' | 'histogram'
 }
 
-/** Of the units that there are here; those in braces are remarks, and drop out. */
+/** The units that are used here. Units in braces are annotations and are dropped. */
 const units: Readonly<Record<string, string>> = { s: 'seconds', By: 'bytes' }
 
 /**
- * The series of a metric, as the exporter of the collector and the receiver of Prometheus call them unless told otherwise: by
- * github.com/prometheus/otlptranslator with UnderscoreEscapingWithSuffixes.
+ * The series of a metric, with the default names of the collector's exporter and Prometheus'
+ * receiver: github.com/prometheus/otlptranslator with UnderscoreEscapingWithSuffixes.
  */
 export function seriesOf({ name, unit, kind }: Metric): string[] {
   const words = name.split(/[^a-zA-Z0-9:]+/)
@@ -27,6 +27,6 @@ export function labelOf(attribute: string): string {
 
 function unitOf(unit: string): string | undefined {
   if (/^\{.*\}$/.test(unit)) return undefined
-  if (!Object.hasOwn(units, unit)) throw new Error(`say what Prometheus makes of the unit '${unit}'`)
+  if (!Object.hasOwn(units, unit)) throw new Error(`add Prometheus' name of the unit '${unit}'`)
   return units[unit]
 }

@@ -1,21 +1,21 @@
 import { parser } from '@prometheus-io/lezer-promql'
 
-/** What an expression asks of one metric. */
+/** A metric in an expression. */
 interface Asked {
   readonly series: string
-  /** The labels that it chooses by. */
+  /** The labels that it selects by. */
   readonly labels: readonly string[]
 }
 
 export interface Expression {
-  /** Where it is no PromQL. */
+  /** Syntax errors. */
   readonly faults: readonly string[]
   readonly asked: readonly Asked[]
-  /** The labels that sums are made by. */
+  /** The labels that it groups by. */
   readonly groups: readonly string[]
 }
 
-/** Reads PromQL with the grammar of Prometheus' own page. */
+/** Reads PromQL with the grammar of Prometheus' own UI. */
 export function readPromql(source: string): Expression {
   const faults: string[] = []
   const asked: { series: string; labels: string[] }[] = []

@@ -12,7 +12,7 @@ import {
 import { script, scriptedModel } from '../packages/millrace/src/testing/index.ts'
 import { root } from './root.ts'
 
-/** The rows of the first table after a line of a document, cell by cell. */
+/** The cells of the first table after a line of a document. */
 function tableAfter(line: string, doc: string): readonly (readonly string[])[] {
   const lines = readFileSync(join(root, doc), 'utf8').split('\n')
   const from = lines.findIndex((text) => text.startsWith(line))
@@ -32,11 +32,11 @@ function tableAfter(line: string, doc: string): readonly (readonly string[])[] {
 /** The names in a cell such as `` `a`, `b(c)` ``. */
 const namesIn = (cell = '') => [...cell.matchAll(/`(\w+)/g)].map(([, name]) => name ?? '')
 
-test('a tool gets the context that docs/tools.md lists, and nothing else', async () => {
+test('a tool gets the context that docs/reference/tools.md lists, and nothing else', async () => {
   expectTypeOf<keyof ToolContext>().toEqualTypeOf<
     | 'signal'
     | 'runSignal'
-    | 'permits'
+    | 'checkAccess'
     | 'callId'
     | 'runId'
     | 'attempt'
@@ -48,7 +48,7 @@ test('a tool gets the context that docs/tools.md lists, and nothing else', async
   const seen: string[] = []
   const look = tool({
     name: 'look',
-    description: 'Looks at its context',
+    description: 'Reads its context',
     input: { jsonSchema: { type: 'object' }, validate: (value) => ({ value }) },
     run(_, context) {
       seen.push(...Object.keys(context))
@@ -56,11 +56,11 @@ test('a tool gets the context that docs/tools.md lists, and nothing else', async
     },
   })
   await agent({ model: scriptedModel(script.tool('look', {}, 'Done.')), tools: [look] }).run('go')
-  const listed = tableAfter('The input is its own copy. The context:', 'docs/tools.md')
+  const listed = tableAfter('`run` gets its own copy of the input, and a context:', 'docs/reference/tools.md')
   expect(listed.flatMap(([cell]) => namesIn(cell)).sort()).toEqual(seen.sort())
 })
 
-test('docs/agents.md lists every option of an agent, with its default', () => {
+test('docs/reference/agents.md lists every option of an agent, with its default', () => {
   const options: Record<keyof AgentOptions, true> = {
     name: true,
     model: true,
@@ -83,8 +83,8 @@ test('docs/agents.md lists every option of an agent, with its default', () => {
     maxOutputChars: true,
     repeatLimits: true,
     onToolError: true,
-    contextTokens: true,
-    shorten: true,
+    maxContextTokens: true,
+    compact: true,
     permission: true,
     prepareRound: true,
     beforeCall: true,
@@ -92,7 +92,7 @@ test('docs/agents.md lists every option of an agent, with its default', () => {
     telemetry: true,
     clock: true,
   }
-  const listed = tableAfter('Every option of `agent()`', 'docs/agents.md').flatMap(
+  const listed = tableAfter('Every option of `agent()`', 'docs/reference/agents.md').flatMap(
     ([names, defaults = '']) => {
       // Commas inside braces belong to one default.
       const values = defaults.split(/, (?![^{]*})/)

@@ -1,21 +1,24 @@
 /**
- * How much of a test with many cases is done, from 0 to 1 and beyond: the one dial. `npm test` does a tenth, `npm run test:soak`
- * all of it; `TEST_SIZE=10 npx vitest run …` does more still.
+ * How much of a test with many cases runs: a tenth in `npm test`, all of it in
+ * `npm run test:soak`, and more with `TEST_SIZE=10 npx vitest run …`.
  */
 const size = Number(process.env.TEST_SIZE ?? 0.1)
 
-/** Whether everything is to be done: for a test that takes long and cannot be done in part. */
+/** Whether all cases run: for a slow test that cannot run in part. */
 export const isWhole = size >= 1
 
-/** How far it is from one case to the next. Eleven in `npm test`: many lists repeat themselves after five or ten. */
+/**
+ * The distance from one case to the next. Eleven in `npm test`, since many lists repeat after five
+ * or ten.
+ */
 export const stride = isWhole ? 1 : Math.round(1 / size) + 1
 
-/** Some of a list, evenly spread. */
+/** A part of a list, evenly spread. */
 export function some<Item>(list: readonly Item[]): readonly Item[] {
   return list.filter((_, index) => index % stride === 0)
 }
 
-/** So many of so many cases. At least one. */
+/** The number of cases to run. At least one. */
 export function sized(all: number): number {
   return Math.max(1, Math.round(all * size))
 }

@@ -11,7 +11,7 @@ import {
 const lines = (...text: string[]) => text.join('\n')
 
 describe('programs', () => {
-  test('a block opened with ts is a program and knows its line', () => {
+  test('a ts block is a program with its line', () => {
     const source = lines('# Title', '', '```ts', 'const a = 1', '', 'use(a)', '```', '', '```sh', 'ls', '```')
     expect(programsOf('README.md', source)).toEqual([
       { doc: 'README.md', line: 3, code: 'const a = 1\n\nuse(a)\n' },
@@ -23,14 +23,14 @@ describe('programs', () => {
     expect(programsOf('README.md', source)).toEqual([])
   })
 
-  test('a block inside a list loses its indent, and a longer fence may hold a shorter one', () => {
+  test('a block inside a list loses its indent, and a longer fence may contain a shorter one', () => {
     const inList = lines('- item', '', '  ```ts', '  if (a) {', '    b()', '  }', '  ```')
     expect(programsOf('a.md', inList)[0]?.code).toBe('if (a) {\n  b()\n}\n')
     const nested = lines('````text', '```ts', 'hidden', '```', '````', '```ts', 'shown', '```')
     expect(programsOf('a.md', nested).map(({ code }) => code)).toEqual(['shown\n'])
   })
 
-  test('a block that is never closed is refused', () => {
+  test('a block that is never closed is an error', () => {
     expect(() => programsOf('a.md', lines('text', '```ts', 'a()'))).toThrow('line 2')
   })
 })
@@ -40,12 +40,12 @@ describe('expected output', () => {
   const output = ['```text', 'one  ', 'two', '', '```']
   const expectedOf = (...text: string[]) => programsOf('a.md', lines(...text))[0]?.expected
 
-  test('a text block directly after a program is what it prints', () => {
+  test('a text block directly after a program is its expected output', () => {
     expect(expectedOf(...program, ...output)).toBe('one\ntwo')
     expect(expectedOf(...program, '', '', ...output)).toBe('one\ntwo')
   })
 
-  test('one line of prose may introduce it; more prose, a heading or another block part them', () => {
+  test('one line of prose may introduce it, but not more prose, a heading or another block', () => {
     expect(expectedOf(...program, '', 'It prints:', '', ...output)).toBe('one\ntwo')
     expect(expectedOf(...program, 'First.', 'Second.', ...output)).toBeUndefined()
     expect(expectedOf(...program, '', '## Else', '', ...output)).toBeUndefined()
@@ -56,16 +56,16 @@ describe('expected output', () => {
     expect(expectedOf(...program, '```text', '```')).toBe('')
   })
 
-  test('spaces at the ends of lines and of the output are not compared', () => {
+  test('trailing whitespace is not compared', () => {
     expect(tidy('one \r\n  two\t\n\n')).toBe('one\n  two')
   })
 })
 
-describe('blocks that are not run', () => {
+describe('blocks that do not run', () => {
   const faults = (info: string, ...code: string[]) =>
     blockFaults('a.md', lines(`\`\`\`${info}`, ...code, '```'))
 
-  test('a fragment is TypeScript, whole in itself', () => {
+  test('a fragment is complete TypeScript', () => {
     expect(
       faults('ts fragment', 'interface A { readonly b: string }', 'declare function c(a: A): void'),
     ).toEqual([])
@@ -81,7 +81,7 @@ describe('blocks that are not run', () => {
     expect(faults('json', '{"seq":1}', '…')).toHaveLength(1)
   })
 
-  test('a program cannot hide behind another name or behind none', () => {
+  test('a program must be marked as ts', () => {
     for (const info of ['js', 'typescript', 'tsx', 'ts nocheck', 'TS'])
       expect(faults(info, 'a()')).toHaveLength(1)
     expect(faults('', 'a()')).toHaveLength(1)
@@ -89,15 +89,15 @@ describe('blocks that are not run', () => {
   })
 })
 
-describe('what the compiler says', () => {
+describe('compiler output', () => {
   const program = { doc: 'docs/guide/START.md', line: 10, code: '' }
 
-  test('a document and a line make the name of a file', () => {
+  test('a file is named after its document and line', () => {
     expect(fileOf(program)).toBe('docs.guide.START-10.ts')
     expect(fileOf({ doc: 'README.md', line: 3 })).toBe('README-3.ts')
   })
 
-  test('a diagnostic is moved to the line of the document, with its explanation', () => {
+  test('a diagnostic is mapped to the line of the document, with its explanation', () => {
     const output = lines(
       'docs.guide.START-10.ts(2,5): error TS2322: Type A is not B.',
       '  Because.',
@@ -111,7 +111,7 @@ describe('what the compiler says', () => {
   })
 })
 
-test("only Node's word about stripping types is taken off stderr", () => {
+test("only Node's warning about type stripping is removed from stderr", () => {
   const warning =
     '(node:7) ExperimentalWarning: Type Stripping is an experimental feature and might change at any time\n' +
     '(Use `node --trace-warnings ...` to show where the warning was created)\n'

@@ -6,11 +6,11 @@ export interface Program {
   readonly doc: string
   readonly line: number
   readonly code: string
-  /** What the document says the program prints. */
+  /** The expected output in the document. */
   readonly expected?: string
 }
 
-/** The blocks opened with ```ts, each with the ```text that follows it. */
+/** The blocks marked ```ts, each with the ```text that follows it. */
 export function programsOf(doc: string, source: string): Program[] {
   const markdown = parseMarkdown(source)
   return markdown.blocks.flatMap((block, index) => {
@@ -21,13 +21,13 @@ export function programsOf(doc: string, source: string): Program[] {
   })
 }
 
-/** Output stands directly below its program: one line of prose may introduce it, a heading starts something else. */
+/** Output follows its program directly; one line of prose may introduce it. */
 function isOutput({ prose }: Markdown, program: Block, next: Block): boolean {
   const between = prose.slice(program.closingLine, next.line - 1).filter((line) => line.trim() !== '')
   return next.info === 'text' && between.length <= 1 && !between.some((line) => line.startsWith('#'))
 }
 
-/** White space that a reader cannot see is not compared. */
+/** Removes invisible whitespace before a comparison. */
 export function tidy(output: string): string {
   return output
     .split(/\r?\n/)
@@ -36,7 +36,7 @@ export function tidy(output: string): string {
     .trimEnd()
 }
 
-/** What is wrong with the blocks that are not run: one line each, with its place. */
+/** Problems of the blocks that do not run, one line each, with their places. */
 export function blockFaults(doc: string, source: string): string[] {
   return parseMarkdown(source).blocks.flatMap(({ line, info, code }) => {
     const fault = blockFault(info, code)
@@ -48,8 +48,8 @@ function blockFault(info: string, code: string): string | undefined {
   if (info === 'ts') return undefined
   if (info === 'ts fragment') return messageOf(() => stripTypeScriptTypes(code))
   if (info === 'json') return jsonFault(code)
-  if (info === '') return 'say what the block holds: ts, ts fragment, json, sh, text, …'
-  // By another name a program would go by unrun.
+  if (info === '') return 'name the language of the block: ts, ts fragment, json, sh, text, …'
+  // With another name, a program would not run.
   if (/^(ts|tsx|mts|cts|typescript|js|jsx|mjs|cjs|javascript)\b/i.test(info)) {
     return `open the block with \`ts\`, so that it is run, or with \`ts fragment\`, not with \`${info}\``
   }
@@ -75,12 +75,12 @@ function messageOf(attempt: () => unknown): string | undefined {
   }
 }
 
-/** The name of the file that a program is written to. */
+/** The file name of a program. */
 export function fileOf({ doc, line }: Pick<Program, 'doc' | 'line'>): string {
   return `${doc.replace(/\.md$/, '').replaceAll('/', '.')}-${line}.ts`
 }
 
-/** Moves the compiler's `file.ts(3,5): error …` to the lines of the documents the programs came from. */
+/** Maps the compiler's `file.ts(3,5): error …` to the lines of the documents. */
 export function diagnosticsInDocs(output: string, programs: readonly Program[]): string[] {
   const places = new Map(programs.map((program) => [fileOf(program), program]))
   const found: string[] = []
@@ -98,7 +98,10 @@ export function diagnosticsInDocs(output: string, programs: readonly Program[]):
 const strippingWarning =
   /^\(node:\d+\) ExperimentalWarning: Type Stripping .*\n(\(Use `node --trace-warnings .*\n)?/m
 
-/** Earlier releases of Node announce that they strip types; all else on stderr is the program's own doing. */
+/**
+ * Earlier releases of Node warn about type stripping; everything else on stderr is from the
+ * program.
+ */
 export function withoutStrippingWarning(stderr: string): string {
   return stderr.replace(strippingWarning, '')
 }

@@ -16,24 +16,24 @@ let desks = 0
 
 beforeAll(() => {
   if (!existsSync(join(root, 'packages/millrace/dist/cli/main.js')))
-    throw new Error('there is no packages/millrace/dist/cli/main.js: run npm run build')
+    throw new Error('packages/millrace/dist/cli/main.js is missing: run npm run build')
 })
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe.concurrent('npm start', () => {
-  test('tells where it is, on what it runs, and what to try', async () => {
+  test('prints its address, its model and commands to try', async () => {
     const desk = await openDesk()
-    expect(desk.told()).toMatch(/^Millrace support desk: open http:\/\/127\.0\.0\.1:\d+\/\n/)
+    expect(desk.output()).toMatch(/^Millrace support desk: open http:\/\/127\.0\.0\.1:\d+\/\n/)
     expect((await fetch(desk.page)).headers.get('content-type')).toMatch('text/html')
     expect(await (await fetch(`${desk.page}voice`)).json()).toEqual({ speak: true, listen: true })
-    expect(desk.told()).toContain('Model: the provider simulator')
-    expect(desk.told()).toContain('Agents: support, returns. Threads are kept in')
+    expect(desk.output()).toContain('Model: the provider simulator')
+    expect(desk.output()).toContain('Agents: support, returns. Threads are stored in')
     expect(desk.commands).toHaveLength(3)
     expect(await desk.end()).toEqual({ exit: 0, stderr: '' })
   })
 
-  test('its commands do what they say when they are pasted', async () => {
+  test('its commands work when they are pasted', async () => {
     const desk = await openDesk()
     const [ask = '', show = '', refund = ''] = desk.commands
     const asked = await desk.paste(ask)
@@ -49,13 +49,13 @@ describe.concurrent('npm start', () => {
       true,
     )
 
-    // Outside a terminal nobody can be asked, so it tells how to answer.
-    const refused = await desk.paste(refund)
-    expect(refused).toMatchObject({
+    // Outside a terminal no one can be asked, so it prints how to answer.
+    const waiting = await desk.paste(refund)
+    expect(waiting).toMatchObject({
       exit: 6,
-      stdout: expect.stringContaining('That is a desk lamp for €49.00. Money only goes out when you agree.'),
+      stdout: expect.stringContaining('That is a desk lamp for €49.00. I need your approval for a refund.'),
     })
-    const [, approve = ''] = /to allow it: +(npx millrace .*)/.exec(refused.stderr) ?? []
+    const [, approve = ''] = /to approve: +(npx millrace .*)/.exec(waiting.stderr) ?? []
     expect(await desk.paste(approve)).toMatchObject({
       exit: 0,
       stdout: 'Done: €49.00 for ORD-43 is on its way back to you.\n',
@@ -63,7 +63,7 @@ describe.concurrent('npm start', () => {
     expect(await desk.end()).toEqual({ exit: 0, stderr: '' })
   })
 
-  test('tools run side by side while the model talks, over HTTP', async () => {
+  test('tools run in parallel while the model generates, over HTTP', async () => {
     const desk = await openDesk()
     const events = await desk.ask('Where is ORD-42?')
     const at = (type: string, name: string) =>
@@ -75,18 +75,18 @@ describe.concurrent('npm start', () => {
     await desk.end()
   })
 
-  test('an agent only knows its own tools, and a thread what was said in it', async () => {
+  test('agents have their own tools, and threads their own messages', async () => {
     const desk = await openDesk()
     const words = async (question: string, agent?: string) =>
       (await desk.ask(question, agent)).map(({ text }) => text ?? '').join('')
     expect(await words('Where is ORD-42?', 'returns')).toContain('is on its way.')
     expect(await words('What did I order?')).toContain('- ORD-44: a rain jacket, €89.50, being packed')
     expect(await words('What is ORD-99?')).toContain('I cannot help with ORD-99: there is no order ORD-99.')
-    expect(await words('hello')).toContain('I am only a script, and "hello" is beyond me.')
+    expect(await words('hello')).toContain('I am only a script and do not understand "hello".')
     await desk.end()
   })
 
-  test('a conversation that was cut off by kill -9 comes to its end after the next start', async () => {
+  test('a conversation interrupted by kill -9 is completed after the next start', async () => {
     const first = await openDesk()
     const { id } = await first.post('/threads', {})
     await first.post(`/threads/${id}/messages`, { message: 'Where is ORD-42?' })
@@ -98,17 +98,17 @@ describe.concurrent('npm start', () => {
   })
 })
 
-interface Told {
+interface StreamedEvent {
   readonly type: string
   readonly name?: string
   readonly text?: string
 }
 
-/** Starts the desk on a file of its own, or on one that was there before. */
+/** Starts the desk with a new database, or an existing one. */
 async function openDesk(data = join(folder, `desk-${++desks}.db`)) {
   const env = {
     ...plainEnv(),
-    // Where npx notes what it has linked; and nothing of this needs a network.
+    // npx writes here; nothing needs a network.
     HOME: folder,
     npm_config_offline: 'true',
     npm_config_update_notifier: 'false',
@@ -121,7 +121,7 @@ async function openDesk(data = join(folder, `desk-${++desks}.db`)) {
     stdio: ['ignore', 'pipe', 'pipe'],
     ...limit,
   })
-  const [told, stderr] = [collect(child.stdout), collect(child.stderr)]
+  const [output, stderr] = [collect(child.stdout), collect(child.stderr)]
   const ended = new Promise<number | string | null>((resolve) =>
     child.on('close', (code, signal) => resolve(signal ?? code)),
   )
@@ -129,9 +129,9 @@ async function openDesk(data = join(folder, `desk-${++desks}.db`)) {
   void ended.then(() => {
     over = true
   })
-  await poll(async () => over || told().includes('Refund'))
-  if (over) throw new Error(`it did not start: ${stderr()}`)
-  const [page = ''] = /http:\S+/.exec(told()) ?? []
+  await poll(async () => over || output().includes('Refund'))
+  if (over) throw new Error(`the desk did not start: ${stderr()}`)
+  const [page = ''] = /http:\S+/.exec(output()) ?? []
   const url = page.replace(/\/$/, '')
 
   async function post(path: string, body: object): Promise<{ id: string }> {
@@ -143,10 +143,10 @@ async function openDesk(data = join(folder, `desk-${++desks}.db`)) {
   return {
     data,
     page,
-    told,
-    commands: told().match(/(?<=\n {2})(curl|npx) .*/g) ?? [],
+    output,
+    commands: output().match(/(?<=\n {2})(curl|npx) .*/g) ?? [],
     post,
-    /** The words of a thread so far. */
+    /** The text of a thread so far. */
     async text(id: string): Promise<string> {
       const view = await (await fetch(`${url}/threads/${id}`)).json()
       const { messages } = view as { messages: { role: string; content: { text?: string }[] }[] }
@@ -155,8 +155,8 @@ async function openDesk(data = join(folder, `desk-${++desks}.db`)) {
         .flatMap(({ content }) => content.map(({ text }) => text ?? ''))
         .join('')
     },
-    /** Everything that is told in answer to a question, in a thread of its own. */
-    async ask(message: string, agent = 'support'): Promise<Told[]> {
+    /** All events of the answer to a question, in a new thread. */
+    async ask(message: string, agent = 'support'): Promise<StreamedEvent[]> {
       const { id } = await post('/threads', { agent })
       const headers = { 'content-type': 'application/json', accept: 'text/event-stream' }
       const response = await fetch(`${url}/threads/${id}/messages`, {
@@ -187,7 +187,7 @@ function collect(stream: ChildProcess['stdout']): () => string {
   return () => text
 }
 
-/** The test's own limit ends it if it never comes true. */
+/** Without a limit: the test has one. */
 async function poll(isTrue: () => Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50))
 }

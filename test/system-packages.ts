@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { aptInstall, mayInstall } from './apt-get.ts'
 
-/** Programs that tools and voices use where they are installed, and Debian's packages of them. */
+/** Programs that tools and voices use if installed, and their Debian packages. */
 const programs = new Map([
   ['bwrap', 'bubblewrap'],
   ['busybox', 'busybox'],
@@ -10,19 +10,19 @@ const programs = new Map([
   ['rg', 'ripgrep'],
 ])
 
-/** Runs once, before the first test of the library. Looks, and gets what is not there. */
+/** Runs once, before the first test. Installs missing programs. */
 export async function setup(): Promise<void> {
   const before = missing()
   if (before.length === 0 || process.platform !== 'linux') return
   if (mayInstall)
-    say(`tests of the shell, of searching and of a voice: apt-get is asked for ${before.join(' and ')}`)
+    say(`installing ${before.join(' and ')} with apt-get for tests of the shell, search and voice`)
   await aptInstall(before)
   const still = missing()
   if (still.length === 0) return
-  const hint = `${still.join(' and ')} cannot be had here: apt-get install ${still.join(' ')}`
-  // On one's own machine the rest is worth running; where it counts, nothing may be left out.
+  const hint = `${still.join(' and ')} cannot be installed here: apt-get install ${still.join(' ')}`
+  // On a developer's machine the other tests still run; in CI nothing may be skipped.
   if (process.env.CI) throw new Error(hint)
-  say(`tests that need it are left out, since ${hint}`)
+  say(`tests that need it are skipped: ${hint}`)
 }
 
 function missing(): string[] {

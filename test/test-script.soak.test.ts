@@ -5,18 +5,18 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { testScript } from '../packages/millrace/src/testing/index.ts'
 import {
+  type Action,
   converse,
-  type Deed,
   tester,
 } from '../packages/millrace/src/threads/test-script/test-script.test-kit.ts'
 import { plainEnv, run, typeCheck } from './processes.ts'
 import { root } from './root.ts'
 
-const hello: Deed = { send: 'Hello there', mode: 'queue' }
-const rest: Deed = { rest: true }
-const long = 'It is a long story, and it has to be told from the beginning. '.repeat(3)
+const hello: Action = { send: 'Hello there', mode: 'queue' }
+const rest: Action = { rest: true }
+const long = 'It is a long story, and it starts at the very beginning. '.repeat(3)
 
-/** Conversations with all that a source can have in it, each from a few lines of the same script. */
+/** Conversations with everything that a script can contain. */
 const conversations: Readonly<Record<string, () => ReturnType<typeof converse>>> = {
   words: () => converse(tester(['Hello.', long]), [hello, rest, { send: long, mode: 'queue' }, rest]),
   tools: () =>
@@ -67,7 +67,7 @@ const conversations: Readonly<Record<string, () => ReturnType<typeof converse>>>
     ]),
 }
 
-test('what testScript() writes is typed, formatted and green as it is', async () => {
+test('the output of testScript() type-checks, is formatted and passes', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-test-script-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   await mkdir(join(folder, 'node_modules'))

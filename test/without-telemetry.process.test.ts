@@ -8,12 +8,15 @@ const manifest: { readonly exports: Readonly<Record<string, { readonly default?:
   readFileSync(join(root, 'packages/millrace/package.json'), 'utf8'),
 )
 
-/** The sources behind what `millrace` exports. */
+/** The sources of the exports of `millrace`. */
 const entries = Object.values(manifest.exports).flatMap(
   (target) => target.default?.replace(/^\.\/dist\/(.*)\.js$/, './packages/millrace/src/$1.ts') ?? [],
 )
 
-/** Runs a program for which it is as if OpenTelemetry were not installed; tells what of it was asked for all the same. */
+/**
+ * Runs a program as if OpenTelemetry were not installed. Prints which of its packages were
+ * imported.
+ */
 async function withoutIt(program: string) {
   const source = `
     import { registerHooks } from 'node:module'
@@ -34,12 +37,12 @@ async function withoutIt(program: string) {
 
 const nothing = { exit: 0, stdout: '[]\n', stderr: '' }
 
-test('importing anything of millrace asks for nothing of OpenTelemetry', async () => {
+test('importing millrace imports nothing of OpenTelemetry', async () => {
   expect(entries).toContain('./packages/millrace/src/index.ts')
   expect(await withoutIt(entries.map((path) => `await import('${path}')`).join('\n'))).toEqual(nothing)
 })
 
-test('nor does a run that nobody looks on at, or one in a thread, or one that a logger is told of', async () => {
+test('nor does a run without telemetry, a run in a thread, or a run with a logger', async () => {
   const program = `
     const { agent, logs, millrace } = await import('./packages/millrace/src/index.ts')
     const { scriptedModel } = await import('./packages/millrace/src/testing/index.ts')

@@ -1,11 +1,12 @@
 /**
- * What a piece of code does, counted and not timed: how many characters and elements go through the built-in functions that cost
- * more the longer what they are given is. Twice the work is twice the count on any machine, however busy it is.
+ * The work of a piece of code, counted instead of timed: how many characters and elements pass
+ * through built-in functions whose cost depends on the length of their input. The count is the same
+ * on any machine, however busy it is.
  */
 export interface Work {
-  /** Characters of strings that were searched, cut, joined, parsed or written. */
+  /** Characters of strings that were searched, sliced, joined, parsed or serialized. */
   chars: number
-  /** Elements of arrays that were gone through or copied. */
+  /** Elements of arrays that were iterated or copied. */
   elements: number
 }
 
@@ -14,12 +15,12 @@ type Cost = (self: unknown, result: unknown, args: readonly unknown[]) => number
 
 const lengthOf = (value: unknown) => (typeof value === 'string' || Array.isArray(value) ? value.length : 0)
 
-/** Of what it is called on, whatever it does with it. */
+/** The length of the object. */
 const all: Cost = (self) => lengthOf(self)
-/** Of what comes out: to cut a piece out costs nothing more. */
+/** The length of the result. */
 const made: Cost = (_, result) => lengthOf(result)
 const one: Cost = () => 1
-/** From where the search begins to where it ends. */
+/** From the start of the search to its end. */
 const searched: Cost = (self, found, [, from]) =>
   (typeof found === 'number' && found >= 0 ? found : lengthOf(self)) - (typeof from === 'number' ? from : 0)
 
@@ -41,12 +42,15 @@ const arrays: Readonly<Record<string | symbol, Cost>> = {
 
 export interface WorkCount {
   readonly work: Readonly<Work>
-  /** Does something that does not count. */
+  /** Runs something without counting it. */
   aside<Result>(action: () => Result): Result
   stop(): void
 }
 
-/** Counts what goes on from now until `stop`. Everything in the process is counted: nothing else may run meanwhile. */
+/**
+ * Counts from now until `stop`. Counts everything in the process, so nothing else may run in the
+ * meantime.
+ */
 export function countWork(): WorkCount {
   const work: Work = { chars: 0, elements: 0 }
   const undo: (() => void)[] = []
@@ -54,7 +58,7 @@ export function countWork(): WorkCount {
 
   function watch(owner: object, name: string | symbol, kind: keyof Work, cost: Cost) {
     const usual = Object.getOwnPropertyDescriptor(owner, name)
-    if (!usual) throw new Error(`there is no ${String(name)} to count`)
+    if (!usual) throw new Error(`${String(name)} does not exist`)
     const method: Method = usual.value
     undo.push(() => Object.defineProperty(owner, name, usual))
     Object.defineProperty(owner, name, {

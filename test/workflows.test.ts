@@ -17,18 +17,18 @@ describe.each(globSync('.github/workflows/*.yml', { cwd: root }))('%s', (path) =
     expect(names.filter((name) => !(name in scripts))).toEqual([])
   })
 
-  test('pins actions by their major version', () => {
+  test('pins actions to a major version', () => {
     const actions = [...workflow.matchAll(/uses: (\S+)/g)].map(([, action]) => action)
     expect(actions).not.toEqual([])
     for (const action of actions) expect(action).toMatch(/^[\w-]+\/[\w-]+@v\d+$/)
   })
 
-  test('says which permissions it needs', () => {
+  test('declares its permissions', () => {
     expect(workflow).toMatch(/^permissions:\n {2}contents: (read|write)$/m)
   })
 })
 
-test('CI tests the oldest Node that packages promise, the one of npm scripts, and the versions of the soak', () => {
+test('CI tests the oldest supported Node, the one for npm scripts, and the versions of the soak test', () => {
   const list = /node: \[(.*)\]/.exec(read('.github/workflows/ci.yml'))?.[1] ?? ''
   const [oldest, own, newest] = list.split(', ').map((version) => version.slice(1, -1))
   const engines = globSync('packages/*/package.json', { cwd: root })

@@ -11,7 +11,7 @@ function languageModel({ wire, baseURL, model }: Setting) {
   return wire === 'chat' ? openai.chat(model) : openai.responses(model)
 }
 
-/** The length of `content` in arguments as far as they can be read. */
+/** The length of `content` in partial arguments. */
 function contentLength(value: unknown): number | undefined {
   if (typeof value !== 'object' || value === null || !('content' in value)) return undefined
   return typeof value.content === 'string' ? value.content.length : undefined
@@ -28,7 +28,7 @@ const client: Client = {
       model: languageModel(setting),
       maxRetries: 0,
       telemetry: { isEnabled: false },
-      // Asked for by the Messages wire; left out, the package warns about a model it does not know.
+      // Required by the Messages wire. Without it, the package warns about an unknown model.
       ...(setting.wire === 'messages' && { maxOutputTokens: 8192 }),
     }
     const tools = Object.fromEntries(
@@ -54,7 +54,8 @@ const client: Client = {
         }
       },
 
-      // What the package's own UI reader does with each delta of a call: it parses all that has come so far.
+      // What the package's UI reader does with each delta of a tool call: it parses everything so
+      // far.
       async partials(prompt: string, listener: Listener) {
         const inputs = new Map<string, string>()
         for await (const part of streamText({ ...common, prompt, tools, stopWhen }).stream) {

@@ -5,13 +5,13 @@ import type { Client } from '../contract.ts'
 /** The package adds `/v1` itself. */
 const withoutVersion = (baseURL: string) => baseURL.replace(/\/v1$/, '')
 
-/** The length of `content` in arguments as far as they can be read. */
+/** The length of `content` in partial arguments. */
 function contentLength(value: unknown): number | undefined {
   if (typeof value !== 'object' || value === null || !('content' in value)) return undefined
   return typeof value.content === 'string' ? value.content.length : undefined
 }
 
-/** `eager` starts tools while the turn goes on; the package does not do so by default. */
+/** `eager` starts tools before the round ends, which is not the package's default. */
 export const anthropicHelper = ({ eager }: { readonly eager: boolean }): Client => ({
   label: 'Anthropic SDK, helper',
   packages: ['@anthropic-ai/sdk'],
@@ -37,8 +37,8 @@ export const anthropicHelper = ({ eager }: { readonly eager: boolean }): Client 
         max_iterations: maxRounds,
         stream: true,
         ...(eager && { runToolsEagerly: true }),
-        // By default the service keeps the conversation and gets only what is new. Our server keeps nothing, and
-        // all other clients send the whole conversation each round.
+        // By default the service keeps the conversation and gets only new messages. Our server is
+        // stateless, and all other clients send the whole conversation in each round.
         thread: false,
       })
 
@@ -62,7 +62,8 @@ export const anthropicHelper = ({ eager }: { readonly eager: boolean }): Client 
         }
       },
 
-      // The snapshot is parsed anew for each delta, and leaves out a string until its closing quote has come.
+      // The snapshot is parsed again for each delta, and omits a string until its closing quote has
+      // arrived.
       async partials(prompt, listener) {
         for await (const stream of run(prompt)) {
           stream.on('inputJson', (_piece, snapshot) => {

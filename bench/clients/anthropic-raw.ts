@@ -12,7 +12,9 @@ const client: Client = {
   packages: ['@anthropic-ai/sdk'],
   wires: ['messages'],
   imports: `export { default } from '@anthropic-ai/sdk'`,
-  without: { partials: 'The raw stream hands on pieces of JSON text; nothing reads them before the end.' },
+  without: {
+    partials: 'the raw stream emits pieces of JSON text; the package does not parse unfinished JSON',
+  },
 
   open({ baseURL, model, tools, maxRounds }) {
     const anthropic = new Anthropic({
@@ -30,7 +32,7 @@ const client: Client = {
 
     const result = async (call: Anthropic.ToolUseBlockParam): Promise<Anthropic.ToolResultBlockParam> => {
       const tool = tools.find(({ name }) => name === call.name)
-      if (tool === undefined) throw new Error(`The model called ${call.name}, which is not a tool here.`)
+      if (tool === undefined) throw new Error(`the model called the unknown tool ${call.name}`)
       const content = await tool.run(tool.schema.parse(call.input))
       return { type: 'tool_result', tool_use_id: call.id, content }
     }

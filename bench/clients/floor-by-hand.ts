@@ -3,14 +3,17 @@ import type { Client, Listener, Wire } from '../contract.ts'
 import { readers, type Turn } from './floor/readers.ts'
 import { type FloorRequest, floorLoop, requestOf } from './floor/request.ts'
 
-/** What stands right before the text of a delta. Nothing else can look like it: quotes in values are escaped. */
+/**
+ * The bytes right before the text of a delta. They cannot occur elsewhere: quotes in values are
+ * escaped.
+ */
 const textMarks: Record<Wire, string> = {
   chat: '"delta":{"content":"',
   responses: '"content_index":0,"delta":"',
   messages: '"text_delta","text":"',
 }
 
-/** Finds the text of deltas where it stands; only events that have none are parsed. */
+/** Finds the text of deltas without parsing; only events without text are parsed. */
 function scanner(wire: Wire, turn: Turn, listener: Listener): (chunk: string) => void {
   const mark = textMarks[wire]
   const read = readers[wire]
@@ -40,7 +43,7 @@ function scanner(wire: Wire, turn: Turn, listener: Listener): (chunk: string) =>
   }
 }
 
-/** The value of the JSON string whose first character is here. */
+/** The value of the JSON string that starts here. */
 function stringAt(all: string, start: number): string {
   let end = all.indexOf('"', start)
   const plain = all.slice(start, end)
@@ -50,14 +53,17 @@ function stringAt(all: string, start: number): string {
   return JSON.parse(all.slice(start - 1, end + 1))
 }
 
-/** How many backslashes stand before this place. */
+/** How many backslashes precede this place. */
 function trailing(all: string, end: number): number {
   let count = 0
   while (all[end - 1 - count] === '\\') count++
   return count
 }
 
-/** The best we can write by hand: Node's own client, no general parser, no events but those that are needed. */
+/**
+ * The best we can write by hand: Node's HTTP client, no general parser, only the events that are
+ * needed.
+ */
 const client: Client = {
   label: 'floor: by hand',
   packages: [],

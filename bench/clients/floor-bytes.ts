@@ -1,12 +1,12 @@
 import type { Client } from '../contract.ts'
 import { requestOf } from './floor/request.ts'
 
-/** Fetches and reads all bytes, without a look at them: no client over `fetch` can do it for less. */
+/** Reads all bytes without parsing them: no client over `fetch` can be cheaper. */
 const client: Client = {
   label: 'floor: bytes only',
   packages: [],
   wires: ['chat', 'responses', 'messages'],
-  without: { streams: 'it does not know when a word has come' },
+  without: { streams: 'it does not see single words' },
   open(setting) {
     return {
       async answer(prompt) {

@@ -20,7 +20,10 @@ async function send(
   return turn
 }
 
-/** What everybody would write first: `fetch`, a parser of server-sent events, and `JSON.parse`. The measure of all others. */
+/**
+ * The obvious solution: `fetch`, a parser for server-sent events, and `JSON.parse`. All others are
+ * compared with it.
+ */
 const client: Client = {
   label: 'reference',
   packages: ['eventsource-parser'],

@@ -17,14 +17,14 @@ function modelFor({ wire, baseURL, model }: Setting): BaseChatModel {
 const toolOf = ({ name, description, schema, run }: BenchTool) =>
   tool((input) => run(input), { name, description, schema })
 
-function tellText(event: ChatModelStreamEvent, listener: Listener) {
+function reportText(event: ChatModelStreamEvent, listener: Listener) {
   if (event.event === 'content-block-delta' && event.delta.type === 'text-delta') {
     listener.text(event.delta.text)
   }
 }
 
 // The event carries the arguments so far, as text.
-function tellPartial(event: ChatModelStreamEvent, listener: Listener) {
+function reportPartial(event: ChatModelStreamEvent, listener: Listener) {
   if (event.event !== 'content-block-delta' || event.delta.type !== 'block-delta') return
   const { type, args } = event.delta.fields
   if (type !== 'tool_call_chunk' || typeof args !== 'string') return
@@ -44,15 +44,16 @@ const client: Client = {
   open(setting) {
     const model = modelFor(setting)
     const agent = createAgent({ model, tools: setting.tools.map(toolOf) })
-    // A round is a step of the model and a step of the tools.
+    // A round is one step of the model and one of the tools.
     const recursionLimit = 2 * setting.maxRounds + 1
 
     async function answer(prompt: string, listener: Listener) {
-      for await (const event of model.streamEvents(prompt)) tellText(event, listener)
+      for await (const event of model.streamEvents(prompt)) reportText(event, listener)
     }
 
-    // Its event streaming (`v3`), which the documentation recommends over `stream` with modes. The latter
-    // costs a little less in a short loop, but parses the arguments of a call anew at each chunk.
+    // Its event streaming (`v3`), which the documentation recommends over `stream` with modes. The
+    // latter costs a little less in a short loop, but parses all arguments of a tool call again at
+    // each chunk.
     async function loop(prompt: string, listener: Listener, partials = false) {
       const run = await agent.streamEvents(
         { messages: [{ role: 'user', content: prompt }] },
@@ -61,8 +62,8 @@ const client: Client = {
       async function readMessages() {
         for await (const message of run.messages) {
           for await (const event of message) {
-            tellText(event, listener)
-            if (partials) tellPartial(event, listener)
+            reportText(event, listener)
+            if (partials) reportPartial(event, listener)
           }
         }
       }

@@ -4,7 +4,7 @@ import type { MastraModelConfig } from '@mastra/core/llm'
 import { createTool } from '@mastra/core/tools'
 import type { BenchTool, Client, Listener, Setting } from '../contract.ts'
 
-// Its own model router, except for Messages, which the router speaks at Anthropic's own address only.
+// Its model router, except for Messages, which the router supports only at Anthropic's address.
 function modelFor({ wire, baseURL, model }: Setting): MastraModelConfig {
   if (wire !== 'messages') {
     return { providerId: 'openai', modelId: model, url: baseURL, apiKey: 'none', api: wire }
@@ -24,7 +24,10 @@ const client: Client = {
     "export { Agent } from '@mastra/core/agent'",
     "export { createTool } from '@mastra/core/tools'",
   ].join('\n'),
-  without: { partials: 'its chunks carry the arguments of a call as text; nothing reads unfinished JSON' },
+  without: {
+    partials:
+      'its chunks have the arguments of a tool call as text; the package does not parse unfinished JSON',
+  },
 
   open(setting) {
     process.env.MASTRA_TELEMETRY_DISABLED = '1'

@@ -1,6 +1,6 @@
 import type { Client } from '../contract.ts'
 
-/** What `millrace` takes by itself. */
+/** `millrace` alone. */
 const client: Client = {
   label: 'Millrace, without a provider',
   packages: [],
@@ -8,7 +8,7 @@ const client: Client = {
   only: ['import'],
   imports: `export { agent, tool } from 'millrace'`,
   open() {
-    throw new Error('it is there to be imported')
+    throw new Error('this client is only imported')
   },
 }
 

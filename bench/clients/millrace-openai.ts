@@ -1,6 +1,6 @@
 import type { Client } from '../contract.ts'
 
-/** What `millrace/openai` takes by itself. */
+/** `millrace/openai` alone. */
 const client: Client = {
   label: 'Millrace, a provider alone',
   packages: [],
@@ -8,7 +8,7 @@ const client: Client = {
   only: ['import'],
   imports: `export { openai } from 'millrace/openai'`,
   open() {
-    throw new Error('it is there to be imported')
+    throw new Error('this client is only imported')
   },
 }
 

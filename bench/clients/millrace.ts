@@ -12,7 +12,7 @@ const models: Record<Wire, (setting: Setting) => Model> = {
 const toolOf = ({ name, description, schema, run }: BenchTool) =>
   tool({ name, description, input: schema, run })
 
-/** Every event is looked at, as a program would that shows all of them. */
+/** Reads every event, like a program that shows all of them. */
 async function read(events: AsyncIterable<RunEvent>, listener: Listener): Promise<void> {
   for await (const event of events) {
     if (event.type === 'text') listener.text(event.text)
@@ -21,7 +21,7 @@ async function read(events: AsyncIterable<RunEvent>, listener: Listener): Promis
   }
 }
 
-/** With what else its agents are given. */
+/** `more` is passed to its agents. */
 export const clientWith = (more: Pick<AgentOptions, 'telemetry'> = {}): Client => ({
   label: 'Millrace',
   packages: [],

@@ -6,7 +6,7 @@ const toolOf = ({ name, description, schema, run }: BenchTool) =>
   tool({ name, description, parameters: schema, execute: (input) => run(input) })
 
 const withoutPartials =
-  'the arguments of a call appear in the raw events of the provider only, as text; nothing reads unfinished JSON'
+  'the arguments of a tool call appear only in raw provider events, as text; the package does not parse unfinished JSON'
 
 const client: Client = {
   label: 'OpenAI Agents SDK',

@@ -1,7 +1,7 @@
 import type { Client } from '../contract.ts'
 import { openaiHelper } from './openai-helper.ts'
 
-/** What its users get who ask for it: tools that start while the turn goes on. */
+/** With the option that starts tools before the round ends. */
 const client: Client = {
   ...openaiHelper({ eager: true }),
   label: 'openai, helper, eager',

@@ -3,7 +3,7 @@ import { ResponsesToolRunner, runnerFunction } from 'openai/helpers/responses-to
 import { zodFunction, zodResponsesFunction } from 'openai/helpers/zod'
 import type { Client, Listener, Session, Setting } from '../contract.ts'
 
-/** The length of `content` in arguments as far as they can be read. */
+/** The length of `content` in partial arguments. */
 function contentLength(value: unknown): number | undefined {
   if (typeof value !== 'object' || value === null || !('content' in value)) return undefined
   return typeof value.content === 'string' ? value.content.length : undefined
@@ -21,7 +21,7 @@ function chatSession(openai: OpenAI, { model, tools, maxRounds }: Setting): Sess
       function: (input: Record<string, unknown>) => run(input),
     },
   }))
-  // Only tools made by the helper for schemas have their arguments parsed while they arrive.
+  // Partial arguments are parsed only for tools created with the schema helper.
   const parseable = tools.map(({ name, description, schema, run }) =>
     zodFunction({ name, description, parameters: schema, function: (input) => run(input) }),
   )
@@ -49,7 +49,8 @@ function chatSession(openai: OpenAI, { model, tools, maxRounds }: Setting): Sess
       await runner.done()
     },
 
-    // Past the first KB the package parses again only when the text has grown by half; between, there is no value.
+    // Past the first KB, the package parses again only when the text has grown by half; there is no
+    // value in between.
     async partials(prompt, listener) {
       const runner = openai.chat.completions.runTools(
         { model, messages: [{ role: 'user', content: prompt }], tools: parseable, stream: true },
@@ -77,14 +78,14 @@ function responsesSession(openai: OpenAI, { model, tools, maxRounds }: Setting, 
       ),
     ),
   })
-  const told = (listener: Listener) => (event: OpenAI.Responses.ResponseStreamEvent) => {
+  const readTo = (listener: Listener) => (event: OpenAI.Responses.ResponseStreamEvent) => {
     if (event.type === 'response.output_text.delta') listener.text(event.delta)
   }
 
   return {
     async answer(prompt, listener) {
       const stream = openai.responses.stream({ model, input: prompt })
-      stream.on('event', told(listener))
+      stream.on('event', readTo(listener))
       await stream.finalResponse()
     },
 
@@ -92,15 +93,18 @@ function responsesSession(openai: OpenAI, { model, tools, maxRounds }: Setting, 
       await runner.run(
         openai,
         { model, input: [{ role: 'user', content: prompt }] },
-        { stream: true, maxSteps: maxRounds, onEvent: told(listener), ...(eager && { eager }) },
+        { stream: true, maxSteps: maxRounds, onEvent: readTo(listener), ...(eager && { eager }) },
       )
     },
 
-    // No `partials`: the events of this wire have a snapshot of the JSON text, not of the values in it.
+    // No `partials`: the events of this wire have a snapshot of the JSON text, not of the values in
+    // it.
   }
 }
 
-/** `eager` starts tools while the turn goes on; the package does not do so by default, and only on Responses. */
+/**
+ * `eager` starts tools before the round ends. Not the package's default, and only for Responses.
+ */
 export const openaiHelper = ({ eager }: { readonly eager: boolean }): Client => ({
   label: 'openai, helper',
   packages: ['openai'],

@@ -8,11 +8,11 @@ type InputItem = OpenAI.Responses.ResponseInputItem
 
 function runCall(tools: readonly BenchTool[], name: string, json: string): string | Promise<string> {
   const tool = tools.find((candidate) => candidate.name === name)
-  if (tool === undefined) throw new Error(`The model called ${name}, which is not a tool here.`)
+  if (tool === undefined) throw new Error(`the model called the unknown tool ${name}`)
   return tool.run(tool.schema.parse(JSON.parse(json)))
 }
 
-/** The stream of chunks as it is; the calls are put together by hand, as the package's examples do. */
+/** The raw stream of chunks. Tool calls are assembled by hand, as in the package's examples. */
 function chatSession(openai: OpenAI, { model, tools, maxRounds }: Setting): Session {
   const declared = tools.map(({ name, description, jsonSchema }) => ({
     type: 'function' as const,
@@ -71,7 +71,7 @@ function chatSession(openai: OpenAI, { model, tools, maxRounds }: Setting): Sess
   }
 }
 
-/** The stream of events as it is; the response that ends it holds the calls. */
+/** The raw stream of events. The response at its end has the tool calls. */
 function responsesSession(openai: OpenAI, { model, tools, maxRounds }: Setting): Session {
   const declared = tools.map(({ name, description, jsonSchema }) => ({
     type: 'function' as const,
@@ -122,7 +122,9 @@ const client: Client = {
   packages: ['openai'],
   wires: ['chat', 'responses'],
   imports: `export { default } from 'openai'`,
-  without: { partials: 'The raw stream hands on pieces of JSON text; nothing reads them before the end.' },
+  without: {
+    partials: 'the raw stream emits pieces of JSON text; the package does not parse unfinished JSON',
+  },
 
   open(setting) {
     const openai = new OpenAI({ baseURL: setting.baseURL, apiKey: 'none', maxRetries: 0 })

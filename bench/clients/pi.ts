@@ -19,7 +19,7 @@ const apis: Record<Wire, Api> = {
   messages: 'anthropic-messages',
 }
 
-// One provider made as its README makes one for a server of one's own.
+// A provider for a custom server, as in its README.
 function modelsFor({ wire, baseURL, model: id }: Setting) {
   const model: Model<Api> = {
     id,
@@ -61,7 +61,7 @@ const toolOf = ({ name, description, jsonSchema, run }: BenchTool): AgentTool =>
   },
 })
 
-function tellPartial(event: AssistantMessageEvent, listener: Listener) {
+function reportPartial(event: AssistantMessageEvent, listener: Listener) {
   if (event.type !== 'toolcall_delta') return
   const call = event.partial.content[event.contentIndex]
   const content: unknown = call?.type === 'toolCall' ? call.arguments.content : undefined
@@ -101,7 +101,7 @@ const client: Client = {
         if (event.type !== 'message_update') return
         const update = event.assistantMessageEvent
         if (update.type === 'text_delta') listener.text(update.delta)
-        if (partials) tellPartial(update, listener)
+        if (partials) reportPartial(update, listener)
       })
       await agent.prompt(prompt)
       if (agent.state.errorMessage) throw new Error(agent.state.errorMessage)

@@ -1,4 +1,5 @@
-// The side of a child process: what it was started with, and how it answers. Imports nothing, so that a cold import stays cold.
+// The child's side of a child process: its config and its answers. Imports nothing, so that a cold
+// import stays cold.
 
 export type Answers = Readonly<Record<string, (about: never) => unknown>>
 
@@ -15,7 +16,7 @@ export function configOf<Config>(): Config {
   return JSON.parse(process.argv[2] ?? '{}')
 }
 
-/** Answers questions until the parent process is gone. */
+/** Answers questions until the parent process exits. */
 export function answer(answers: Answers): void {
   process.on('message', async ({ id, what, about }: Question) => {
     const reply = (answer: Answer) => process.connected && process.send?.(answer)
@@ -28,28 +29,28 @@ export function answer(answers: Answers): void {
   process.on('disconnect', () => process.exit(0))
 }
 
-/** Sends a word to the parent process without being asked. */
+/** Sends a message to the parent process without being asked. */
 export const say = (word: string) => void (process.connected && process.send?.(word))
 
 /** What a process has used. */
 export interface Usage {
   readonly cpuMs: number
   readonly rss: number
-  /** The most since it was asked the last time. */
+  /** The peak since the last question. */
   readonly peak: number
 }
 
-/** Looks at its memory now and then. */
+/** Samples the memory of this process. */
 export function usage(): () => Usage {
   let peak = 0
-  const look = () => {
+  const sample = () => {
     const rss = process.memoryUsage.rss()
     if (rss > peak) peak = rss
     return rss
   }
-  setInterval(look, 500).unref()
+  setInterval(sample, 500).unref()
   return () => {
-    const rss = look()
+    const rss = sample()
     const { user, system } = process.cpuUsage()
     const used = { cpuMs: (user + system) / 1000, rss, peak }
     peak = rss
@@ -57,7 +58,7 @@ export function usage(): () => Usage {
   }
 }
 
-/** Bytes that are in use after a collection. */
+/** Bytes in use after a garbage collection. */
 export function heldBytes(): number {
   globalThis.gc?.()
   const { heapUsed, external } = process.memoryUsage()

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Delays } from './measure.ts'
 
-/** Tells how late the timers of this process were since it was asked the last time. */
+/** Returns how late the timers of this process were since the last call. */
 export function lateness(resolutionMs: number): () => Delays {
   const delays = monitorEventLoopDelay({ resolution: resolutionMs })
   delays.enable()

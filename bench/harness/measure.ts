@@ -1,6 +1,7 @@
 /**
- * What the whole process spends while this runs: its own code, the collector, the compiler, the system's calls. Nothing is collected
- * before it: with the last objects of their kind goes the code that was compiled for them, and everything would be cold again.
+ * What the whole process spends while this runs: its code, garbage collection, compilation, system
+ * calls. No collection before it: that could also discard code that was compiled for the last
+ * objects of a kind, and everything would be cold again.
  */
 export async function measure(run: () => Promise<void>): Promise<{ cpuUs: number; wallMs: number }> {
   const cpu = process.cpuUsage()
@@ -15,7 +16,7 @@ export async function times(count: number, run: () => Promise<void>): Promise<vo
   for (let n = 0; n < count; n++) await run()
 }
 
-/** At least once, and again until so much time has passed. Gives how often that was. */
+/** Runs it at least once, and again until the time has passed. Returns how often. */
 export async function during(ms: number, run: () => Promise<void>): Promise<number> {
   const end = performance.now() + ms
   let count = 0
@@ -33,7 +34,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
 }
 
-/** The value below which so much of all of them lies. */
+/** The value below which this part of all values lies. */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = Float64Array.from(values).sort()
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
@@ -50,31 +51,31 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median: median(values), low: Math.min(...values), high: Math.max(...values) }
 }
 
-/** With so many digits that count. */
+/** Rounds to significant digits. */
 export const rounded = (values: readonly number[], digits: number) =>
   values.map((value) => Number(value.toPrecision(digits)))
 
 export const mean = (values: readonly number[]) =>
   values.reduce((sum, value) => sum + value, 0) / values.length
 
-/** The most memory that the process has had so far, in MB. */
+/** The peak memory of the process so far, in MB. */
 export const peakMemory = () => process.resourceUsage().maxRSS / 1024
 
-/** Delays, counted in steps of a tenth of a millisecond: millions of them take no more room than a few. */
+/** Delays, counted in steps of a tenth of a millisecond: memory does not grow with their number. */
 export interface Histogram {
   add(ms: number): void
-  /** As they go to another process. */
+  /** For another process. */
   counts(): Counts
 }
 
 export interface Counts {
   readonly max: number
-  /** A step and how many fell into it, in order. */
+  /** Steps with their counts, in order. */
   readonly steps: readonly (readonly [step: number, count: number])[]
 }
 
 const stepsPerMs = 10
-/** What takes longer counts as this long; the longest is kept as it is. */
+/** Longer delays are counted as this long; only `max` keeps the real value. */
 const mostMs = 60_000
 
 export function histogram(): Histogram {
@@ -94,7 +95,7 @@ export function histogram(): Histogram {
   }
 }
 
-/** How late something was, in milliseconds. */
+/** Delays in milliseconds. */
 export interface Delays {
   readonly p50: number
   readonly p99: number

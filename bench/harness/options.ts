@@ -1,20 +1,20 @@
 import { parseArgs } from 'node:util'
 import type { AnyPart, Mode } from './part.ts'
 
-/** Something in the command line that cannot be; the message says what can. */
+/** An invalid command line. The message says what is valid. */
 export class Misuse extends Error {}
 
 export interface Option<Value> {
-  /** How its value is shown in the help; without one it is a flag. */
+  /** Its placeholder in the help. An option without one is a flag. */
   readonly value?: string
   readonly help: string
-  /** Whether a run with it is less than the whole, and is kept only with `--save`. */
+  /** Whether it makes the run incomplete, so that results are saved only with `--save`. */
   readonly partial: boolean
-  /** Undefined if it was not given. Throws `Misuse`. */
+  /** `value` is undefined if the option was not passed. Throws `Misuse`. */
   read(value: string | boolean | undefined, name: string): Value
 }
 
-/** Some of the names that there are; all of them if it is not given. */
+/** Some of the known names; all of them by default. */
 export function namesOption<Name extends string>(
   known: readonly Name[],
   help: string,
@@ -30,7 +30,7 @@ export function namesOption<Name extends string>(
         ? known
         : value.split(',').map((name) => {
             if (isKnown(name)) return name
-            throw new Misuse(`--${option}: there is no "${name}", but there are ${known.join(', ')}`)
+            throw new Misuse(`--${option}: unknown name "${name}"; use ${known.join(', ')}`)
           }),
   }
 }
@@ -43,7 +43,7 @@ export const numberOption = (help: string, partial = true): Option<number | unde
     if (value === undefined) return undefined
     const number = Number(value)
     if (Number.isInteger(number) && number >= 1) return number
-    throw new Misuse(`--${option}: must be a whole number from 1, not "${value}"`)
+    throw new Misuse(`--${option}: must be a positive whole number, not "${value}"`)
   },
 })
 
@@ -53,24 +53,24 @@ export const flagOption = (help: string): Option<boolean> => ({
   read: (value) => value === true,
 })
 
-/** What every part takes. */
+/** Options of every part. */
 const common = {
-  quick: flagOption('a look in a few minutes'),
-  tiny: flagOption('only to see that everything works: nothing is to be read from its figures'),
-  save: flagOption('write results where they are committed, also those of a quick or partial run'),
+  quick: flagOption('a rough result in a few minutes'),
+  tiny: flagOption('only check that everything works; the figures mean nothing'),
+  save: flagOption('save the results in results.json and the README, even those of a quick or partial run'),
   help: flagOption('show this help'),
 }
 
 export interface Command {
   readonly parts: readonly { readonly part: AnyPart; readonly options: Readonly<Record<string, unknown>> }[]
   readonly mode: Mode
-  /** Whether results go where they are committed. */
+  /** Whether results go into `results.json` and the README. */
   readonly save: boolean
   /** The arguments without the names of parts. */
   readonly rest: readonly string[]
 }
 
-/** Undefined when only help was asked for. Throws `Misuse`. */
+/** Undefined for `--help`. Throws `Misuse`. */
 export function readCommand(args: readonly string[], all: readonly AnyPart[]): Command | undefined {
   const known: Record<string, Option<unknown>> = Object.assign(
     {},
@@ -89,7 +89,7 @@ export function readCommand(args: readonly string[], all: readonly AnyPart[]): C
       if (!Object.hasOwn(part.options, name)) {
         const takers = all.filter(({ options }) => Object.hasOwn(options, name)).map((taker) => taker.name)
         throw new Misuse(
-          `--${name} does not work with the part "${part.name}": name the part that it is for (${takers.join(', ')})`,
+          `--${name} does not work with the part "${part.name}": name a part that has it (${takers.join(', ')})`,
         )
       }
   const mode = values.tiny ? 'tiny' : values.quick ? 'quick' : 'full'
@@ -135,11 +135,12 @@ function parse(args: readonly string[], options: Types) {
 function partNamed(name: string, all: readonly AnyPart[]): AnyPart {
   const names = all.map((part) => part.name)
   const found = all.find((part) => part.name === name)
-  if (!found) throw new Misuse(`Unknown part '${name}'.${guess(name, names)} There are ${names.join(', ')}.`)
+  if (!found)
+    throw new Misuse(`Unknown part '${name}'.${guess(name, names)} The parts are ${names.join(', ')}.`)
   return found
 }
 
-/** The nearest name, if one is near enough to be meant. */
+/** Suggests the nearest name, if one is near enough. */
 function guess(given: string, known: readonly string[], prefix = ''): string {
   const near = known
     .map((name) => ({ name: prefix + name, away: distance(given, prefix + name) }))
@@ -147,7 +148,7 @@ function guess(given: string, known: readonly string[], prefix = ''): string {
   return near && near.away <= 2 ? ` Did you mean '${near.name}'?` : ''
 }
 
-/** Letters to put in, take out or change (Levenshtein). */
+/** Levenshtein distance. */
 function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, at) => at)
   for (const [at, letter] of [...one].entries()) {

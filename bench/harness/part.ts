@@ -1,10 +1,10 @@
 import type { Option } from './options.ts'
 import type { Table } from './report.ts'
 
-/** How large a run is: the one of the README, a quick look, or just enough to see that it works. */
+/** How large a run is: the one in the README, a quick one, or just enough to see that it works. */
 export type Mode = 'full' | 'quick' | 'tiny'
 
-/** What `results.json` holds under the name of a part. */
+/** What `results.json` holds for a part. */
 export interface Saved {
   readonly date: string
   readonly mode: Mode
@@ -22,31 +22,36 @@ export interface RunContext<Size, Options> {
   readonly onStep: (step: string) => void
 }
 
-/** One thing that is measured. The harness reads its options, runs it, prints and keeps its results, and judges them. */
+/**
+ * One benchmark. The harness reads its options, runs it, prints and saves its results, and fails if
+ * it reports faults.
+ */
 export interface Part<Size, Options extends object, Results extends Saved> {
   readonly name: string
   readonly title: string
-  /** For the help: what it measures, and how long that takes. */
+  /** For the help: what it measures and how long that takes. */
   readonly about: string
-  /** Commands that a run needs before it, but not a tiny one. */
+  /** Commands to run first, except in tiny mode. */
   readonly prepare?: readonly string[]
   readonly sizes: Readonly<Record<Mode, Size>>
   readonly options: { readonly [Name in keyof Options]: Option<Options[Name]> }
   /** Throws `Misuse` if something is missing on this machine. */
   run(context: RunContext<Size, Options>): Promise<Omit<Results, keyof Saved> & Pick<Results, 'packages'>>
-  /** What is told beside the date of a run. */
+  /** Shown after the date of a run. */
   details?(results: Results): readonly string[]
   tables(results: Results): readonly Table[]
-  /** What is only told in the terminal. */
+  /** Shown only in the terminal. */
   remarks?(results: Results): readonly string[]
-  /** What went wrong; anything fails the run. */
+  /** What went wrong. Any fault fails the run. */
   faults(results: Results): readonly string[]
-  /** Puts what was measured into what was kept of a run of the same mode. Without it, all of that is replaced. */
+  /**
+   * Merges new results into saved ones of the same mode. Without it, they replace the saved ones.
+   */
   merge?(before: Results, now: Results): Results
-  /** More files to keep, by their name. */
+  /** More files to save, by name. */
   files?(results: Results): Readonly<Record<string, string>>
 }
 
-// Parts differ in what they measure; the harness hands each only what is its own.
+// Parts differ in what they measure; the harness passes each only its own values.
 // biome-ignore lint/suspicious/noExplicitAny: see above
 export type AnyPart = Part<any, any, any>

@@ -4,26 +4,29 @@ import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Answer, Answers, Question } from './answer.ts'
 
-/** A process of ours that is asked for things. */
+/** A child process that answers questions. */
 export interface Child<Asked extends Answers> {
   ask<What extends keyof Asked & string>(
     what: What,
     ...about: Parameters<Asked[What]>
   ): Promise<Awaited<ReturnType<Asked[What]>>>
-  /** What it says without being asked. */
+  /** Messages it sends without being asked. */
   onWord(listener: (word: string) => void): void
-  /** Ends it; it has so long to end by itself, since it may have a profile to write. */
+  /** Stops it. It has `graceMs` to exit on its own, since it may have a profile to write. */
   stop(graceMs?: number): Promise<void>
 }
 
 export interface ChildOptions {
   readonly execArgv?: readonly string[]
   readonly env?: NodeJS.ProcessEnv
-  /** Keeps what it prints to itself; a process that dies is reported with the last error that it printed. */
+  /** Hides its output. A process that dies is reported with the last error that it printed. */
   readonly quiet?: boolean
 }
 
-/** Starts a file of `bench/`, or one by its whole path. It ends with this process, whatever happens. Asking one that is gone rejects. */
+/**
+ * Starts a file of `bench/`, or any file by its absolute path. It always exits with this process.
+ * Asking a child that has exited rejects.
+ */
 export function startChild<Asked extends Answers>(
   file: string,
   config: object = {},
@@ -33,7 +36,7 @@ export function startChild<Asked extends Answers>(
   const child = fork(resolve(import.meta.dirname, '..', file), [JSON.stringify(config)], {
     execArgv: [...execArgv],
     stdio: ['ignore', 'ignore', quiet ? 'pipe' : 'inherit', 'ipc'],
-    // Nothing of the user's shell (a proxy, a key, tracing) has a part in it.
+    // Nothing from the user's shell (a proxy, a key, tracing) gets in.
     env: { PATH, HOME, TMPDIR, SystemRoot, NODE_ENV: 'production', ...env },
   })
   const printed: string[] = []
@@ -51,7 +54,7 @@ export function startChild<Asked extends Answers>(
     waiting.get(message.id)?.(message)
     waiting.delete(message.id)
   })
-  // `close` is not told of a child whose channel was closed from here.
+  // `close` is not emitted for a child whose channel was closed from this side.
   const isRead = child.stderr ? once(child.stderr, 'close') : undefined
   const closed = Promise.all([once(child, 'exit'), isRead]).then(() => {
     // The line that names the error, if Node printed one.
@@ -65,14 +68,14 @@ export function startChild<Asked extends Answers>(
         const id = ++asked
         if (death !== undefined) return settle({ id, error: death })
         waiting.set(id, settle)
-        // One that cannot be reached any more is told of by its end.
+        // If the child is unreachable, its exit settles this.
         child.send({ id, what, about } satisfies Question, () => {})
       })
       if (error !== undefined) throw new Error(quiet ? error : `${file} ${what}: ${error}`)
       return value as never
     },
-    onWord(hear) {
-      listener = hear
+    onWord(onWord) {
+      listener = onWord
     },
     async stop(graceMs = 20_000) {
       if (graceMs === 0) child.kill('SIGKILL')
@@ -86,7 +89,10 @@ export function startChild<Asked extends Answers>(
 
 export type Start = typeof startChild
 
-/** Processes that belong together: all of them end with the work, when it is aborted, or when it takes longer than it may. */
+/**
+ * Runs `work` with child processes. All of them stop when it ends, is aborted, or exceeds
+ * `limitMs`.
+ */
 export async function withChildren<Result>(
   { signal: given, limitMs, what }: { signal: AbortSignal; limitMs: number; what: string },
   work: (start: Start, signal: AbortSignal) => Promise<Result>,
@@ -96,7 +102,7 @@ export async function withChildren<Result>(
   const limit = new AbortController()
   const signal = AbortSignal.any([given, limit.signal])
   const timer = setTimeout(
-    () => limit.abort(new Error(`${what} was not over after ${limitMs / 1000} s`)),
+    () => limit.abort(new Error(`${what} did not finish within ${limitMs / 1000} s`)),
     Math.min(limitMs, 2 ** 31 - 1),
   )
   const abort = () => void stop()
@@ -110,7 +116,7 @@ export async function withChildren<Result>(
   try {
     return await work(start, signal)
   } catch (error) {
-    // What broke because everything was ended is not the reason.
+    // After an abort, errors are only consequences of stopping the children.
     throw signal.aborted ? signal.reason : error
   } finally {
     clearTimeout(timer)

@@ -5,16 +5,16 @@ import type { Delays } from './measure.ts'
 import type { AnyPart, Saved } from './part.ts'
 
 export interface Table {
-  /** Empty if the part has only this one. */
+  /** Empty if the part has only this table. */
   readonly title: string
-  /** What stands above the columns; the first is empty. */
+  /** Column headings; the first is empty. */
   readonly head: readonly string[]
   readonly rows: readonly { readonly cells: readonly string[]; readonly ours: boolean }[]
   /** Why some cells are empty. */
   readonly notes: readonly string[]
 }
 
-/** A table with a column for each thing that was measured; lines that none of them has are left out. */
+/** A table with a column for each item. Lines without a value are left out. */
 export function linesTable<Item>(
   title: string,
   items: readonly { readonly title: string; readonly of: Item }[],
@@ -31,7 +31,7 @@ export function linesTable<Item>(
   }
 }
 
-/** Three digits that count, and no more. */
+/** Three significant digits. */
 export function number(value: number): string {
   const size = Math.abs(value)
   const digits = size >= 100 ? 0 : size >= 10 ? 1 : 2
@@ -42,14 +42,14 @@ export const grouped = (count: number) => Math.round(count).toLocaleString('en')
 export const times = (ratio: number) => `${number(ratio)}×`
 export const megabytes = (bytes: number) => `${number(bytes / 2 ** 20)} MB`
 
-/** How the delays are written in a table. */
+/** Delays as a table cell. */
 export const delayCell = (delays: Delays | undefined) =>
   delays && `${number(delays.p50)} / ${number(delays.p99)} / ${number(delays.max)} ms`
 
 export const withUnit = (value: number, unit: string) =>
   unit === '×' || unit === '' ? `${number(value)}${unit}` : `${number(value)} ${unit}`
 
-/** In words, without a name or an address. */
+/** A description without host name or address. */
 export function machine(): string {
   const cores = cpus()
   const model = cores[0]?.model.trim()
@@ -58,7 +58,7 @@ export function machine(): string {
   return `${platform()} on ${arch()}, ${cores.length} cores${named}, ${memory} GB of memory`
 }
 
-/** The installed version of a package, found as Node finds it from here; undefined if it is not there. */
+/** The installed version of a package as Node resolves it from here; undefined if not installed. */
 export function versionOf(name: string): string | undefined {
   for (let folder = import.meta.dirname; ; folder = dirname(folder)) {
     const version = versionIn(join(folder, 'node_modules', name))
@@ -66,7 +66,7 @@ export function versionOf(name: string): string | undefined {
   }
 }
 
-/** Of those that are installed. */
+/** Versions of the installed ones among these packages. */
 export const versionsOf = (...names: readonly string[]): Record<string, string> =>
   Object.fromEntries(
     names.flatMap((name) => [versionOf(name) ?? []].flat().map((version) => [name, version])),
@@ -81,7 +81,7 @@ export function versionIn(folder: string): string | undefined {
   }
 }
 
-/** So many packages stand in the line about a run; more have one of their own. */
+/** Up to this many packages are listed in the line about a run; more get their own line. */
 const fewPackages = 8
 const mostFaults = 20
 
@@ -104,7 +104,7 @@ function faultLines(part: AnyPart, results: Saved): string[] {
   return [...faults.slice(0, mostFaults), ...(more > 0 ? [`and ${more} more`] : [])]
 }
 
-/** The tables in fixed columns. Ours is marked. */
+/** The tables in fixed columns, with Millrace marked. */
 export function printed(part: AnyPart, results: Saved): string {
   const tables = part.tables(results).map(printedTable).join('')
   const lines = [...(part.remarks?.(results) ?? []), ...faultLines(part, results)]
@@ -124,7 +124,22 @@ function printedTable({ title, head, rows, notes }: Table): string {
 export function markdown(part: AnyPart, results: Saved): string {
   const faults = faultLines(part, results)
   const sections = part.tables(results).map(markdownTable)
-  return [aboutOf(part, results), ...sections, ...(faults.length > 0 ? [listOf(faults)] : [])].join('\n\n')
+  const about = aboutOf(part, results)
+    .split('\n\n')
+    .map((text) => wrapped(text))
+  return [...about, ...sections, ...(faults.length > 0 ? [listOf(faults)] : [])].join('\n\n')
+}
+
+/** Wraps prose at 100 columns. */
+function wrapped(text: string, indent = ''): string {
+  const lines = ['']
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1) ?? ''
+    if (line.trim() === '') lines[lines.length - 1] = line + word
+    else if (line.length + 1 + word.length > 100) lines.push(indent + word)
+    else lines[lines.length - 1] = `${line} ${word}`
+  }
+  return lines.join('\n')
 }
 
 function markdownTable({ title, head, rows, notes }: Table): string {
@@ -138,9 +153,10 @@ function markdownTable({ title, head, rows, notes }: Table): string {
 }
 
 const escaped = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
-const listOf = (lines: readonly string[]) => lines.map((line) => `- ${escaped(line)}`).join('\n')
+const listOf = (lines: readonly string[]) =>
+  lines.map((line) => wrapped(`- ${escaped(line)}`, '  ')).join('\n')
 
-/** The page with a new text between the markers of this name; undefined if it has no place for it. */
+/** The page with new text between the markers of this name; undefined if it has no markers. */
 export function withSection(page: string, name: string, text: string): string | undefined {
   const opening = `<!-- ${name} -->`
   const start = page.indexOf(opening)

@@ -4,12 +4,13 @@ import type { AnyPart, Saved } from './part.ts'
 import { markdown, withSection } from './report.ts'
 
 const bench = join(import.meta.dirname, '..')
-/** What is not kept, and profiles. */
+/** For unsaved results and profiles. */
 export const cache = join(bench, '.cache')
 
 /**
- * Writes the files of a run, and names them. Results that are not to be kept are left in `.cache/`, in files of the part's name. Those that
- * are go into `results.json`, under the part's name, and into the README; what was measured before and not now stays there.
+ * Writes the files of a run and returns their paths. Unsaved results go to `.cache/`, in files
+ * named after the part. Saved ones go into `results.json`, under the part's name, and into the
+ * README; older results that this run did not measure again stay there.
  */
 export async function writeResults(part: AnyPart, measured: Saved, save: boolean): Promise<string[]> {
   const { name } = part
@@ -30,7 +31,7 @@ export async function writeResults(part: AnyPart, measured: Saved, save: boolean
   })
 }
 
-/** What was measured, with what was kept of a run of the same mode. */
+/** The new results, merged into saved ones of the same mode. */
 export const merged = (part: AnyPart, before: Saved | undefined, now: Saved): Saved =>
   before?.mode === now.mode ? (part.merge?.(before, now) ?? now) : now
 

@@ -9,20 +9,20 @@ import {
 } from '../server/scenario.ts'
 import type { Piece } from '../server/serve.ts'
 
-/** Where the conversation stands that a request was sent for. */
+/** How far the conversation of a request is. */
 export interface Turn {
   readonly thread: string
-  /** What it is about: `talk`, `watch` or `greet`. */
+  /** `talk`, `watch` or `greet`. */
   readonly topic: string
   /** How many messages the user has sent. */
   readonly message: number
-  /** How many times the model was asked since the last one. */
+  /** How many rounds there were since the last one. */
   readonly round: number
-  /** Whether it asks for the usage. */
+  /** Whether the request asks for usage. */
   readonly usage: boolean
 }
 
-/** What the user says: whose thread it is, and what about. */
+/** A message that names its thread and topic. */
 export const messageFor = (thread: string, topic: 'talk' | 'watch' | 'greet') => `${thread} ${topic}`
 
 interface Body {
@@ -30,7 +30,7 @@ interface Body {
   readonly stream_options?: { readonly include_usage?: boolean }
 }
 
-/** Reads the body of a request of Chat Completions. */
+/** Reads the body of a Chat Completions request. */
 export function readTurn(body: string): Turn {
   const { messages, stream_options: options }: Body = JSON.parse(body)
   const last = messages.findLastIndex(({ role }) => role === 'user')
@@ -44,47 +44,50 @@ export function readTurn(body: string): Turn {
   }
 }
 
-/** A message is text, or parts of which one is. */
+/** A message is text, or a list of parts with text. */
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content
   const parts: readonly { readonly text?: string }[] = Array.isArray(content) ? content : []
   return parts.map(({ text = '' }) => text).join('')
 }
 
-/** A tool that tells a lot while it works: more than the buffers of a connection hold, which are 4 MB on Linux. */
+/** A tool that reports more progress than the buffers of a connection hold (4 MB on Linux). */
 export const watchBuild: ToolSchema = {
   name: 'watch_build',
-  description: 'Shows what a build says',
+  description: 'Shows the output of a build',
   jsonSchema: lookUpOrder.jsonSchema,
 }
 
 const reports = 80
 const reportChars = 64 * 1024
 
-/** What it says, one report after the other. */
+/** Its reports, in order. */
 export function* buildOutput(): Generator<string> {
   for (let number = 1; number <= reports; number++) yield `step ${number} `.padEnd(reportChars, '.')
 }
 
-/** A word says when it was written, and ends with a space. */
+/** A word is the time at which it was written and a space. */
 export const deltaLength = stampLength + 1
 
-/** So many words before a tool is called. */
+/** Words before the tool call. */
 const openingDeltas = 10
 
 export interface AnswerInput {
-  /** So many words all rounds of an answer have together. */
+  /** Words of an answer, over all of its rounds. */
   readonly deltas: number
   readonly everyMs: number
 }
 
 export interface Answer {
   readonly pieces: readonly Piece[]
-  /** After it the run is over. */
+  /** Whether the run ends after it. */
   readonly isLast: boolean
 }
 
-/** What the model says. Long rounds are rendered once, those with a call each time, since every call has an id of its own. */
+/**
+ * The model's answers. Long rounds are rendered once; rounds with a tool call each time, since its
+ * id is unique.
+ */
 export function answers({ deltas, everyMs }: AnswerInput): (turn: Turn) => Answer {
   const long = new Map<boolean, readonly Piece[]>()
   const words = (count: number): Part => ({
@@ -117,10 +120,10 @@ function callOf(name: string): Part {
   return { type: 'call', name, input, deltas: ['{"id":', '"ORD', '-42"}'] }
 }
 
-/** The renderer is given the parts; the rest of a scenario is for others. */
+/** The renderer gets the parts; it does not use the rest of a scenario. */
 const scenario: Scenario = { rounds: 2, callsPerRound: 1, tools: [], round: () => [] }
 
-/** What waits begins a piece; what does not goes along with the one before. */
+/** A frame with a delay starts a piece; others join the piece before. */
 function piecesOf(frames: readonly Frame[]): Piece[] {
   const groups: { waitMs: number; text: string }[] = []
   for (const { waitMs, text } of frames) {

@@ -9,10 +9,11 @@ import { spreadOf } from '../harness/measure.ts'
 import { startChild } from '../harness/process.ts'
 import { listen } from '../server/serve.ts'
 
-// What it buys that Node writes a followed thread itself instead of reading the body of its Response:
+// What it saves that Node writes a followed thread directly, without reading its Response body:
 //   npm run build && node bench/load/direct.ts [rounds]
-// Two servers of the same build take turns: `direct` is app.listen(), `response` is a node:http server that reads the body of what
-// app.fetch() gives, as any other host does. Counted is the CPU time of the server for each event that a client has got.
+// Two servers of the same build take turns: `direct` is app.listen(), `response` is a node:http
+// server that reads the body of the Response from app.fetch(), as any other host does. The figure
+// is server CPU time per delivered event.
 
 const threads = 20
 const followersOfEach = 40
@@ -118,12 +119,12 @@ if (process.send) {
   const runs: Record<Way, Awaited<ReturnType<typeof measure>>[]> = { direct: [], response: [] }
   for (let round = 0; round < Number(process.argv[2] ?? 5); round++)
     for (const way of round % 2 === 0 ? ways : ways.toReversed()) runs[way].push(await measure(way))
-  const told = (values: readonly number[]) => {
+  const spread = (values: readonly number[]) => {
     const { median, low, high } = spreadOf(values)
     return `${median.toFixed(1)} (${low.toFixed(1)}–${high.toFixed(1)})`
   }
   for (const way of ways) {
     const [us, kb] = [runs[way].map((run) => run.us), runs[way].map((run) => run.kb)]
-    process.stdout.write(`${way}: ${told(us)} µs of CPU an event, ${told(kb)} KB a follower\n`)
+    process.stdout.write(`${way}: ${spread(us)} µs of CPU per event, ${spread(kb)} KB per follower\n`)
   }
 }

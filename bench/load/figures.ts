@@ -5,26 +5,26 @@ import { delayCell, grouped, linesTable, megabytes, number } from '../harness/re
 import type { FollowerLog, FollowersAnswers } from './followers.ts'
 import type { Reads } from './long-reader.ts'
 
-/** What was measured of a scene. Rates are per second, sizes in bytes, times in milliseconds. */
+/** The figures of a scenario. Rates are per second, sizes in bytes, times in milliseconds. */
 export interface Measured {
-  readonly scene: string
+  readonly scenario: string
   readonly title: string
   readonly threads: number
   readonly followers: number
   readonly seconds: number
-  /** Runs that came to their end. */
+  /** Completed runs. */
   readonly runs: number
-  /** Words of the provider, entries of the log, and those that came to followers, in so many frames. */
+  /** Words of the provider, entries of the log, and entries and frames that followers got. */
   readonly words: number
   readonly written: number
   readonly delivered: number
   readonly frames: number
-  /** What those that never read were told when they did at last: so many entries, joined to so many frames. */
+  /** What stuck followers got when they started to read: entries, joined into frames. */
   readonly stuck: { readonly entries: number; readonly frames: number }
   readonly delays: { readonly sse?: FollowerDelays | undefined; readonly socket?: FollowerDelays | undefined }
   /** Cores that were busy. */
   readonly cores: { readonly server: number; readonly provider: number; readonly followers: number }
-  /** Of the server's process; `each` is what one more follower takes while nothing happens. */
+  /** Of the server process; `each` is what one more idle follower takes. */
   readonly memory: {
     readonly start: number
     readonly peak: number
@@ -33,14 +33,14 @@ export interface Measured {
   }
   /** How late the server's timers were. */
   readonly late: Delays
-  /** Where a long thread was read: the same before that, and what was asked for. */
-  readonly beside?: Beside | undefined
+  /** If a long thread was read: the figures before that, and the reads. */
+  readonly baseline?: Baseline | undefined
   readonly database: number
-  /** All that was lost, repeated or broken; empty if it is well. */
+  /** Everything that was lost, repeated or broken. */
   readonly faults: readonly string[]
 }
 
-export interface Beside {
+export interface Baseline {
   readonly delays: Measured['delays']
   readonly late: Delays
   readonly entries: number
@@ -48,15 +48,15 @@ export interface Beside {
 }
 
 interface FollowerDelays {
-  /** From when an entry was written down. */
+  /** Since the entry was written. */
   readonly sinceWritten: Delays
-  /** From when the provider said a word. */
+  /** Since the provider sent the word. */
   readonly sinceSaid: Delays
 }
 
-/** How far everything was at a moment. */
+/** All counters at one moment. */
 export interface Reading {
-  /** On the clock of `performance`. */
+  /** `performance.now()`. */
   readonly now: number
   readonly runs: number
   readonly words: number
@@ -95,48 +95,48 @@ function delaysOf(tally: Tallies['sse']): FollowerDelays | undefined {
   return sinceWritten && sinceSaid && { sinceWritten, sinceSaid }
 }
 
-/** What everybody should have been told. */
-export interface Truth {
+/** What every follower should have received. */
+export interface Expected {
   /** The number of each thread's last entry. */
   readonly heads: Readonly<Record<string, number>>
-  /** How many words the provider told each. */
+  /** How many words the provider sent to each thread. */
   readonly words: Readonly<Record<string, number>>
 }
 
-/** What is wrong with what followers were told, one line for each of them. */
-export function faultsOf(logs: readonly FollowerLog[], truth: Truth): string[] {
+/** What is wrong with the received logs, one line for each follower. */
+export function faultsOf(logs: readonly FollowerLog[], truth: Expected): string[] {
   return logs.flatMap(({ plan: { thread, transport }, head, words, faults }) => {
     const last = truth.heads[thread]
     const said = truth.words[thread] ?? 0
     const wrong = [
       ...faults,
-      ...(head === last ? [] : [`came to ${head} of ${last}`]),
-      ...(words === said ? [] : [`was told ${words} of ${said} words`]),
+      ...(head === last ? [] : [`got entries up to ${head} of ${last}`]),
+      ...(words === said ? [] : [`got ${words} of ${said} words`]),
     ]
     return wrong.length === 0 ? [] : [`${thread} over ${transport}: ${wrong.join(', ')}`]
   })
 }
 
 export interface LoadResults extends Saved {
-  readonly scenes: readonly Measured[]
+  readonly scenarios: readonly Measured[]
 }
 
 const cores = (value: number) => value.toFixed(2)
 
 const lines: readonly { readonly label: string; cell(measured: Measured): string | undefined }[] = [
   {
-    label: 'runs under way, followers',
+    label: 'active runs, followers',
     cell: ({ threads, followers }) => `${threads}, ${grouped(followers)}`,
   },
-  { label: 'runs that ended, per second', cell: ({ runs }) => number(runs) },
-  { label: 'words of the provider, per second', cell: ({ words }) => grouped(words) },
+  { label: 'completed runs, per second', cell: ({ runs }) => number(runs) },
+  { label: 'words from the provider, per second', cell: ({ words }) => grouped(words) },
   { label: 'entries written, per second', cell: ({ written }) => grouped(written) },
   {
     label: 'entries delivered, per second',
     cell: ({ followers, delivered }) => (followers > 0 ? grouped(delivered) : undefined),
   },
   {
-    label: 'from written to follower, SSE: p50 / p99 / most',
+    label: 'from written to follower, SSE: p50 / p99 / max',
     cell: ({ delays }) => delayCell(delays.sse?.sinceWritten),
   },
   {
@@ -148,26 +148,26 @@ const lines: readonly { readonly label: string; cell(measured: Measured): string
     label: 'from provider to follower, WebSocket',
     cell: ({ delays }) => delayCell(delays.socket?.sinceSaid),
   },
-  { label: "server's timers, late by", cell: ({ late }) => delayCell(late) },
+  { label: "delay of the server's timers", cell: ({ late }) => delayCell(late) },
   {
-    label: 'before the long thread was read: written to follower, SSE',
-    cell: ({ beside }) => delayCell(beside?.delays.sse?.sinceWritten),
+    label: 'without the long thread: from written to follower, SSE',
+    cell: ({ baseline }) => delayCell(baseline?.delays.sse?.sinceWritten),
   },
   {
-    label: 'before it, WebSocket',
-    cell: ({ beside }) => delayCell(beside?.delays.socket?.sinceWritten),
+    label: 'without it, WebSocket',
+    cell: ({ baseline }) => delayCell(baseline?.delays.socket?.sinceWritten),
   },
-  { label: "before it, server's timers", cell: ({ beside }) => delayCell(beside?.late) },
-  { label: 'p99 while it was read to p99 before: SSE, WebSocket', cell: p99Ratios },
+  { label: "without it, delay of the server's timers", cell: ({ baseline }) => delayCell(baseline?.late) },
+  { label: 'p99 with / without it: SSE, WebSocket', cell: p99Ratios },
   {
-    label: 'states, pages, streams, messages of it, per second',
-    cell: ({ beside, seconds }) =>
-      beside?.reads.kinds.map(({ times }) => number(times.length / seconds)).join(', '),
+    label: 'reads of its state, pages, streams, messages, per second',
+    cell: ({ baseline, seconds }) =>
+      baseline?.reads.kinds.map(({ times }) => number(times.length / seconds)).join(', '),
   },
   {
-    label: 'the longest of each took',
-    cell: ({ beside }) =>
-      beside && `${beside.reads.kinds.map(({ times }) => number(Math.max(0, ...times))).join(' / ')} ms`,
+    label: 'the longest of each',
+    cell: ({ baseline }) =>
+      baseline && `${baseline.reads.kinds.map(({ times }) => number(Math.max(0, ...times))).join(' / ')} ms`,
   },
   { label: 'cores: server', cell: ({ cores: used }) => cores(used.server) },
   {
@@ -175,15 +175,15 @@ const lines: readonly { readonly label: string; cell(measured: Measured): string
     cell: ({ cores: used }) => `${cores(used.provider)}, ${cores(used.followers)}`,
   },
   {
-    label: "server's memory: at first / most / at last",
+    label: "server's memory: start / peak / end",
     cell: ({ memory }) => `${megabytes(memory.start)} / ${megabytes(memory.peak)} / ${megabytes(memory.end)}`,
   },
   {
-    label: 'memory of one follower at rest',
+    label: 'memory of one idle follower',
     cell: ({ memory: { each } }) => (each === undefined ? undefined : `${number(each / 1024)} KB`),
   },
   {
-    label: 'told to those that never read, when they did at last',
+    label: 'read by stuck followers at the end',
     cell: ({ stuck: { entries, frames } }) =>
       entries === 0 ? undefined : `${grouped(entries)} entries in ${grouped(frames)} frames`,
   },
@@ -194,19 +194,19 @@ const lines: readonly { readonly label: string; cell(measured: Measured): string
   },
 ]
 
-function p99Ratios({ delays, beside }: Measured): string | undefined {
-  if (!beside) return undefined
+function p99Ratios({ delays, baseline }: Measured): string | undefined {
+  if (!baseline) return undefined
   const ratio = (transport: 'sse' | 'socket') => {
-    const [now, before] = [delays[transport], beside.delays[transport]]
+    const [now, before] = [delays[transport], baseline.delays[transport]]
     return now && before ? `${number(now.sinceWritten.p99 / before.sinceWritten.p99)}×` : '–'
   }
   return `${ratio('sse')}, ${ratio('socket')}`
 }
 
-export const tablesOf = ({ scenes }: LoadResults) => [
+export const tablesOf = ({ scenarios }: LoadResults) => [
   linesTable(
     '',
-    scenes.map((of) => ({ title: of.title, of })),
+    scenarios.map((of) => ({ title: of.title, of })),
     lines,
   ),
 ]

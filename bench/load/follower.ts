@@ -2,13 +2,13 @@ import { connect } from 'node:net'
 import { deltaLength } from './conversation.ts'
 import type { FollowerPlan } from './part.ts'
 
-// The least that reads the two transports, so that the reading costs little beside what is read. Bytes come as latin1: all that is
-// said here is ASCII.
+// Minimal readers for the two transports, so that reading costs little compared with serving. Bytes
+// are decoded as latin1, since everything here is ASCII.
 
-/** Is handed pieces of what comes after the head of an answer; tells each entry's JSON. */
+/** Takes pieces of the response body and emits the JSON of each entry. */
 export type Reader = (piece: string) => void
 
-/** Frames of server-sent events, of which only those with a number count. */
+/** Reads server-sent events; only those with an id count. */
 export function sseReader(onEntry: (json: string) => void): Reader {
   let rest = ''
   return (piece) => {
@@ -28,7 +28,7 @@ export interface FrameListeners {
   readonly onClose: (code: number, reason: string) => void
 }
 
-/** Frames of a WebSocket's server (RFC 6455 §5.2), which are whole and not masked. */
+/** Reads the frames of a WebSocket server (RFC 6455 §5.2), which are unfragmented and unmasked. */
 export function frameReader({ onText, onPing, onClose }: FrameListeners): Reader {
   let rest = ''
   return (piece) => {
@@ -64,10 +64,10 @@ function numberAt(bytes: string, at: number, length: number): number {
   return number
 }
 
-/** A frame of a client that answers a ping. The mask is zero, which is a mask like any other. */
+/** A client frame that answers a ping. A zero mask is valid. */
 export const pong = (payload: string) => `\x8a${String.fromCharCode(0x80 | payload.length)}\0\0\0\0${payload}`
 
-/** What a follower needs to know of an entry. */
+/** What a follower needs of an entry. */
 export interface SeenEntry {
   readonly seq: number
   readonly from?: number
@@ -75,11 +75,11 @@ export interface SeenEntry {
   readonly event: { readonly type: string; readonly text?: string; readonly outcome?: string }
 }
 
-/** Follows a log and notes what is wrong with it. */
+/** Follows a log and records what is wrong with it. */
 export interface LogCheck {
   /** The last number. */
   readonly head: number
-  /** How many words were told. */
+  /** How many words arrived. */
   readonly words: number
   readonly faults: readonly string[]
   take(entry: SeenEntry): void
@@ -107,14 +107,14 @@ export function logCheck(): LogCheck {
   }
 }
 
-/** One connection that follows a thread from its beginning. */
+/** One connection that follows a thread from its start. */
 export interface Follower {
   readonly plan: FollowerPlan
   readonly log: Pick<LogCheck, 'head' | 'words' | 'faults'>
   /** Resolves when the server has answered, or the connection has failed. */
   readonly connected: Promise<void>
-  /** One that was stuck begins to read. */
-  awaken(): void
+  /** Makes a stuck follower start to read. */
+  startReading(): void
 }
 
 export interface FollowerOptions {
@@ -138,7 +138,7 @@ export function follower({ plan, url, onEntry }: FollowerOptions): Follower {
 
   const onJson = (json: string) => {
     const entry: SeenEntry = JSON.parse(json)
-    // Beside entries a WebSocket tells that it is ready.
+    // A WebSocket also sends a ready message.
     if (entry.seq === undefined) return
     log.take(entry)
     onEntry(entry)
@@ -155,9 +155,9 @@ export function follower({ plan, url, onEntry }: FollowerOptions): Follower {
     const end = head.indexOf('\r\n\r\n')
     if (end < 0) return
     const expected = transport === 'sse' ? 'HTTP/1.1 200' : 'HTTP/1.1 101'
-    // What comes in chunks would need another reader.
+    // A chunked body would need another reader.
     if (!head.startsWith(expected) || /^transfer-encoding:/im.test(head.slice(0, end)))
-      faults.push(`was answered ${head.slice(0, end)}`)
+      faults.push(`got the response ${head.slice(0, end)}`)
     read = transport === 'sse' ? sseReader(onJson) : frames()
     read(head.slice(end + 4))
     if (stuck) socket.pause()
@@ -169,7 +169,7 @@ export function follower({ plan, url, onEntry }: FollowerOptions): Follower {
   socket.on('data', (piece) => (read ?? readHead)(String(piece)))
   socket.on('error', (error) => faults.push(error.message))
   socket.on('close', () => {
-    faults.push('the connection is gone')
+    faults.push('the connection closed')
     answered()
   })
   socket.write(transport === 'sse' ? eventsRequest(thread, host) : socketRequest(thread, host))
@@ -188,13 +188,13 @@ export function follower({ plan, url, onEntry }: FollowerOptions): Follower {
         return [...log.faults, ...faults]
       },
     },
-    awaken: () => void socket.resume(),
+    startReading: () => void socket.resume(),
   }
 }
 
 const eventsRequest = (thread: string, host: string) =>
   `GET /threads/${thread}/events?after=0 HTTP/1.1\r\nhost: ${host}\r\naccept: text/event-stream\r\n\r\n`
 
-/** The key is the example's of RFC 6455 §1.3; nobody looks at what it is answered with. */
+/** The key is the example of RFC 6455 §1.3; the accept header is not checked. */
 const socketRequest = (thread: string, host: string) =>
   `GET /threads/${thread}/socket?after=0 HTTP/1.1\r\nhost: ${host}\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`

@@ -6,29 +6,29 @@ import { deltaLength } from './conversation.ts'
 import { type Follower, follower, type LogCheck, type SeenEntry } from './follower.ts'
 import type { FollowerPlan } from './part.ts'
 
-// All followers in a process of their own. Counts what comes, and how late.
+// All followers, in their own process. Counts what arrives, and how late.
 
 const { url } = configOf<{ url: string }>()
 const all: Follower[] = []
-/** What was written in this time counts; milliseconds since 1970. */
+/** Entries written in this interval count; milliseconds since 1970. */
 let from = Number.POSITIVE_INFINITY
 let to = Number.POSITIVE_INFINITY
 
 interface Tally {
   entries: number
   frames: number
-  /** From when it was written down, and from when the provider said it. */
+  /** Since the entry was written, and since the provider sent the word. */
   readonly sinceWritten: Histogram
   readonly sinceSaid: Histogram
 }
 
 const newTally = (): Tally => ({ entries: 0, frames: 0, sinceWritten: histogram(), sinceSaid: histogram() })
-/** By transport; those that are stuck, when they are told at last, for themselves. */
+/** By transport; stuck followers are counted separately. */
 const newTallies = () => ({ sse: newTally(), socket: newTally(), stuck: newTally() })
 let tallies = newTallies()
 
-/** As it goes to another process. */
-function told({ entries, frames, sinceWritten, sinceSaid }: Tally) {
+/** For another process. */
+function countsOf({ entries, frames, sinceWritten, sinceSaid }: Tally) {
   return { entries, frames, sinceWritten: sinceWritten.counts(), sinceSaid: sinceSaid.counts() }
 }
 
@@ -38,7 +38,7 @@ function count(tally: Tally, { seq, from: first = seq, at, event }: SeenEntry) {
   tally.entries += seq - first + 1
   tally.sinceWritten.add(Date.now() - at)
   if (event.type !== 'text' || event.text === undefined) return
-  // The monotonic clock is one for all processes of a machine.
+  // All processes of a machine share the monotonic clock.
   const [seconds, nanos] = process.hrtime()
   for (let place = 0; place < event.text.length; place += deltaLength) {
     const said = Number(event.text.slice(place, place + stampLength)) / 1e6
@@ -55,7 +55,7 @@ const asked = {
     all.push(...added)
     await Promise.all(added.map(({ connected }) => connected))
   },
-  /** Counts what is written from now on, and nothing from before. */
+  /** Counts entries written from now on. */
   begin() {
     tallies = newTallies()
     from = Date.now()
@@ -64,23 +64,27 @@ const asked = {
   end() {
     to = Date.now()
   },
-  awaken() {
-    for (const one of all) one.awaken()
+  startReading() {
+    for (const one of all) one.startReading()
   },
-  /** Waits until all have come so far, but not for ever. */
-  async reach({ heads, withinMs }: { heads: Readonly<Record<string, number>>; withinMs: number }) {
+  /** Waits until all have reached these entries, but not forever. */
+  async catchUp({ heads, withinMs }: { heads: Readonly<Record<string, number>>; withinMs: number }) {
     const deadline = performance.now() + withinMs
     const isBehind = ({ plan, log }: Follower) => log.head < (heads[plan.thread] ?? 0)
     while (all.some(isBehind) && performance.now() < deadline) await wait(20)
   },
-  tallies: () => ({ sse: told(tallies.sse), socket: told(tallies.socket), stuck: told(tallies.stuck) }),
+  tallies: () => ({
+    sse: countsOf(tallies.sse),
+    socket: countsOf(tallies.socket),
+    stuck: countsOf(tallies.stuck),
+  }),
   logs: (): FollowerLog[] =>
     all.map(({ plan, log: { head, words, faults } }) => ({ plan, head, words, faults: faults.slice(0, 3) })),
   usage: usage(),
 }
 export type FollowersAnswers = typeof asked
 
-/** What one of them was told. */
+/** What one follower received. */
 export interface FollowerLog extends Pick<LogCheck, 'head' | 'words' | 'faults'> {
   readonly plan: FollowerPlan
 }

@@ -5,7 +5,7 @@ import { faultsOf, type LoadResults } from './figures.ts'
 import { frameReader, logCheck, pong, type SeenEntry, sseReader } from './follower.ts'
 import { loadPart } from './part.ts'
 
-describe('what a follower is told', () => {
+describe('the check of what a follower received', () => {
   const word = '0'.repeat(18).concat(' ')
   const text = (seq: number, words = 1, from?: number): SeenEntry => ({
     seq,
@@ -13,7 +13,7 @@ describe('what a follower is told', () => {
     at: 0,
     event: { type: 'text', text: word.repeat(words) },
   })
-  const told = (...entries: SeenEntry[]) => {
+  const received = (...entries: SeenEntry[]) => {
     const log = logCheck()
     for (const entry of entries) log.take(entry)
     const { head, words, faults } = log
@@ -21,33 +21,33 @@ describe('what a follower is told', () => {
   }
   const truth = { heads: { t0: 3 }, words: { t0: 3 } }
 
-  it('is right if it is whole, however it was joined', () => {
-    expect(faultsOf([told(text(1), text(2), text(3))], truth)).toEqual([])
-    expect(faultsOf([told(text(1), text(3, 2, 2))], truth)).toEqual([])
+  it('accepts a complete log, however its entries were joined', () => {
+    expect(faultsOf([received(text(1), text(2), text(3))], truth)).toEqual([])
+    expect(faultsOf([received(text(1), text(3, 2, 2))], truth)).toEqual([])
   })
 
   it.each([
-    ['lacks an entry', told(text(1), text(3, 2)), 'after 1 came 3 to 3'],
-    ['repeats an entry', told(text(1), text(1), text(2), text(3)), 'after 1 came 1 to 1'],
-    ['ends early', told(text(1), text(2, 2)), 'came to 2 of 3'],
-    ['lacks a word', told(text(1), text(3, 1, 2)), 'was told 2 of 3 words'],
+    ['an entry is missing', received(text(1), text(3, 2)), 'after 1 came 3 to 3'],
+    ['an entry is repeated', received(text(1), text(1), text(2), text(3)), 'after 1 came 1 to 1'],
+    ['the log ends early', received(text(1), text(2, 2)), 'got entries up to 2 of 3'],
+    ['a word is missing', received(text(1), text(3, 1, 2)), 'got 2 of 3 words'],
     [
-      'has a run that failed',
-      told(text(1), text(2, 2), { seq: 3, at: 0, event: { type: 'run-end', outcome: 'failed' } }),
+      'a run failed',
+      received(text(1), text(2, 2), { seq: 3, at: 0, event: { type: 'run-end', outcome: 'failed' } }),
       'a run was failed',
     ],
-  ])('is reported when it %s', (_, log, fault) => {
+  ])('reports when %s', (_, log, fault) => {
     expect(faultsOf([log], truth)).toEqual([expect.stringContaining(fault)])
   })
 })
 
-describe('the readers of the load', () => {
+describe('the readers of the load benchmark', () => {
   const pieces = (bytes: string, length: number) =>
     Array.from({ length: Math.ceil(bytes.length / length) }, (_, at) =>
       bytes.slice(at * length, (at + 1) * length),
     )
 
-  it('take events in any split, and skip what is no entry', () => {
+  it('read events in any split, and skip what is not an entry', () => {
     const bytes = 'retry: 1000\n\nid: 1\ndata: {"a":1}\n\n: \n\nid: 2\ndata: {"b":2}\n\n'
     for (let length = 1; length <= bytes.length; length++) {
       const seen: string[] = []
@@ -57,7 +57,7 @@ describe('the readers of the load', () => {
     }
   })
 
-  it('take frames in any split, however their length is told', () => {
+  it('read frames in any split, with any encoding of their length', () => {
     const middle = 'x'.repeat(300)
     const bytes = `\x81\x05short\x81\x7e\x01\x2c${middle}\x89\x02hi\x81\x7f\0\0\0\0\0\0\0\x04long\x88\x06\x03\xf5late`
     for (let length = 1; length <= bytes.length; length++) {
@@ -74,7 +74,7 @@ describe('the readers of the load', () => {
   })
 })
 
-describe('the report of the load', () => {
+describe('the report of the load benchmark', () => {
   it('counts delays in tenths of a millisecond', () => {
     const delays = histogram()
     expect(delaysIn(delays.counts())).toBeUndefined()
@@ -83,7 +83,7 @@ describe('the report of the load', () => {
     expect(delaysIn(delays.counts())).toEqual({ p50: 50.1, p99: 99.1, max: 100_000 })
   })
 
-  it('puts its table between the markers of a page, again and again', () => {
+  it('replaces the table between the markers of a page', () => {
     const spread = { p50: 1, p99: 20.5, max: 300 }
     const delays = { sinceWritten: spread, sinceSaid: spread }
     const results: LoadResults = {
@@ -91,9 +91,9 @@ describe('the report of the load', () => {
       mode: 'full',
       node: 'v24.0.0',
       machine: 'two cores',
-      scenes: [
+      scenarios: [
         {
-          scene: 'followed',
+          scenario: 'followed',
           title: 'all read',
           threads: 200,
           followers: 1000,
@@ -117,7 +117,7 @@ describe('the report of the load', () => {
     const once = withSection(page, 'load', markdown(loadPart, results)) ?? ''
     expect(once).toContain('| entries delivered, per second | 45,000 |')
     expect(once).toContain('| 1.00 / 20.5 / 300 ms |')
-    expect(once).toContain('| memory of one follower at rest | 20.0 KB |')
+    expect(once).toContain('| memory of one idle follower | 20.0 KB |')
     expect(once).not.toContain('yesterday')
     expect(withSection(once, 'load', markdown(loadPart, results))).toBe(once)
     expect(withSection('# Bench', 'load', '')).toBeUndefined()

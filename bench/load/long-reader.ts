@@ -3,18 +3,18 @@ import { answer, configOf } from '../harness/answer.ts'
 import { messageFor } from './conversation.ts'
 import { sseReader } from './follower.ts'
 
-// Reads a very long thread in all ways there are, again and again, in a process of its own.
+// Reads a very long thread repeatedly, in every way there is, in its own process.
 
 const { url } = configOf<{ url: string }>()
 
-/** So long it pauses before it asks for the same again. */
+/** The pause before the same read again. */
 const pauseMs = 100
-/** What takes longer hangs. */
+/** A longer read counts as a hang. */
 const hangMs = 120_000
-/** A stream is left after so many bytes: the next begins at the beginning again. */
+/** A stream is closed after this many bytes; the next one starts over. */
 const streamBytes = 16 * 2 ** 20
 
-/** What was asked for: how long each time took, in milliseconds, and what went wrong. */
+/** How long each read took, in milliseconds, and what went wrong. */
 export interface Reads {
   readonly kinds: readonly { readonly kind: string; readonly times: readonly number[] }[]
   readonly faults: readonly string[]
@@ -32,11 +32,11 @@ interface Page {
 async function get(path: string, init: RequestInit = {}): Promise<Response> {
   const signal = AbortSignal.timeout(hangMs)
   const response = await fetch(`${url}/threads/${path}`, { ...init, signal })
-  if (!response.ok) throw new Error(`${path} was answered ${response.status} ${await response.text()}`)
+  if (!response.ok) throw new Error(`${path} responded ${response.status} ${await response.text()}`)
   return response
 }
 
-/** Where the next page begins. */
+/** Where the next page starts. */
 let page = 0
 
 const kinds: Readonly<Record<string, (long: Long) => Promise<void>>> = {
@@ -70,12 +70,12 @@ const kinds: Readonly<Record<string, (long: Long) => Promise<void>>> = {
   },
 }
 
-/** Reads to the end, or so far. Numbers follow each other. */
+/** Reads to the end, or up to an entry. Checks that the numbers have no gaps. */
 async function readStream(response: Response, { after, upTo = Infinity }: { after?: number; upTo?: number }) {
   let head = after
   let bytes = 0
   const read = sseReader((json) => {
-    // A number is enough: to parse megabytes would take the time of those that are measured.
+    // Only the number: parsing megabytes would take CPU time from the measured server.
     const [, seq = '', from = seq] = /^\{"seq":(\d+)(?:,"from":(\d+))?/.exec(json) ?? []
     if (head !== undefined && Number(from) !== head + 1) throw new Error(`after ${head} came ${from}`)
     head = Number(seq)
@@ -92,7 +92,7 @@ const faults: string[] = []
 let isOver = false
 let reading: Promise<unknown> = Promise.resolve()
 
-async function again(kind: string, read: (long: Long) => Promise<void>, long: Long) {
+async function repeat(kind: string, read: (long: Long) => Promise<void>, long: Long) {
   const own: number[] = []
   times.set(kind, own)
   while (!isOver) {
@@ -109,7 +109,7 @@ async function again(kind: string, read: (long: Long) => Promise<void>, long: Lo
 
 const asked = {
   begin(long: Long) {
-    reading = Promise.all(Object.entries(kinds).map(([kind, read]) => again(kind, read, long)))
+    reading = Promise.all(Object.entries(kinds).map(([kind, read]) => repeat(kind, read, long)))
   },
   async end(): Promise<Reads> {
     isOver = true

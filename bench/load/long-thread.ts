@@ -2,7 +2,7 @@ import type { ThreadEvent, ThreadStore } from 'millrace'
 import type { NewThread } from 'millrace/store'
 import { messageFor } from './conversation.ts'
 
-/** The id of the thread that is very long. */
+/** The id of the very long thread. */
 export const longThread = 'long'
 
 const noUsage = {
@@ -14,13 +14,13 @@ const noUsage = {
 }
 
 const roundsPerRun = 140
-/** A commit of so many events takes some 30 ms. */
+/** A commit of this many events takes about 30 ms. */
 const eventsPerBatch = 5000
 const leaseMs = 600_000
 
 /**
- * Writes a thread of about so many entries, as an agent leaves it that calls a tool in every round and has its conversation
- * summed up with every run. None of them can be joined to others, so that the log is as long as it looks.
+ * Writes a thread of about this many entries, like an agent that calls a tool in every round and
+ * whose conversation is summarized with every run. No entries can be joined, so the log stays long.
  */
 export async function writeLongThread(
   store: Pick<ThreadStore, 'create' | 'signal' | 'claim' | 'append' | 'release'>,
@@ -29,7 +29,7 @@ export async function writeLongThread(
   const { id } = thread
   const write = async (head: number, events: readonly ThreadEvent[]) => {
     const claim = await store.claim(id, 'bench', leaseMs)
-    if (!claim) throw new Error('the long thread cannot be claimed')
+    if (!claim) throw new Error('cannot claim the long thread')
     for (let at = 0; at < events.length; at += eventsPerBatch)
       await store.append([{ lease: claim.lease, events: events.slice(at, at + eventsPerBatch) }])
     await store.release(claim.lease, { head: head + events.length, status: 'idle' })
@@ -46,7 +46,7 @@ export async function writeLongThread(
 function* runEvents(run: number, input: number): Generator<ThreadEvent> {
   const model = 'gpt-4.1-mini'
   const usage = { inputTokens: 10, outputTokens: 2 }
-  yield { type: 'run-start', version: 1, runId: `run-${run}`, agent: 'desk', input: [], heard: [input] }
+  yield { type: 'run-start', version: 1, runId: `run-${run}`, agent: 'desk', input: [], inputs: [input] }
   if (run > 0)
     yield {
       type: 'summary',

@@ -6,12 +6,12 @@ export interface Size {
   readonly threads: number
   /** Half of them over SSE, half over WebSockets, spread over all threads. */
   readonly followers: number
-  /** So many words an answer has, one in so many milliseconds. */
+  /** Words of an answer, and the time between them. */
   readonly deltas: number
   readonly everyMs: number
-  /** How long it is measured, when all are under way. */
+  /** How long to measure, once everything runs. */
   readonly seconds: number
-  /** So many entries the long thread has. */
+  /** Entries of the long thread. */
   readonly longEntries: number
 }
 
@@ -23,19 +23,22 @@ export const sizes: Readonly<Record<Mode, Size>> = {
   tiny: { threads: 5, followers: 20, deltas: 40, everyMs: 10, seconds: 2, longEntries: 1000 },
 }
 
-/** One thing to measure: the same runs, followed in different ways. */
-export interface Scene {
+/** The same runs, followed in different ways. */
+export interface LoadScenario {
   readonly name: string
   readonly title: string
   readonly followed: boolean
   /** One follower in ten never reads. */
   readonly stuck: boolean
-  /** Measured twice: with each thread followed once, and then with a reader of a very long thread beside that. */
+  /**
+   * Measured twice, with one follower on each thread: first without and then with a reader of a
+   * very long thread.
+   */
   readonly long: boolean
 }
 
-export const scenes: readonly Scene[] = [
-  { name: 'alone', title: 'nobody follows', followed: false, stuck: false, long: false },
+export const scenarios: readonly LoadScenario[] = [
+  { name: 'alone', title: 'no followers', followed: false, stuck: false, long: false },
   { name: 'followed', title: 'all read', followed: true, stuck: false, long: false },
   { name: 'stuck', title: 'one in ten never reads', followed: true, stuck: true, long: false },
   { name: 'long', title: 'a long thread is read', followed: true, stuck: false, long: true },
@@ -50,10 +53,10 @@ export interface FollowerPlan {
 export const threadNames = ({ threads }: Size) => Array.from({ length: threads }, (_, index) => `t${index}`)
 
 /**
- * Those that never read sit together, four of five on one thread in eight: each of these threads has so much to tell that the buffers of
- * the system are full at once, and a few such threads weigh less than many.
+ * The stuck followers are four of five on every eighth thread. These threads are long enough to
+ * fill the system's buffers at once, and a few of them cost less than many.
  */
-export function followersOf(size: Size, { followed, stuck, long }: Scene): FollowerPlan[] {
+export function followersOf(size: Size, { followed, stuck, long }: LoadScenario): FollowerPlan[] {
   const { threads, followers } = size
   const length = followed ? (long ? threads : followers) : 0
   return Array.from({ length }, (_, index) => {
@@ -68,43 +71,43 @@ export function followersOf(size: Size, { followed, stuck, long }: Scene): Follo
 }
 
 interface Options {
-  readonly scene: readonly string[]
+  readonly scenario: readonly string[]
   readonly profile: boolean
 }
 
 export const loadPart: Part<Size, Options, LoadResults> = {
   name: 'load',
   title: 'Millrace under load',
-  about: 'threads and server under load; eight minutes, 10 s of each scene with --quick',
+  about: 'threads and server under load; eight minutes, 10 s of each scenario with --quick',
   sizes,
   options: {
-    scene: namesOption(
-      scenes.map(({ name }) => name),
-      'only these scenes',
+    scenario: namesOption(
+      scenarios.map(({ name }) => name),
+      'only these scenarios',
     ),
-    profile: flagOption("leave a profile of the server's CPU in bench/.cache/"),
+    profile: flagOption('write a CPU profile of the server to bench/.cache/'),
   },
   async run({ size, options, signal, onStep }) {
-    const { perform } = await import('./perform.ts')
+    const { measureScenario } = await import('./measure-scenario.ts')
     const measured: Measured[] = []
-    for (const scene of scenes.filter(({ name }) => options.scene.includes(name)))
+    for (const scenario of scenarios.filter(({ name }) => options.scenario.includes(name)))
       measured.push(
-        await perform(scene, size, {
+        await measureScenario(scenario, size, {
           signal,
           profile: options.profile,
-          onStep: (step) => onStep(`${scene.title}: ${step}`),
+          onStep: (step) => onStep(`${scenario.title}: ${step}`),
         }),
       )
-    return { scenes: measured }
+    return { scenarios: measured }
   },
   tables: tablesOf,
   faults: (results) =>
-    results.scenes.flatMap(({ title, faults }) => faults.map((fault) => `${title}: ${fault}`)),
-  /** Scenes that were not played again stay as they were, in their order. */
+    results.scenarios.flatMap(({ title, faults }) => faults.map((fault) => `${title}: ${fault}`)),
+  /** Scenarios that were not measured again stay, in their order. */
   merge(before, now) {
-    const fresh = new Map(now.scenes.map((scene) => [scene.scene, scene]))
-    const old = new Set(before.scenes.map(({ scene }) => scene))
-    const kept = before.scenes.map((scene) => fresh.get(scene.scene) ?? scene)
-    return { ...now, scenes: [...kept, ...now.scenes.filter(({ scene }) => !old.has(scene))] }
+    const fresh = new Map(now.scenarios.map((scenario) => [scenario.scenario, scenario]))
+    const old = new Set(before.scenarios.map(({ scenario }) => scenario))
+    const kept = before.scenarios.map((scenario) => fresh.get(scenario.scenario) ?? scenario)
+    return { ...now, scenarios: [...kept, ...now.scenarios.filter(({ scenario }) => !old.has(scenario))] }
   },
 }

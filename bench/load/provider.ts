@@ -4,8 +4,9 @@ import { answer, configOf, say, usage } from '../harness/answer.ts'
 import { deliver, listen, type Piece } from '../server/serve.ts'
 import { type AnswerInput, answers, readTurn } from './conversation.ts'
 
-// A provider of Chat Completions in a process of its own: each answer at its own pace, each word with the time it was written.
-// Says the name of a thread when it has told all of an answer to what is talked about.
+// A Chat Completions provider in its own process. Each word is the time at which it was written.
+// Sends the name of a thread to the parent process when it has finished an answer on the topic
+// `talk`.
 
 const answerFor = answers(configOf<AnswerInput>())
 /** How many words each thread was sent. */
@@ -39,9 +40,9 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) =>
 
 const asked = {
   open: () => listen(server),
-  /** Words to all threads up to now. */
+  /** Words sent to all threads so far. */
   total: () => total,
-  /** Words to each. */
+  /** Words sent to each thread. */
   sent: () => Object.fromEntries(sent),
   usage: usage(),
 }

@@ -8,13 +8,13 @@ import { lateness } from '../harness/late.ts'
 import { lookUpOrder, type ToolSchema } from '../server/scenario.ts'
 import { buildOutput, watchBuild } from './conversation.ts'
 
-// The server that is measured, as a user would set it up.
+// The measured server, as a user would set it up.
 
 interface ServerConfig {
   /** The address of the provider. */
   readonly provider: string
   readonly file: string
-  /** So long a client may take nothing; the server's own default if absent. */
+  /** How long a client may read nothing; the server's default if absent. */
   readonly stuckMs?: number
 }
 
@@ -49,7 +49,7 @@ function described({ name, description, jsonSchema }: ToolSchema) {
 }
 
 const store = sqliteStore(file)
-/** All clients come from one address: what one caller may use is no limit here. */
+/** All clients come from one address, so limits per caller must not apply. */
 const most = 2 ** 40
 const app = serve({
   agents: { desk },
@@ -59,7 +59,7 @@ const app = serve({
     streams: most,
     requestsPerSecond: most,
     requestsAtOnce: most,
-    answerBytes: most,
+    responseBytes: most,
     bufferBytes: most,
   },
   quotas: { runs: most, waiting: most, storedBytes: most, bytesPerMinute: most, tokensPerMinute: most },

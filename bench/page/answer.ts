@@ -1,9 +1,12 @@
 import { numbers, wordDeltas } from '../server/scenario.ts'
 
-/** The last words of every answer: whoever shows them has come to the end. */
+/** The last words of every answer. A page that shows them has shown all of it. */
 export const lastWords = 'This is the end of it.'
 
-/** Markdown as models write it, always the same: headings, prose, lists, code, tables, quotes. Exactly so many characters. */
+/**
+ * Markdown as models write it, of exactly this length and always the same: headings, prose, lists,
+ * code, tables, quotes.
+ */
 export function longAnswer(length: number): string {
   const next = numbers(7)
   const vocabulary = wordDeltas(2000)

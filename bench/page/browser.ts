@@ -1,17 +1,19 @@
 import { chromium, type Page } from 'playwright-core'
-import { findChromium, howToGetIt, launchArgs } from '../../test/page/browser.ts'
+import { findChromium, installHint, launchArgs } from '../../test/page/browser.ts'
 import { Misuse } from '../harness/options.ts'
 
 export interface Browser {
   readonly version: string
-  /** An empty page in a context of its own, which ends with the visit. What the page throws fails the visit. */
+  /**
+   * Opens an empty page in its own context and closes it afterwards. Rejects if the page throws.
+   */
   visit<Seen>(look: (page: Page, thread: MainThread) => Promise<Seen>): Promise<Seen>
   close(): Promise<void>
 }
 
 export interface BrowserOptions {
   readonly executablePath: string
-  /** Frames follow each other as fast as they are drawn, where the next one does not wait for anything but the last. */
+  /** Draws frames as fast as possible, without the frame rate limit. */
   readonly hurried: boolean
 }
 
@@ -22,7 +24,7 @@ export async function chromiumPath(): Promise<string> {
   const path = await findChromium().catch(({ message }: Error) => {
     throw new Misuse(message)
   })
-  if (path === undefined) throw new Misuse(`there is no Chromium: ${howToGetIt}`)
+  if (path === undefined) throw new Misuse(`Chromium not found: ${installHint}`)
   return path
 }
 
@@ -30,7 +32,7 @@ export async function openBrowser({ executablePath, hurried }: BrowserOptions): 
   const browser = await chromium.launch({
     executablePath,
     args: [...launchArgs, ...(hurried ? ['--disable-frame-rate-limit'] : [])],
-    // Whoever is interrupted closes it.
+    // The caller closes it on an interrupt.
     handleSIGINT: false,
     handleSIGTERM: false,
   })
@@ -54,23 +56,23 @@ export async function openBrowser({ executablePath, hurried }: BrowserOptions): 
   }
 }
 
-/** What the main thread of a page has done, in milliseconds of its own CPU time: whatever else runs on the machine is not in it. */
+/** CPU time of the page's main thread in milliseconds, without anything else on the machine. */
 export interface Work {
   readonly ms: number
-  /** Of these: scripts of the page. */
+  /** The part in scripts. */
   readonly script: number
-  /** Of these: styles and layout. */
+  /** The part in styles and layout. */
   readonly layout: number
 }
 
 export interface MainThread {
-  /** Since the document that is shown now was begun. */
+  /** Since the start of the current document. */
   work(): Promise<Work>
-  /** Everything that the browser keeps for the page after a collection, in the document or not. */
+  /** DOM nodes that the browser keeps after a garbage collection, in the document or not. */
   nodes(): Promise<number>
 }
 
-/** To be called before there is anything to count. */
+/** Call it before there is anything to count. */
 export async function mainThreadOf(page: Page): Promise<MainThread> {
   const session = await page.context().newCDPSession(page)
   await session.send('Performance.enable', { timeDomain: 'threadTicks' })

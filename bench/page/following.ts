@@ -10,15 +10,20 @@ import { openApp, openStage } from './stage.ts'
 
 declare const window: Reader & typeof globalThis.window
 
-/** A word and what stands around it has about so many characters. */
+/** The average length of a word with its markup. */
 const wordChars = 6
 
-/** So much has come before it is looked at: compiling and the first layout are over. */
+/**
+ * How much text must be shown before measuring, so that compilation and the first layout are done.
+ */
 const beginChars = 1000
 
 type Share = Readonly<Record<'share' | 'script' | 'layout', number>>
 
-/** An answer that is followed while a model writes it, at the pace of a screen. The floor shows the words as plain text. */
+/**
+ * Follows an answer at the frame rate of a screen while a model writes it. The floor shows plain
+ * text.
+ */
 export async function measureFollowing(
   browser: Browser,
   { perSecond, seconds, runs }: Size['words'],
@@ -32,7 +37,7 @@ export async function measureFollowing(
   const ours: Share[] = []
   const atRest: Share[] = []
 
-  /** A thread of which a model speaks until it is stopped. */
+  /** A thread in which the model writes until it is stopped. */
   async function speaking() {
     const thread = await client(app.url).create()
     await thread.send('Go on.')
@@ -65,11 +70,11 @@ export async function measureFollowing(
   }
   return {
     name: 'following',
-    title: `An answer of ${perSecond} words a second is followed for ${seconds} s`,
+    title: `Following an answer of ${perSecond} words per second for ${seconds} s`,
     rows: [
       rowOf('floor', 'floor: as plain text', floor),
       rowOf('ours', 'Millrace', ours),
-      rowOf('rest', 'Millrace when nobody speaks', atRest),
+      rowOf('rest', 'Millrace, idle', atRest),
     ],
   }
 }
@@ -81,7 +86,7 @@ async function follow(page: Page, thread: MainThread, seconds: number): Promise<
   })
   const before = await shown()
   const share = await shareOf(thread, seconds)
-  if ((await shown()) <= before) throw new Error('nothing was added while it was followed')
+  if ((await shown()) <= before) throw new Error('no text was added while the answer was followed')
   return share
 }
 
@@ -95,7 +100,7 @@ async function shareOf(thread: MainThread, seconds: number): Promise<Share> {
   return { share: ms * percent, script: script * percent, layout: layout * percent }
 }
 
-/** Says these pieces over and over, so many a second, until it is stopped. */
+/** Emits these pieces in a loop at a steady pace until it is stopped. */
 export function pacedModel(pieces: readonly string[], perSecond: number): Model {
   return {
     id: 'paced',
@@ -111,7 +116,7 @@ export function pacedModel(pieces: readonly string[], perSecond: number): Model 
     async *stream(_, { signal }) {
       const start = performance.now()
       for (let said = 0; !signal.aborted; said++) {
-        // Against the clock and not after the last one, so that being late does not add up.
+        // Relative to the start, so that delays do not add up.
         const early = start + (said * 1000) / perSecond - performance.now()
         if (early > 0) await wait(early, undefined, { signal })
         yield { type: 'text', text: pieces[said % pieces.length] ?? '' }

@@ -4,10 +4,12 @@ type Event = Entry['event']
 
 const usage = { inputTokens: 9, outputTokens: 3, reasoningTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
 
-/** Each turn has so many events, and nothing in it can be joined. */
+/** Events of a turn. None of them can be joined. */
 const turnEvents = 20
 
-/** A conversation of short runs with a call in each. Its last words are `Answer n.`, n being the number of turns. */
+/**
+ * A conversation of short runs with one tool call each. Its last words are `Answer n.` for n turns.
+ */
 export function longLog(events: number): { readonly entries: readonly Entry[]; readonly turns: number } {
   const turns = events / turnEvents
   const entries: Entry[] = []
@@ -23,7 +25,7 @@ function turn(number: number, first: number): Event[] {
   const name = 'lookup_order'
   return [
     { type: 'input', message: { role: 'user', content: `Question ${number}?` }, mode: 'queue' },
-    { type: 'run-start', version: 1, runId, agent: 'desk', input: [], heard: [first] },
+    { type: 'run-start', version: 1, runId, agent: 'desk', input: [], inputs: [first] },
     { type: 'round-start', round: 1, model: 'm' },
     { type: 'text', text: `Looking for ${number}.` },
     { type: 'tool-input-start', callId, name },

@@ -8,7 +8,9 @@ import { type App, openApp, openStage } from './stage.ts'
 
 declare const window: Reader & typeof globalThis.window
 
-/** A long thread that is opened at its end. The floor fetches and parses what the page has fetched, and shows nothing. */
+/**
+ * Opens a long thread at its end. The floor fetches and parses the same pages, and shows nothing.
+ */
 export async function measureOpening(
   browser: Browser,
   { events, runs }: Size['thread'],
@@ -29,7 +31,7 @@ export async function measureOpening(
     }
     return {
       name: 'opening',
-      title: `A thread of ${grouped(events)} events is opened`,
+      title: `Opening a thread of ${grouped(events)} events`,
       rows: [
         rowOf('floor', 'floor: the same pages fetched and parsed', floor),
         rowOf('ours', 'Millrace', ours),
@@ -41,7 +43,9 @@ export async function measureOpening(
   }
 }
 
-/** From nothing until the last words are there; only what is on the screen is in the document. */
+/**
+ * From an empty page until the last words are shown. Only what is on the screen is in the document.
+ */
 function openThread(browser: Browser, { url }: App, last: string) {
   return browser.visit(async (page, thread) => {
     const requests: string[] = []
@@ -54,7 +58,7 @@ function openThread(browser: Browser, { url }: App, last: string) {
   })
 }
 
-/** Looked at inside the page. */
+/** Runs inside the page. */
 function isShown(words: string): boolean {
   const conversation = document.querySelector('[role=group][aria-label=Conversation]')
   return conversation?.textContent?.includes(words) ?? false
@@ -64,7 +68,7 @@ function readPages(browser: Browser, stage: string, pages: readonly string[], ev
   return browser.visit(async (page, thread) => {
     await page.goto(stage)
     const count = await page.evaluate((addresses) => window.read(addresses), pages)
-    if (count !== events) throw new Error(`the pages have ${count} entries, and not ${events}`)
+    if (count !== events) throw new Error(`the pages have ${count} entries, expected ${events}`)
     const work = await thread.work()
     return { ...work, nodes: await thread.nodes(), requests: pages.length }
   })

@@ -3,7 +3,7 @@ import { markdown, printed, withSection } from '../harness/report.ts'
 import { cut, lastWords, longAnswer } from './answer.ts'
 import { type PageResults, pagePart, rowOf } from './part.ts'
 
-describe('the report of the page', () => {
+describe('the report of the page benchmark', () => {
   const results: PageResults = {
     date: '2026-01-02',
     mode: 'full',
@@ -18,7 +18,7 @@ describe('the report of the page', () => {
         rows: [
           rowOf('floor', 'floor', [{ perKb: 2 }, { perKb: 4 }, { perKb: 3 }]),
           rowOf('ours', 'Millrace', [{ perKb: 6, nodes: 1234 }]),
-          { name: 'usual', title: 'usual', figures: {}, leftOut: 'it is not there' },
+          { name: 'usual', title: 'usual', figures: {}, leftOut: 'it is not installed' },
         ],
       },
     ],
@@ -29,12 +29,12 @@ describe('the report of the page', () => {
       expect(text).toContain('3.00 ms (2.00–4.00) 1.00×')
       expect(text).toContain('6.00 ms 2.00×')
       expect(text).toContain('1,234')
-      expect(text).toContain('usual: left out, it is not there')
+      expect(text).toContain('usual: left out, it is not installed')
       expect(text).toContain('Chromium 150.0.1, Node 24.0.0, marked 18.2.0, two cores.')
     }
   })
 
-  it('is put between the markers of a page, again and again', () => {
+  it('is written between the markers of a page', () => {
     const page = '# Bench\n\n<!-- page -->\nyesterday\n<!-- /page -->\n\nend\n'
     const once = withSection(page, 'page', markdown(pagePart, results)) ?? ''
     expect(once).toContain('**Millrace**')
@@ -44,8 +44,8 @@ describe('the report of the page', () => {
   })
 })
 
-describe('the answer that is shown', () => {
-  it('is the same each time, as long as it is said to be, and whole in its pieces', () => {
+describe('the answer', () => {
+  it('is always the same, has the given length, and is complete in its pieces', () => {
     const text = longAnswer(20_000)
     expect(text).toHaveLength(20_000)
     expect(text).toBe(longAnswer(20_000))

@@ -3,16 +3,16 @@ import type { Mode, Part, Saved } from '../harness/part.ts'
 import { grouped, number, type Table, times, versionsOf, withUnit } from '../harness/report.ts'
 
 export interface Size {
-  /** An answer of so many KB, in so many pieces, so many of which are drawn in a frame. */
+  /** The answer: its size, the number of pieces, and the pieces per frame. */
   readonly answer: {
     readonly kb: number
     readonly pieces: number
     readonly perFrame: number
     readonly runs: number
   }
-  /** A thread of so many events is opened. */
+  /** The thread to open. */
   readonly thread: { readonly events: number; readonly runs: number }
-  /** So many words a second are followed for so long. */
+  /** The answer to follow. */
   readonly words: { readonly perSecond: number; readonly seconds: number; readonly runs: number }
 }
 
@@ -34,7 +34,7 @@ export const sizes: Readonly<Record<Mode, Size>> = {
   },
 }
 
-/** Something that was measured. The one named `floor` is what the others of its table are held against. */
+/** A row of a table. The others are compared with the row named `floor`. */
 export interface Row {
   readonly name: string
   readonly title: string
@@ -43,7 +43,7 @@ export interface Row {
   readonly leftOut?: string
 }
 
-/** What was measured of one thing. */
+/** One table. */
 export interface Measured {
   readonly name: 'size' | 'writing' | 'opening' | 'following'
   readonly title: string
@@ -55,7 +55,7 @@ export interface PageResults extends Saved {
   readonly tables: readonly Measured[]
 }
 
-/** What each run has measured, as one row. */
+/** The figures of all runs, as one row. */
 export function rowOf(name: string, title: string, runs: readonly Readonly<Record<string, number>>[]): Row {
   const keys = Object.keys(runs[0] ?? {})
   const valuesOf = (key: string) => runs.map((run) => run[key] ?? Number.NaN)
@@ -67,7 +67,7 @@ interface Column {
   readonly key: string
   readonly label: string
   readonly unit: 'KB' | 'ms' | '%' | '×' | ''
-  /** Whether it is held against the floor. */
+  /** Whether it is compared with the floor. */
   readonly ratio?: boolean
 }
 
@@ -75,20 +75,20 @@ const columns: Readonly<Record<Measured['name'], readonly Column[]>> = {
   size: [{ key: 'kb', label: 'gzipped', unit: 'KB' }],
   writing: [
     { key: 'perKb', label: 'main thread per KB', unit: 'ms', ratio: true },
-    { key: 'script', label: 'of it scripts', unit: 'ms' },
+    { key: 'script', label: 'scripts', unit: 'ms' },
     { key: 'layout', label: 'styles and layout', unit: 'ms' },
-    { key: 'growth', label: 'last quarter to first', unit: '×' },
+    { key: 'growth', label: 'last quarter / first', unit: '×' },
     { key: 'nodes', label: 'nodes', unit: '' },
   ],
   opening: [
     { key: 'ms', label: 'main thread', unit: 'ms', ratio: true },
-    { key: 'layout', label: 'of it styles and layout', unit: 'ms' },
+    { key: 'layout', label: 'styles and layout', unit: 'ms' },
     { key: 'nodes', label: 'nodes', unit: '' },
     { key: 'requests', label: 'requests', unit: '' },
   ],
   following: [
     { key: 'share', label: 'main thread, of one core', unit: '%', ratio: true },
-    { key: 'script', label: 'of it scripts', unit: '%' },
+    { key: 'script', label: 'scripts', unit: '%' },
     { key: 'layout', label: 'styles and layout', unit: '%' },
   ],
 }

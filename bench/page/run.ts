@@ -9,7 +9,7 @@ import { measureWriting } from './writing.ts'
 export async function measurePage(size: Size, signal: AbortSignal, onStep: (step: string) => void) {
   const executablePath = await chromiumPath()
 
-  /** In a browser of its own, which is closed on an interrupt. */
+  /** In its own browser, which is closed on an interrupt. */
   async function within(hurried: boolean, measure: (browser: Browser) => Promise<Measured[]>) {
     signal.throwIfAborted()
     const browser = await openBrowser({ executablePath, hurried })
@@ -31,7 +31,7 @@ export async function measurePage(size: Size, signal: AbortSignal, onStep: (step
   return { chromium: paced.chromium, tables: [measureSize(), ...hurried.tables, ...paced.tables] }
 }
 
-/** No more than this is to be sent, in KB of 1,000 bytes. */
+/** The limit for what is sent, in KB of 1,000 bytes. */
 const limitKb = 60
 
 /** The files of the page, as they go over the wire. */
@@ -40,16 +40,16 @@ function measureSize(): Measured {
   const sum = sizes.reduce((total, { kb }) => total + kb, 0)
   return {
     name: 'size',
-    title: 'What is sent, gzipped',
+    title: 'Size of the page, gzipped',
     rows: [
       ...sizes.map(({ path, kb }) => rowOf(path, plainName(path), [{ kb }])),
-      rowOf('ours', 'all of it', [{ kb: sum }]),
+      rowOf('ours', 'total', [{ kb: sum }]),
       rowOf('limit', 'the limit', [{ kb: limitKb }]),
     ],
   }
 }
 
-/** Without the hash of its content, which is another with every change. */
+/** Without the hash of its content, which changes with every build. */
 function plainName(path: string): string {
   const ending = extname(path)
   return path.slice(0, -ending.length).replace(/-[\w-]{8}$/, '') + ending

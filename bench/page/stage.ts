@@ -15,7 +15,7 @@ export interface Stage {
   close(): Promise<void>
 }
 
-/** A page with nothing on it but one script of `stage/`, and what that imports, built as the real page is. */
+/** A page with one script of `stage/` and its imports, built like the real page. */
 export async function openStage(script: string): Promise<Stage> {
   const files = await buildStage(join(import.meta.dirname, 'stage', `${script}.ts`))
   const server = createServer(({ url = '/' }, response) => {
@@ -64,7 +64,7 @@ async function buildStage(script: string): Promise<ReadonlyMap<string, string | 
       },
     },
   })
-  if (!('output' in built)) throw new Error('Vite is to build the stage once, and once only')
+  if (!('output' in built)) throw new Error('expected one output of Vite')
   return new Map(
     built.output.map((file) => [file.fileName, file.type === 'chunk' ? file.code : file.source] as const),
   )
@@ -76,7 +76,7 @@ export interface App {
   close(): Promise<void>
 }
 
-/** A server as a user would set it up, over an SQLite file. Pages of `origin` may read it too. */
+/** A server as a user would set it up, with SQLite. Pages of `origin` may read it too. */
 export async function openApp(model: Model, origin: string): Promise<App> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-page-'))
   const store = sqliteStore(join(folder, 'threads.db'))

@@ -13,9 +13,9 @@ interface Way {
   readonly title: string
   /** A file of `stage/`. */
   readonly script: string
-  /** What has to be installed here for it. */
+  /** A package that it needs. */
   readonly needs?: string
-  /** It takes minutes: once will do. */
+  /** It takes minutes, so it runs once. */
   readonly isSlow?: boolean
 }
 
@@ -25,7 +25,7 @@ const ways: readonly Way[] = [
   { name: 'one-node', title: 'plain text in one text node', script: 'one-node' },
   {
     name: 'usual',
-    title: 'the usual way: all of it parsed and drawn again',
+    title: 'the usual way: everything parsed and drawn again',
     script: 'usual',
     needs: 'marked',
     isSlow: true,
@@ -34,7 +34,7 @@ const ways: readonly Way[] = [
 
 type Answer = Size['answer']
 
-/** A long answer that is shown while it is written. */
+/** Shows a long answer while it is written. */
 export async function measureWriting(
   browser: Browser,
   answer: Answer,
@@ -86,10 +86,10 @@ async function write(page: Page, thread: MainThread, { kb, pieces, perFrame }: A
     marks.push(await thread.work())
   }
   const shown = await page.evaluate(() => document.querySelector('main')?.textContent ?? '')
-  if (!isWhole(shown, text)) throw new Error('what was shown is not the answer')
+  if (!isWhole(shown, text)) throw new Error('the page does not show the answer')
 
   const [start, first, , third, end] = marks
-  if (!start || !first || !third || !end) throw new Error('there are four quarters')
+  if (!start || !first || !third || !end) throw new Error('expected four quarters')
   const whole = since(start, end)
   return {
     perKb: whole.ms / kb,
@@ -100,7 +100,7 @@ async function write(page: Page, thread: MainThread, { kb, pieces, perFrame }: A
   }
 }
 
-/** Whether it has come to its end with all its words; marks and the addresses of links are not to be read. */
+/** Whether all words are shown. Ignores Markdown syntax and link targets. */
 function isWhole(shown: string, text: string): boolean {
   const [seen, wanted] = [letters(shown), letters(text)]
   return shown.includes(lastWords) && Math.abs(seen - wanted) < wanted / 50

@@ -8,7 +8,7 @@ export interface Frame {
   readonly waitMs: number
 }
 
-/** What a renderer is given. */
+/** The input of a renderer. */
 export interface RenderInput {
   readonly name: string
   readonly scenario: Scenario
@@ -17,11 +17,11 @@ export interface RenderInput {
   readonly options: RenderOptions
 }
 
-/** What a request may ask for. */
+/** Options of a request. */
 export interface RenderOptions {
-  /** Chat Completions tells usage only when asked. */
+  /** Chat Completions sends usage only on request. */
   readonly usage: boolean
-  /** OpenAI pads its deltas, so that their sizes do not tell the words, unless it is asked not to. */
+  /** OpenAI pads its deltas, so that their sizes do not reveal the words, unless this is off. */
   readonly obfuscation: boolean
 }
 
@@ -33,7 +33,7 @@ const letters = 'aQ3xZr8KpL0vTn5Y'
 export const padding = ({ obfuscation }: RenderOptions, delta = '') =>
   obfuscation ? { obfuscation: letters.slice(delta.length % letters.length) } : {}
 
-/** Made-up counts that depend on nothing but the answer's size. */
+/** Made-up counts that depend only on the size of the answer. */
 export function tokens(round: number, parts: readonly Part[]): { input: number; output: number } {
   const output = parts.reduce((sum, { deltas }) => sum + deltas.length, 0)
   return { input: 50 + round * 40, output }
@@ -41,13 +41,16 @@ export function tokens(round: number, parts: readonly Part[]): { input: number; 
 
 export const joined = ({ deltas }: Part) => deltas.join('')
 
-/** Ids that look like a provider's, the same in every run: made from what they are for. */
+/** Ids that look like a provider's and are the same in every run. */
 export function idOf(prefix: string, length: number, ...what: readonly (string | number)[]): string {
   const digest = createHash('sha512').update(what.join('/')).digest('hex')
   return prefix + digest.slice(0, length)
 }
 
-/** A response's id ends with its round, for clients that name the previous response instead of repeating the conversation. */
+/**
+ * A response's id ends with its round, for clients that name the previous response instead of
+ * repeating the conversation.
+ */
 export function responseId(scenario: string, round: number): string {
   return idOf('resp_', 44, scenario, round) + round.toString(16).padStart(4, '0')
 }
@@ -69,25 +72,25 @@ export const renderChat: Render = ({ name, round, parts, options }) => {
     const data = { ...head, choices, ...(options.usage && { usage }), ...padding(options, delta) }
     frames.push({ text: `data: ${JSON.stringify(data)}\n\n`, waitMs })
   }
-  const tell = (delta: object, text = '', waitMs = 0, finish: string | null = null) =>
+  const sendDelta = (delta: object, text = '', waitMs = 0, finish: string | null = null) =>
     chunk([{ index: 0, delta, logprobs: null, finish_reason: finish }], text, waitMs)
 
   // `"content":null` when the answer begins with a call, and `""` when it begins with words.
-  tell({ role: 'assistant', content: parts[0]?.type === 'call' ? null : '', refusal: null })
+  sendDelta({ role: 'assistant', content: parts[0]?.type === 'call' ? null : '', refusal: null })
   let calls = 0
   for (const { everyMs = 0, ...part } of parts) {
     if (part.type === 'text') {
-      for (const content of part.deltas) tell({ content }, content, everyMs)
+      for (const content of part.deltas) sendDelta({ content }, content, everyMs)
       continue
     }
     const index = calls++
     const id = idOf('call_', 24, name, round, index)
     const start = { index, id, type: 'function', function: { name: part.name, arguments: '' } }
-    tell({ tool_calls: [start] })
+    sendDelta({ tool_calls: [start] })
     for (const delta of part.deltas)
-      tell({ tool_calls: [{ index, function: { arguments: delta } }] }, delta, everyMs)
+      sendDelta({ tool_calls: [{ index, function: { arguments: delta } }] }, delta, everyMs)
   }
-  tell({}, '', 0, calls > 0 ? 'tool_calls' : 'stop')
+  sendDelta({}, '', 0, calls > 0 ? 'tool_calls' : 'stop')
   if (options.usage) {
     const { input, output } = tokens(round, parts)
     chunk([], '', 0, {
@@ -107,7 +110,10 @@ export const renderChat: Render = ({ name, round, parts, options }) => {
   return frames
 }
 
-/** Anthropic Messages: numbered content blocks, each begun, filled and stopped, between `message_start` and `message_stop`. */
+/**
+ * Anthropic Messages: numbered content blocks with start, deltas and stop, between `message_start`
+ * and `message_stop`.
+ */
 export const renderMessages: Render = ({ name, round, parts }) => {
   const frames: Frame[] = []
   function send(type: string, fields: object = {}, waitMs = 0) {
@@ -162,7 +168,10 @@ export const renderMessages: Render = ({ name, round, parts }) => {
   return frames
 }
 
-/** Responses: output items, each added, filled and done, in a response that is told whole at its beginning and its end. */
+/**
+ * Responses: output items, each added, filled and done; the whole response is sent at the start and
+ * at the end.
+ */
 export const renderResponses: Render = (input) => {
   const { name, round, parts, options } = input
   const frames: Frame[] = []
@@ -230,7 +239,7 @@ const callItem = (part: Omit<CallPart, 'everyMs'>, id: string, callId: string) =
   name: part.name,
 })
 
-/** The response as it stands before anything is in it; most of it repeats the request. */
+/** The empty response at the start; most of it repeats the request. */
 function responseHead({ name, round, scenario }: RenderInput): object {
   return {
     id: responseId(name, round),

@@ -1,4 +1,7 @@
-/** Words as a model sends them: a space and two to five letters, now and then a line break, a quote or a letter with an accent. */
+/**
+ * Words as a model sends them: a space and two to five letters, with occasional line breaks, quotes
+ * and accents.
+ */
 const words =
   ' the| of| and| to| in| is| it| was| for| on| are| with| as| his| they| at| be| this| from| have| or| by| one| had| not| but| what| all| were| when| we| there| can| an| your| which| said| if| do| will| each| about| how| up| out| them| then| she| many| some| so| these| would| other| into| has| more| her| two| like| him| see| time| could| no| make| than| been| its| who| now| people| my| made| over| did| down| only| way| find| use| may| water| long| café| naïve| "so"| day,| end.|.\n\n'
     .split('|')
@@ -19,19 +22,22 @@ export function wordDeltas(count: number, seed = 1): string[] {
   return Array.from({ length: count }, () => words[Math.floor(next() * words.length)] ?? '')
 }
 
-/** Source code, so that its JSON is full of escapes, as when a model writes a file. Exactly `length` characters, all ASCII. */
+/**
+ * Source code, so that its JSON is full of escapes, as when a model writes a file. Exactly `length`
+ * characters, all ASCII.
+ */
 export function sourceCode(length: number): string {
   const lines: string[] = []
   let size = 0
   for (let line = 1; size < length; line++) {
-    const text = `  if (input.part${line} > ${line * 7}) return "step ${line}" // and go on\n`
+    const text = `  if (input.part${line} > ${line * 7}) return "step ${line}" // continue\n`
     lines.push(text)
     size += text.length
   }
   return lines.join('').slice(0, length)
 }
 
-/** What the models of all works may call. Only data, so that the server needs no package. */
+/** A tool that the models call. Only data, so that the server needs no package. */
 export interface ToolSchema {
   readonly name: string
   readonly description: string
@@ -56,24 +62,24 @@ function schema(name: string, description: string, properties: Record<string, ob
 export const lookUpOrder = schema('look_up_order', 'Finds an order by its id', {
   id: text('The id of the order'),
 })
-export const getWeather = schema('get_weather', 'Tells the weather of a city', {
+export const getWeather = schema('get_weather', 'Returns the weather of a city', {
   city: text('The name of the city'),
   days: { type: 'integer', description: 'How many days to look ahead' },
 })
 export const convertPrice = schema('convert_price', 'Converts a price', {
-  amount: { type: 'number', description: 'How much' },
+  amount: { type: 'number', description: 'The amount' },
   from: text('The currency it is in'),
-  to: text('The currency it is wanted in'),
+  to: text('The currency to convert to'),
 })
 export const writeFile = schema('write_file', 'Writes a file', {
-  path: text('Where to'),
-  content: text('What is to stand in it'),
+  path: text('The path of the file'),
+  content: text('The content of the file'),
 })
 export const slowSearch = schema('slow_search', 'Searches in many places', {
   query: text('What to look for'),
 })
 
-/** A piece of an answer, cut into the deltas that the wire tells it in. */
+/** A piece of an answer, cut into the deltas of the wire. */
 export interface TextPart {
   readonly type: 'text'
   readonly deltas: readonly string[]
@@ -91,7 +97,10 @@ export interface CallPart {
 
 export type Part = TextPart | CallPart
 
-/** A conversation as the server plays it: what it says when all calls of the rounds before are answered. */
+/**
+ * A conversation as the server plays it: its answer in each round, once all earlier tool calls have
+ * results.
+ */
 export interface Scenario {
   readonly rounds: number
   readonly callsPerRound: number
@@ -140,14 +149,14 @@ function writtenFile(size: number): CallPart {
   return call(writeFile, { path, content }, 16)
 }
 
-/** Where the server puts the time at which it wrote a delta: 18 digits of nanoseconds, known only then. */
+/** A placeholder for the time at which the server writes the delta: 18 digits of nanoseconds. */
 export const stampMark = (index: number) => `~stamp~${String(index).padStart(10, '0')}~`
 export const stampLength = 18
 
 const scenarios: Record<string, (...sizes: number[]) => Scenario> = {
-  /** An answer of so many deltas. */
+  /** An answer. */
   text: (deltas = 20) => answerOnly([prose(deltas)]),
-  /** Three tools at once, then an answer of so many deltas. */
+  /** Three tool calls at once, then an answer. */
   loop: (deltas = 20) =>
     twoRounds(
       [lookUpOrder, getWeather, convertPrice],
@@ -159,14 +168,14 @@ const scenarios: Record<string, (...sizes: number[]) => Scenario> = {
       ],
       deltas,
     ),
-  /** A call with arguments of so many bytes, in deltas of 16. */
+  /** A tool call whose arguments arrive in 16-byte deltas. */
   arguments: (bytes = 1000) => twoRounds([writeFile], [writtenFile(bytes)], 5),
-  /** So many deltas, one in so many milliseconds, each of which says when it was written. */
+  /** Deltas at a steady pace; each is the time at which it was written. */
   streams: (deltas = 5, everyMs = 10) =>
     answerOnly([
       { type: 'text', everyMs, deltas: Array.from({ length: deltas }, (_, at) => `${stampMark(at)} `) },
     ]),
-  /** So many rounds of one call each, then an answer. */
+  /** Rounds of one tool call each, then an answer. */
   rounds: (rounds = 3) => ({
     rounds: rounds + 1,
     callsPerRound: 1,
@@ -176,7 +185,7 @@ const scenarios: Record<string, (...sizes: number[]) => Scenario> = {
         ? [prose(4, index + 1), call(lookUpOrder, { id: `ORD-${index + 1}` })]
         : [prose(20, index + 1)],
   }),
-  /** A call that is complete early, and one after it whose arguments take so many milliseconds to arrive. */
+  /** A tool call that is complete early, and one after it whose arguments take `ms` to arrive. */
   overlap: (ms = 50) =>
     twoRounds(
       [slowSearch, writeFile],
@@ -188,7 +197,7 @@ const scenarios: Record<string, (...sizes: number[]) => Scenario> = {
     ),
 }
 
-/** `text-20000` and the like; undefined if there is none of that name. */
+/** Names are like `text-20000`; undefined for an unknown name. */
 export function scenarioOf(name: string): Scenario | undefined {
   const [kind = '', ...sizes] = name.split('-')
   const numbers = sizes.map(Number)

@@ -20,15 +20,15 @@ import {
 } from './render.ts'
 import { type Scenario, scenarioOf, stampLength } from './scenario.ts'
 
-/** Bytes that are written together, `waitMs` after those before them. */
+/** Bytes that are written together, `waitMs` after the piece before. */
 export interface Piece {
   readonly waitMs: number
   readonly bytes: Buffer
-  /** Where a time is to be written in, and that of which delta. */
+  /** Where to insert a time, and which delta it belongs to. */
   readonly stamps: readonly { readonly at: number; readonly index: number }[]
 }
 
-/** Chunks are cut anywhere, as a network does. */
+/** Chunks are cut without regard for events, as in a network. */
 const chunkBytes = 4096
 const renderers: Record<Wire, Render> = {
   chat: renderChat,
@@ -36,7 +36,7 @@ const renderers: Record<Wire, Render> = {
   messages: renderMessages,
 }
 
-/** Renders each answer once; all that is left to do for a request is writing. */
+/** Renders each answer once, so that a request only has to write it. */
 export function bodyStore() {
   const scenarios = new Map<string, Scenario | undefined>()
   const bodies = new Map<string, readonly Piece[]>()
@@ -58,7 +58,7 @@ export function bodyStore() {
     return pieces
   }
 
-  /** Renders what clients ask for as a rule, so that the first one does not wait for it. */
+  /** Renders the usual answers in advance, so that the first request does not wait. */
   function prepare(name: string, wire: Wire): void {
     const found = scenario(name)
     for (let round = 0; round < (found?.rounds ?? 0); round++)
@@ -97,13 +97,16 @@ function inPieces(frames: ReturnType<Render>): Piece[] {
   return pieces
 }
 
-/** Writes as fast as the client reads, or as slowly as the scenario says. Ends early if the client is gone. */
+/**
+ * Writes as fast as the client reads, or at the pace of the scenario. Ends early if the client
+ * disconnects.
+ */
 export async function deliver(response: ServerResponse, pieces: Iterable<Piece>): Promise<void> {
   const times: string[] = []
   let due = performance.now()
   for (const piece of pieces) {
     if (piece.waitMs > 0) {
-      // Against the clock and not after the last write, so that being late does not add up.
+      // Relative to the start, so that delays do not add up.
       due += piece.waitMs
       const late = performance.now() - due
       if (late < 0) await wait(-late)
@@ -115,7 +118,7 @@ export async function deliver(response: ServerResponse, pieces: Iterable<Piece>)
   response.end()
 }
 
-/** When there is room again, or nobody left to write to. */
+/** Resolves when the buffer has room again, or the client has disconnected. */
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     function go() {
@@ -126,7 +129,7 @@ function drained(response: ServerResponse): Promise<void> {
   })
 }
 
-/** The monotonic clock is one for all processes of a machine. */
+/** The monotonic clock, which all processes of a machine share. */
 const now = () => String(process.hrtime.bigint()).padStart(stampLength, '0')
 
 function stamped({ bytes, stamps }: Piece, times: string[]): Buffer {
@@ -138,9 +141,9 @@ function stamped({ bytes, stamps }: Piece, times: string[]): Buffer {
   return copy
 }
 
-/** What the server has to know of a request. */
+/** What the server needs from a request. */
 export interface Asked extends RenderOptions {
-  /** How many tool results it holds, counting those before a response that it goes on from. */
+  /** Its number of tool results, including those before `previous_response_id`. */
   readonly results: number
 }
 
@@ -149,7 +152,7 @@ type Fields = Readonly<Record<string, unknown>>
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null
 const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isFields) : [])
 
-/** Throws what is to be said of a request that cannot be answered. */
+/** Throws an error for the client if the request is invalid. */
 export function readRequest(wire: Wire, text: string, callsPerRound: number): Asked {
   const body: unknown = JSON.parse(text)
   if (!isFields(body)) throw new Error('the body is not an object')
@@ -180,8 +183,9 @@ const wires: Record<string, Wire> = {
 }
 
 /**
- * Plays `/<scenario>/v1/<wire's path>`. Which round it is follows from the request alone; nothing is kept but a count of
- * the requests, which `GET /requests` tells. `GET` of a path renders its answers, so that nobody waits for that later.
+ * Serves `/<scenario>/v1/<wire's path>`. The round follows from the request alone; the only state
+ * is the number of requests, which `GET /requests` returns. `GET` of a path renders its answers in
+ * advance.
  */
 function listener(): RequestListener {
   const { scenario, body, prepare } = bodyStore()
@@ -202,18 +206,18 @@ function listener(): RequestListener {
       return
     }
     const sent = await text(request)
-    if (!wire || !found) return refuse(response, 404, `there is no ${url} here`)
+    if (!wire || !found) return reject(response, 404, `${url} does not exist`)
     requests++
     const { results, ...options } = readRequest(wire, sent, found.callsPerRound)
     const round = found.callsPerRound > 0 ? results / found.callsPerRound : 0
     if (!Number.isInteger(round) || round >= found.rounds)
-      return refuse(response, 400, `${results} tool results belong to no round of ${name}`)
+      return reject(response, 400, `${results} tool results belong to no round of ${name}`)
     response.writeHead(200, headers(wire, requests))
     await deliver(response, body(name, wire, round, options))
   }
 
   return (request, response) => {
-    answer(request, response).catch((error: Error) => refuse(response, 400, error.message))
+    answer(request, response).catch((error: Error) => reject(response, 400, error.message))
   }
 }
 
@@ -236,7 +240,7 @@ function headers(wire: Wire, request: number): Record<string, string> {
       }
 }
 
-function refuse(response: ServerResponse, status: number, message: string): void {
+function reject(response: ServerResponse, status: number, message: string): void {
   if (response.headersSent) {
     response.destroy()
     return

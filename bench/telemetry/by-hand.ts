@@ -11,8 +11,8 @@ import {
 import type { Telemetry } from 'millrace'
 
 /**
- * A floor: the spans and metrics that `otel()` makes of these works, and nothing else. It knows that nothing fails, is tried again, resumed
- * or cancelled, and that there are no threads and no agents below.
+ * A floor: the spans and metrics of `otel()` for these workloads, and nothing else. It assumes that
+ * nothing fails, is retried, resumed or canceled, and that there are no threads and no sub-agents.
  */
 export function byHand(): Telemetry {
   const tracer = trace.getTracer('by-hand')
@@ -29,11 +29,11 @@ export function byHand(): Telemetry {
   const secondsSince = (at: number) => (performance.now() - at) / 1000
 
   return {
-    begin({ runId, agent }) {
+    startRun({ runId, agent }) {
       const about = { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': agent }
       const span = tracer.startSpan(`invoke_agent ${agent}`, { attributes: about })
       const own = trace.setSpan(context.active(), span)
-      const begunAt = performance.now()
+      const startedAt = performance.now()
       const running = new Map<string, { span: Span; context: Context; startedAt: number }>()
       const { traceId, spanId } = span.spanContext()
       return {
@@ -76,10 +76,10 @@ export function byHand(): Telemetry {
             })
             span.end()
             runs.add(1)
-            runSeconds.record(secondsSince(begunAt), { 'gen_ai.agent.name': agent })
+            runSeconds.record(secondsSince(startedAt), { 'gen_ai.agent.name': agent })
           }
         },
-        call({ model, round }) {
+        modelCall({ model, round }) {
           const { hostname, port } = new URL(model.address ?? '')
           const names: Attributes = {
             'gen_ai.operation.name': 'chat',
@@ -95,11 +95,11 @@ export function byHand(): Telemetry {
           let firstSeconds = 0
           let recorded = 0
           return {
-            within: (work) => context.with(inner, work),
+            runInContext: (work) => context.with(inner, work),
             received() {
               const now = performance.now()
               if (latestAt === 0) firstSeconds = (now - calledAt) / 1000
-              // As many as otel() records of a long answer, more or less.
+              // About as many as otel() records for a long answer.
               else if (recorded++ < 300) pauses.record((now - latestAt) / 1000, names)
               latestAt = now
             },
@@ -118,23 +118,23 @@ export function byHand(): Telemetry {
                 'millrace.round': round,
               })
               call.end()
-              const told = { ...names, 'gen_ai.response.model': String(answered) }
-              durations.record(secondsSince(calledAt), told)
-              firstChunks.record(firstSeconds, told)
+              const attributes = { ...names, 'gen_ai.response.model': String(answered) }
+              durations.record(secondsSince(calledAt), attributes)
+              firstChunks.record(firstSeconds, attributes)
               inputTokens.add(input)
               outputTokens.add(output)
             },
           }
         },
-        within: (callId, work) => context.with((callId && running.get(callId)?.context) || own, work),
-        inside: () => byHand(),
-        abandoned() {},
+        runInContext: (callId, work) => context.with((callId && running.get(callId)?.context) || own, work),
+        nested: () => byHand(),
+        handedOver() {},
       }
     },
   }
 }
 
-/** There is one agent here and one model, so that it is one number. */
+/** With one agent and one model, it is one number. */
 function summed(meter: Meter, name: string) {
   let sum = 0
   meter.createObservableCounter(name).addCallback((result) => result.observe(sum))

@@ -5,24 +5,26 @@ import { number, type Table } from '../harness/report.ts'
 import type { Played } from './player.ts'
 import type { Received } from './receiver.ts'
 import type { Measured } from './run.ts'
-import { base, type LookedAt, sizes, type Way, type WayName, type WorkName, ways, works } from './ways.ts'
+import { base, sizes, type Way, type WayName, type Workload, type WorkName, ways, workloads } from './ways.ts'
 
-/** What one way of looking on costs at one work over one wire. */
+/** What one kind of telemetry costs for one workload over one wire. */
 export interface Figure {
   readonly work: WorkName
   readonly wire: Wire
   readonly way: WayName
   /** CPU time of one unit in µs, the median of all sets. */
   readonly cpu: number
-  /** What it takes more than the base of the same set, as a part of that; absent for the base itself. */
+  /**
+   * The extra cost over the base of the same set, as a fraction of it; absent for the base itself.
+   */
   readonly more?: Estimate
-  /** CPU time to send all metrics, in ms; absent if there are none. */
+  /** CPU time to send all metrics, in ms; absent without metrics. */
   readonly flushMs?: number
 }
 
 export interface Estimate {
   readonly median: number
-  /** The median of all sets that there could be lies between these, nineteen times out of twenty. */
+  /** The 95 % confidence interval of the median. */
   readonly low: number
   readonly high: number
   readonly values: readonly number[]
@@ -46,7 +48,10 @@ export function figureOf(
   }
 }
 
-/** The interval of the sign test, which asks nothing of how the values are spread. Of fewer than six, it is all of them. */
+/**
+ * The interval of the sign test, which assumes no distribution. With fewer than six values, it is
+ * the whole range.
+ */
 export function estimate(values: readonly number[]): Estimate {
   const sorted = values.toSorted((a, b) => a - b)
   const out = leftOut(sorted.length)
@@ -54,7 +59,10 @@ export function estimate(values: readonly number[]): Estimate {
   return { median: median(values), low: low ?? Number.NaN, high: high ?? Number.NaN, values }
 }
 
-/** So many of the least and of the most may be left out: as many heads or fewer, of so many coins, come once in forty times. */
+/**
+ * How many values to drop at each end: that many heads or fewer come up at most once in forty
+ * throws of `count` coins.
+ */
 function leftOut(count: number): number {
   let chance = 0.5 ** count
   let sum = chance
@@ -67,18 +75,18 @@ function leftOut(count: number): number {
   return Math.max(0, out - 1)
 }
 
-/** One that every model call records. */
+/** A metric that every model call records. */
 const someMetric = 'gen_ai.client.inference.duration'
 const chunkMetric = 'gen_ai.client.inference.time_per_output_chunk'
 
-/** What was looked at and did not arrive, or arrived and should not have. */
-export function faultsOf(work: LookedAt, way: Way, { plays, lines }: Played, received: Received): string[] {
+/** Telemetry that did not arrive, or should not have. */
+export function faultsOf(work: Workload, way: Way, { plays, lines }: Played, received: Received): string[] {
   const { spans, metrics } = received
   const made = plays * work.spans
   const isWhole = spans % work.spans === 0 && spans < made
   const isRight = { all: spans === made, some: isWhole, nothing: spans === 0 }[way.sends]
   const needs = way.sends === 'nothing' ? [] : [someMetric]
-  // A short answer may come in one piece.
+  // A short answer may arrive in one piece.
   const needsChunks = way.sends === 'all' && work.name === 'text' && way.name !== 'without-chunks'
   const lacks = [...needs, ...(needsChunks ? [chunkMetric] : [])].filter((name) => !metrics.includes(name))
   const isTooMuch =
@@ -86,10 +94,10 @@ export function faultsOf(work: LookedAt, way: Way, { plays, lines }: Played, rec
       ? metrics.length > 0
       : way.name === 'without-chunks' && metrics.includes(chunkMetric)
   return [
-    ...(isRight ? [] : [`${spans} spans arrived of ${made}`]),
+    ...(isRight ? [] : [`${spans} of ${made} spans arrived`]),
     ...lacks.map((name) => `no ${name} arrived`),
     ...(isTooMuch ? [`${metrics.join(', ')} arrived`] : []),
-    ...(lines === undefined || lines === plays ? [] : [`${lines} lines were written of ${plays} runs`]),
+    ...(lines === undefined || lines === plays ? [] : [`${lines} lines were written for ${plays} runs`]),
   ]
 }
 
@@ -107,7 +115,7 @@ function cell({ cpu, more }: Figure): string {
   return more ? `${own} ${signed(more.median)} (${percent(more.low)} to ${percent(more.high)})` : own
 }
 
-function tableOf({ name, title, unit }: LookedAt, { mode, figures }: TelemetryResults): Table | undefined {
+function tableOf({ name, title, unit }: Workload, { mode, figures }: TelemetryResults): Table | undefined {
   const own = figures.filter(({ work }) => work === name)
   if (own.length === 0) return undefined
   const wires = [...new Set(own.map(({ wire }) => wire))]
@@ -129,10 +137,11 @@ function tableOf({ name, title, unit }: LookedAt, { mode, figures }: TelemetryRe
       })),
     notes: own.flatMap(({ way, wire, flushMs }) =>
       way === 'otel' && wire === wires.at(-1) && flushMs !== undefined
-        ? [`to send the metrics, which the SDK does once a minute, takes ${number(flushMs)} ms`]
+        ? [`sending the metrics, which the SDK does once a minute, takes ${number(flushMs)} ms`]
         : [],
     ),
   }
 }
 
-export const tablesOf = (results: TelemetryResults) => works.flatMap((work) => tableOf(work, results) ?? [])
+export const tablesOf = (results: TelemetryResults) =>
+  workloads.flatMap((work) => tableOf(work, results) ?? [])

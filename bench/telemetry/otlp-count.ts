@@ -1,6 +1,7 @@
-// Counts what an export of OTLP/HTTP has in it, without reading more than that: the receiver shares the machine with what is measured.
+// Counts the items of an OTLP/HTTP export without parsing the rest: the receiver shares the machine
+// with what is measured.
 
-/** The spans or metrics of an export, and the names of those that are metrics. */
+/** The number of spans or metrics of an export, and the names of the metrics. */
 export interface Counted {
   readonly count: number
   readonly names: readonly string[]
@@ -9,7 +10,10 @@ export interface Counted {
 export const counted = (body: Buffer, contentType: string): Counted =>
   contentType.startsWith('application/json') ? inJson(body) : inProtobuf(body)
 
-/** In opentelemetry-proto, resources are field 1, their scopes field 2 and the spans or metrics of those field 2; a metric's name is field 1. */
+/**
+ * In opentelemetry-proto, resources are field 1, scopes field 2, their spans or metrics field 2, a
+ * metric's name field 1.
+ */
 function inProtobuf(body: Buffer): Counted {
   const items = inField(body, 1)
     .flatMap((resource) => inField(resource, 2))
@@ -40,7 +44,7 @@ function inJson(body: Buffer): Counted {
   return { count: spans.length + metrics.length, names: metrics.map(({ name }) => name) }
 }
 
-/** The parts of a message that stand in this field. */
+/** The values of this field in a message. */
 function inField(message: Buffer, wanted: number): Buffer[] {
   const parts: Buffer[] = []
   let at = 0

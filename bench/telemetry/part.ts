@@ -1,16 +1,16 @@
 import type { Wire } from '../contract.ts'
 import { flagOption, namesOption, numberOption } from '../harness/options.ts'
 import type { Part } from '../harness/part.ts'
-import { allWires } from '../works/work.ts'
+import { allWires } from '../workloads/workload.ts'
 import { type TelemetryResults, tablesOf } from './figures.ts'
-import { base, type Size, sizes, type WayName, type WorkName, ways, works } from './ways.ts'
+import { base, type Size, sizes, type WayName, type WorkName, ways, workloads } from './ways.ts'
 
 export interface Options {
   readonly work: readonly WorkName[]
-  /** Beside the one that the others are held against. */
+  /** In addition to the base. */
   readonly way: readonly WayName[]
   readonly wire: readonly Wire[]
-  /** Instead of the mode's own number of sets. */
+  /** Overrides the mode's number of sets. */
   readonly repeat: number | undefined
   readonly profile: boolean
 }
@@ -18,20 +18,20 @@ export interface Options {
 export const telemetryPart: Part<Size, Options, TelemetryResults> = {
   name: 'telemetry',
   title: 'Telemetry',
-  about: 'what it costs to look on at a run; 40 minutes, three with --quick',
+  about: 'the cost of telemetry; 40 minutes, three with --quick',
   sizes,
   options: {
     work: namesOption(
-      works.map(({ name }) => name),
-      'only these works',
+      workloads.map(({ name }) => name),
+      'only these workloads',
     ),
     way: namesOption(
       ways.map(({ name }) => name).filter((name) => name !== base),
-      'only these ways, beside nobody',
+      'only these kinds of telemetry, and none',
     ),
     wire: namesOption(allWires, 'only these wires'),
-    repeat: numberOption('how often everything is measured'),
-    profile: flagOption("leave a profile of each process's CPU in bench/.cache/"),
+    repeat: numberOption('repetitions of each measurement'),
+    profile: flagOption('write a CPU profile of each process to bench/.cache/'),
   },
   run: async (context) => (await import('./run.ts')).measureTelemetry(context),
   details: ({ sets }) => [`${sets} sets of processes`],

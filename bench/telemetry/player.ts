@@ -2,11 +2,11 @@ import { clientWith } from '../clients/millrace.ts'
 import type { Wire } from '../contract.ts'
 import { answer, configOf } from '../harness/answer.ts'
 import { during, measure, times } from '../harness/measure.ts'
-import { type Subject, subject } from '../works/subject.ts'
-import { type Looking, look } from './looking.ts'
-import { lookedAt, type Size, type WayName, type WorkName } from './ways.ts'
+import { type Subject, subject } from '../workloads/subject.ts'
+import { type Observer, openObserver } from './observers.ts'
+import { type Size, type WayName, type WorkName, workloadOf } from './ways.ts'
 
-// Does one work, again and again, while somebody looks on in one way: a process of its own.
+// Repeats one workload with one kind of telemetry, in its own process.
 
 export interface PlayerConfig {
   readonly work: WorkName
@@ -21,15 +21,15 @@ export interface PlayerConfig {
 export interface Played {
   readonly plays: number
   readonly lines: number | undefined
-  /** CPU time to send what has been kept back till now: the metrics. */
+  /** CPU time to send the metrics. */
   readonly flushMs: number
 }
 
 const { work, wire, way, size, url, receiver } = configOf<PlayerConfig>()
-const { scenario, how, units } = lookedAt(work)
+const { scenario, how, units } = workloadOf(work)
 const { warmMs, plays } = size[work]
 
-let looking: Looking
+let observer: Observer
 let one: Subject
 let played = 0
 
@@ -39,27 +39,27 @@ async function play(): Promise<void> {
 }
 
 const asked = {
-  /** Until everything is warm. */
+  /** Runs until everything is warm. */
   async open() {
-    looking = await look(way, receiver)
-    const client = clientWith({ telemetry: looking.telemetry })
+    observer = await openObserver(way, receiver)
+    const client = clientWith({ telemetry: observer.telemetry })
     one = await subject({ work, wire, url, client: way }, scenario(size), how, client)
     await during(warmMs, play)
-    await looking.flush()
+    await observer.flush()
     await one.check()
   },
-  /** CPU time of one unit, in µs. Its spans go out before it is over, sooner than they would have to. */
+  /** CPU time of one unit, in µs, including the export of its spans. */
   async turn(): Promise<number> {
     const { cpuUs } = await measure(async () => {
       await times(plays, play)
-      await looking.sendSpans()
+      await observer.sendSpans()
     })
     await one.check()
     return cpuUs / (plays * units(size))
   },
   async played(): Promise<Played> {
-    const { cpuUs } = await measure(looking.flush)
-    return { plays: played, lines: looking.lines?.(), flushMs: cpuUs / 1000 }
+    const { cpuUs } = await measure(observer.flush)
+    return { plays: played, lines: observer.lines?.(), flushMs: cpuUs / 1000 }
   },
 }
 export type PlayerAnswers = typeof asked

@@ -4,7 +4,7 @@ import { answer } from '../harness/answer.ts'
 import { listen } from '../server/serve.ts'
 import { counted } from './otlp-count.ts'
 
-// Takes what OTLP/HTTP sends, in a process of its own. The first part of a path names whoever sends it.
+// Receives OTLP/HTTP exports, in its own process. The first part of a path names the sender.
 
 export interface Received {
   readonly spans: number
@@ -31,7 +31,7 @@ const server = createServer(async (request, response) => {
   const sent = sentBy(name)
   if (path.join('/') === 'v1/traces') sent.spans += count
   else if (path.join('/') === 'v1/metrics') for (const metric of names) sent.metrics.add(metric)
-  // An empty message is all there is to say.
+  // An empty message is a success.
   response.writeHead(200, { 'content-type': type }).end(type.includes('json') ? '{}' : '')
 })
 

@@ -10,9 +10,9 @@ import { faultsOf, figureOf } from './figures.ts'
 import type { Options } from './part.ts'
 import type { PlayerAnswers, PlayerConfig } from './player.ts'
 import type { ReceiverAnswers } from './receiver.ts'
-import { base, type LookedAt, type Size, type Way, ways, works } from './ways.ts'
+import { base, type Size, type Way, type Workload, ways, workloads } from './ways.ts'
 
-/** So long one set may take, and all of them. */
+/** Time limits for one set, and for all of them. */
 const setMs = 1_800_000
 const allMs = 24 * 3_600_000
 
@@ -40,7 +40,7 @@ export function measureTelemetry({ size, options, signal: given, onStep }: RunCo
 
 function groupsOf(options: Options): Group[] {
   const wanted = ways.filter(({ name }) => name === base || options.way.includes(name))
-  return works
+  return workloads
     .filter(({ name }) => options.work.includes(name))
     .flatMap((work) =>
       options.wire.map((wire) => ({
@@ -52,14 +52,14 @@ function groupsOf(options: Options): Group[] {
     .filter((group) => group.ways.length > 1)
 }
 
-/** Those that are measured side by side. */
+/** What is measured side by side. */
 interface Group {
-  readonly work: LookedAt
+  readonly work: Workload
   readonly wire: Wire
   readonly ways: readonly Way[]
 }
 
-/** What came of one set. */
+/** The figures of one set. */
 export interface Measured {
   /** CPU time of one unit, in µs, of each way. */
   readonly cpu: Readonly<Record<string, number>>
@@ -70,19 +70,19 @@ export interface Measured {
 
 interface SetOptions {
   readonly size: Size
-  /** Which of the sets it is: who comes first changes from one to the next. */
+  /** The number of the set: which process comes first changes from one to the next. */
   readonly set: number
   readonly receiver: Child<ReceiverAnswers>
-  /** Where the receiver is. */
+  /** The URL of the receiver. */
   readonly url: string
-  /** Whether to leave profiles. */
+  /** Whether to write CPU profiles. */
   readonly profile: boolean
   readonly signal: AbortSignal
 }
 
 /**
- * All processes of a set are there at once, and have their turns one after the other, again and again: what else the machine does is in
- * the figures of all of them. Nothing else of ours runs while one has its turn.
+ * All processes of a set run at once and take short turns, so that other load on the machine
+ * affects the figures of all of them. Only one process is active at a time.
  */
 function measureSet({ work, wire, ways }: Group, options: SetOptions): Promise<Measured> {
   const { size, set, receiver, signal, profile } = options
@@ -125,12 +125,15 @@ function measureSet({ work, wire, ways }: Group, options: SetOptions): Promise<M
   })
 }
 
-/** Those that are still there after a while: an SDK does not wait for what was on its way when it was told to send the rest. */
-async function lasting(look: () => Promise<string[]>): Promise<string[]> {
-  let faults = await look()
+/**
+ * The faults that remain after a while: an SDK's flush does not wait for exports that are already
+ * in flight.
+ */
+async function lasting(find: () => Promise<string[]>): Promise<string[]> {
+  let faults = await find()
   for (let tries = 0; faults.length > 0 && tries < 40; tries++) {
     await wait(50)
-    faults = await look()
+    faults = await find()
   }
   return faults
 }

@@ -4,16 +4,16 @@ import { estimate, faultsOf, figureOf, type TelemetryResults } from './figures.t
 import { counted } from './otlp-count.ts'
 import { telemetryPart } from './part.ts'
 import type { Received } from './receiver.ts'
-import { lookedAt, type WayName, ways } from './ways.ts'
+import { type WayName, ways, workloadOf } from './ways.ts'
 
-describe('what a receiver of the benchmark counts', () => {
+describe('the receiver of the benchmark', () => {
   const field = (number: number, ...parts: Buffer[]) => {
     const content = Buffer.concat(parts)
     return Buffer.concat([Buffer.from([(number << 3) | 2, content.length]), content])
   }
   const name = (text: string) => field(1, Buffer.from(text))
 
-  it('is every item of every scope, whatever stands around it', () => {
+  it('counts every item of every scope, whatever other fields there are', () => {
     const other = Buffer.from([
       (3 << 3) | 0,
       0xff,
@@ -41,7 +41,7 @@ describe('what a receiver of the benchmark counts', () => {
     expect(counted(body, 'application/x-protobuf')).toEqual({ count: 3, names: ['a', 'b', 'c'] })
   })
 
-  it('is the same in JSON', () => {
+  it('counts the same in JSON', () => {
     const json = (value: unknown) => counted(Buffer.from(JSON.stringify(value)), 'application/json')
     const spans = { scopeSpans: [{ spans: [{}, {}] }, { spans: [{}] }] }
     expect(json({ resourceSpans: [spans, spans] })).toEqual({ count: 6, names: [] })
@@ -50,69 +50,76 @@ describe('what a receiver of the benchmark counts', () => {
   })
 })
 
-describe('a way to look on', () => {
+describe('the check of the telemetry that arrived', () => {
   const duration = 'gen_ai.client.inference.duration'
   const chunks = 'gen_ai.client.inference.time_per_output_chunk'
   const all = { spans: 20, metrics: [duration, chunks] }
-  const none = { spans: 0, metrics: [] }
+  const nothing = { spans: 0, metrics: [] }
   function faults(name: WayName, received: Received, lines?: number) {
     const way = ways.find((one) => one.name === name)
-    return way && faultsOf(lookedAt('text'), way, { plays: 10, lines, flushMs: 1 }, received)
+    return way && faultsOf(workloadOf('text'), way, { plays: 10, lines, flushMs: 1 }, received)
   }
 
   it.each<[WayName, Received, number?]>([
-    ['nobody', none],
+    ['none', nothing],
     ['otel', all],
     ['tenth', { spans: 2, metrics: [duration] }],
     ['without-chunks', { spans: 20, metrics: [duration] }],
-    ['no-sdk', none],
-    ['logs', none, 10],
-  ])('is well if all came of %s that had to', (name, received, lines) => {
+    ['no-sdk', nothing],
+    ['logs', nothing, 10],
+  ])('accepts complete telemetry of %s', (name, received, lines) => {
     expect(faults(name, received, lines)).toEqual([])
   })
 
   it.each<[string, WayName, Received, number | undefined, string]>([
-    ['a span is lost', 'otel', { ...all, spans: 19 }, undefined, '19 spans arrived of 20'],
-    ['all traces came of some', 'tenth', all, undefined, '20 spans arrived of 20'],
-    ['a trace is torn', 'tenth', { ...all, spans: 3 }, undefined, '3 spans arrived of 20'],
+    ['a span is lost', 'otel', { ...all, spans: 19 }, undefined, '19 of 20 spans arrived'],
+    ['all traces arrived despite sampling', 'tenth', all, undefined, '20 of 20 spans arrived'],
+    ['a trace is incomplete', 'tenth', { ...all, spans: 3 }, undefined, '3 of 20 spans arrived'],
     ['metrics are missing', 'otel', { ...all, metrics: [chunks] }, undefined, `no ${duration} arrived`],
-    ['times between chunks are', 'otel', { ...all, metrics: [duration] }, undefined, `no ${chunks} arrived`],
-    ['those came that were dropped', 'without-chunks', all, undefined, `${duration}, ${chunks} arrived`],
     [
-      'something came of nothing',
+      'times between chunks are missing',
+      'otel',
+      { ...all, metrics: [duration] },
+      undefined,
+      `no ${chunks} arrived`,
+    ],
+    ['dropped metrics arrived', 'without-chunks', all, undefined, `${duration}, ${chunks} arrived`],
+    [
+      'telemetry arrived that was not enabled',
       'no-sdk',
-      { ...none, metrics: [duration] },
+      { ...nothing, metrics: [duration] },
       undefined,
       `${duration} arrived`,
     ],
-    ['a line is missing', 'logs', none, 9, '9 lines were written of 10 runs'],
-  ])('is not well if %s', (_, name, received, lines, fault) => {
+    ['a line is missing', 'logs', nothing, 9, '9 lines were written for 10 runs'],
+  ])('reports when %s', (_, name, received, lines, fault) => {
     expect(faults(name, received, lines)).toEqual([fault])
   })
 })
 
-describe('a figure of the benchmark of telemetry', () => {
-  const set = (nobody: number, otel: number) => ({ cpu: { nobody, otel }, flush: { otel: 7 }, faults: [] })
+describe('a figure of the telemetry benchmark', () => {
+  const set = (none: number, otel: number) => ({ cpu: { none, otel }, flush: { otel: 7 }, faults: [] })
 
-  it('is the median of what it takes more than the base of the same set', () => {
+  it('is the median of the extra cost over the base of the same set', () => {
     const sets = [set(10, 11), set(20, 24), set(40, 42)]
     const place = { work: 'text', wire: 'chat' } as const
     const figure = figureOf({ ...place, way: 'otel' }, sets)
     expect(figure).toMatchObject({ cpu: 24, flushMs: 7 })
     expect(figure?.more?.median).toBeCloseTo(0.1)
-    expect(figureOf({ ...place, way: 'nobody' }, sets)).toEqual({ ...place, way: 'nobody', cpu: 20 })
+    expect(figureOf({ ...place, way: 'none' }, sets)).toEqual({ ...place, way: 'none', cpu: 20 })
     expect(figureOf({ ...place, way: 'logs' }, sets)).toBeUndefined()
   })
 
-  it('lies between values that so many others surround', () => {
+  it('has the confidence interval of the sign test', () => {
     const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
-    // Of ten coins, one or none shows heads 11 times in 1024; two or fewer 56 times, which is too often.
+    // Of ten coins, one or fewer show heads 11 times in 1024; two or fewer 56 times, which is too
+    // often.
     expect(estimate(upTo(10))).toMatchObject({ median: 5.5, low: 2, high: 9 })
     expect(estimate(upTo(5))).toMatchObject({ median: 3, low: 1, high: 5 })
     expect(estimate([2])).toMatchObject({ median: 2, low: 2, high: 2 })
   })
 
-  it('stands between the markers of a page, again and again', () => {
+  it('is written between the markers of a page', () => {
     const results: TelemetryResults = {
       date: '2026-01-02',
       mode: 'full',
@@ -121,7 +128,7 @@ describe('a figure of the benchmark of telemetry', () => {
       machine: 'two cores',
       packages: { '@opentelemetry/api': '1.2.3' },
       figures: [
-        { work: 'loop', wire: 'chat', way: 'nobody', cpu: 1000 },
+        { work: 'loop', wire: 'chat', way: 'none', cpu: 1000 },
         {
           work: 'loop',
           wire: 'chat',
@@ -136,8 +143,8 @@ describe('a figure of the benchmark of telemetry', () => {
     const page = '# Bench\n\n<!-- telemetry -->\nyesterday\n<!-- /telemetry -->\n\nend\n'
     const once = withSection(page, 'telemetry', markdown(telemetryPart, results)) ?? ''
     expect(once).toContain('3 sets of processes, Node 24.0.0, @opentelemetry/api 1.2.3, two cores.')
-    expect(once).toContain('| nobody looks on | 1,000 µs |')
-    expect(once).toContain('| **`otel()`, all of it** | **1,100 µs +10.0 % (-1.2 to 20.0)** |')
+    expect(once).toContain('| no telemetry | 1,000 µs |')
+    expect(once).toContain('| **`otel()`** | **1,100 µs +10.0 % (-1.2 to 20.0)** |')
     expect(once).toContain('takes 7.00 ms')
     expect(once).toContain('- a span is lost')
     expect(once).not.toContain('yesterday')

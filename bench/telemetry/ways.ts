@@ -1,24 +1,24 @@
 import type { Session, Wire } from '../contract.ts'
 import type { Mode } from '../harness/part.ts'
-import { allWires } from '../works/work.ts'
+import { allWires } from '../workloads/workload.ts'
 
-/** How often one thing is done. */
-export interface Doing {
-  /** So long before it is measured. */
+/** How often a workload runs. */
+export interface Repetitions {
+  /** How long it runs before it is measured. */
   readonly warmMs: number
-  /** So often in one turn. */
+  /** How often it runs in one turn. */
   readonly plays: number
 }
 
 export interface Size {
-  /** Processes that are started anew, to each work and wire and way of looking on. */
+  /** How often fresh processes are started for each workload, wire and kind of telemetry. */
   readonly sets: number
-  /** How often each of them has its turn. */
+  /** How many turns each process takes. */
   readonly turns: number
   /** Deltas of the long answer. */
   readonly deltas: number
-  readonly text: Doing
-  readonly loop: Doing
+  readonly text: Repetitions
+  readonly loop: Repetitions
 }
 
 export const sizes: Readonly<Record<Mode, Size>> = {
@@ -45,9 +45,9 @@ export const sizes: Readonly<Record<Mode, Size>> = {
   },
 }
 
-/** In which way a run is looked on at. */
+/** The kinds of telemetry that are compared. */
 export type WayName =
-  | 'nobody'
+  | 'none'
   | 'otel'
   | 'by-hand'
   | 'json'
@@ -61,21 +61,21 @@ export interface Way {
   readonly name: WayName
   readonly title: string
   readonly wires: readonly Wire[]
-  /** The only works for which it makes a difference, if not all. */
+  /** The only workload for which it makes a difference, if not both. */
   readonly only?: WorkName
-  /** Which of its traces are sent. Metrics always are, if any trace is. */
+  /** Which traces are sent. Metrics are sent if any trace is. */
   readonly sends: 'all' | 'some' | 'nothing'
 }
 
-/** What the others are held against. */
-export const base: WayName = 'nobody'
+/** What the others are compared with. */
+export const base: WayName = 'none'
 
-/** Where all else costs least, so that this shows most. */
+/** The cheapest wire, where telemetry weighs most. */
 const once: readonly Wire[] = ['messages']
 
 export const ways: readonly Way[] = [
-  { name: 'nobody', title: 'nobody looks on', wires: allWires, sends: 'nothing' },
-  { name: 'otel', title: '`otel()`, all of it', wires: allWires, sends: 'all' },
+  { name: 'none', title: 'no telemetry', wires: allWires, sends: 'nothing' },
+  { name: 'otel', title: '`otel()`', wires: allWires, sends: 'all' },
   { name: 'by-hand', title: 'floor: the same, by hand', wires: once, sends: 'all' },
   { name: 'json', title: '`otel()`, sent as JSON', wires: once, only: 'loop', sends: 'all' },
   { name: 'tenth', title: '`otel()`, one trace in ten', wires: once, only: 'loop', sends: 'some' },
@@ -93,20 +93,20 @@ export const ways: readonly Way[] = [
 
 export type WorkName = 'text' | 'loop'
 
-/** What is done, as in the comparison with others. */
-export interface LookedAt {
+/** A workload of the comparison with other clients. */
+export interface Workload {
   readonly name: WorkName
   readonly title: (size: Size) => string
-  /** What its CPU time is counted by, and how many of that one play has. */
+  /** The unit of CPU time, and how many units one play has. */
   readonly unit: string
   readonly units: (size: Size) => number
   readonly scenario: (size: Size) => string
   readonly how: keyof Session
-  /** One play makes so many: the run, its model calls, its tools. */
+  /** The spans of one play: the run, its model calls, its tool calls. */
   readonly spans: number
 }
 
-export const works: readonly LookedAt[] = [
+export const workloads: readonly Workload[] = [
   {
     name: 'text',
     title: ({ deltas }) => `One long answer: ${deltas.toLocaleString('en')} text deltas`,
@@ -127,8 +127,8 @@ export const works: readonly LookedAt[] = [
   },
 ]
 
-export function lookedAt(name: WorkName): LookedAt {
-  const found = works.find((work) => work.name === name)
-  if (!found) throw new Error(`there is no work ${name}`)
+export function workloadOf(name: WorkName): Workload {
+  const found = workloads.find((work) => work.name === name)
+  if (!found) throw new Error(`unknown workload ${name}`)
   return found
 }

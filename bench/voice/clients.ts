@@ -2,10 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { answer, configOf, usage } from '../harness/answer.ts'
 import { type Follower, follower } from '../load/follower.ts'
 import { type Mark, now } from './figures.ts'
-import { isBeside } from './part.ts'
+import { isUnspoken } from './part.ts'
 import { type HeardVoice, type VoiceClient, voiceClient } from './voice-client.ts'
 
-// All clients in a process of their own: of each thread one that is spoken to, or only reads where nobody is, and two that read.
+// All clients, in their own process. Each thread has two that read and one that plays audio, or
+// also reads if the thread is not spoken.
 
 const { url, isSpoken } = configOf<{ url: string; isSpoken: boolean }>()
 const readers: { readonly follower: Follower; readonly marks: Mark[] }[] = []
@@ -26,25 +27,25 @@ async function read(thread: string, transport: 'sse' | 'socket') {
 }
 
 async function listen(thread: string) {
-  if (!isSpoken || isBeside(thread))
+  if (!isSpoken || isUnspoken(thread))
     return follower({ plan: { thread, transport: 'socket', stuck: false }, url, onEntry() {} }).connected
   const client = voiceClient(url, thread)
   listeners.push({ thread, client })
   await client.ready
 }
 
-function look() {
+function countPlaying() {
   const playing = listeners.filter(({ client }) => client.isPlaying).length
   mostPlaying = Math.max(mostPlaying, playing)
 }
-setInterval(look, 100).unref()
+setInterval(countPlaying, 100).unref()
 
 const asked = {
   async connect(threads: readonly string[]) {
     for (const thread of threads)
       await Promise.all([listen(thread), read(thread, 'sse'), read(thread, 'socket')])
   },
-  /** Waits until everybody has read so many characters and heard so many turns, but not for ever. */
+  /** Waits until all clients have read these characters and heard these turns, but not forever. */
   async reach({ chars, turns, withinMs }: { chars: number; turns: number; withinMs: number }) {
     const deadline = now() + withinMs
     const isBehind = () =>
@@ -64,7 +65,7 @@ const asked = {
 }
 export type ClientsAnswers = typeof asked
 
-/** What one that reads was told, and when. */
+/** What a reading client received, and when. */
 export interface ReadThread {
   readonly thread: string
   readonly marks: readonly Mark[]

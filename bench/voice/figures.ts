@@ -2,21 +2,23 @@ import type { TurnRecord } from '../../packages/millrace/src/protocol/voice.ts'
 import type { Usage } from '../harness/answer.ts'
 import { type Delays, delaysOf } from '../harness/measure.ts'
 import type { HeardThread, ReadThread } from './clients.ts'
-import { isBeside, type Scene, type SpeakingSize, threadNames } from './part.ts'
+import { isUnspoken, type SpeakingSize, threadNames, type VoiceScenario } from './part.ts'
 import { answerChars, firstSentenceChars, secondSentenceChars, sentenceCount } from './texts.ts'
 
-/** When something was said or heard: all characters up to here, by a clock that all processes share. */
+/**
+ * When the text up to this many characters was said or heard, by a clock that all processes share.
+ */
 export type Mark = readonly [chars: number, ms: number]
 
-/** The monotonic clock, which is one for all processes of a machine. */
+/** The monotonic clock, which all processes of a machine share. */
 export const now = () => Number(process.hrtime.bigint()) / 1e6
 
-/** When so many characters were there. Marks are in order. */
+/** When this many characters had arrived. Marks are in order. */
 export function timeOf(marks: readonly Mark[], chars: number): number | undefined {
   return marks.find(([end]) => end >= chars)?.[1]
 }
 
-/** How long each word was under way from who said it to who heard it. What was never heard has no delay. */
+/** The delay of each word from model to client. Words that never arrived have none. */
 export function wordDelays(said: readonly Mark[], heard: readonly Mark[]): number[] {
   const delays: number[] = []
   let at = 0
@@ -29,26 +31,26 @@ export function wordDelays(said: readonly Mark[], heard: readonly Mark[]): numbe
   return delays
 }
 
-/** What was measured of a scene. Times are milliseconds, sizes bytes. */
+/** The figures of a scenario. Times are milliseconds, sizes bytes. */
 export interface Spoken {
-  readonly scene: Scene['name']
+  readonly scenario: VoiceScenario['name']
   readonly title: string
   readonly threads: number
   /** Clients that only read. */
   readonly readers: number
-  /** From when the model said a word to a client that reads: in threads that are spoken, and in those beside them. */
+  /** From model to reading client: in spoken threads, and in unspoken threads at the same time. */
   readonly words: Delays | undefined
-  readonly beside: Delays | undefined
-  /** Turns that were heard to their end, and how many were played at the same time. */
+  readonly unspoken: Delays | undefined
+  /** Turns that were heard to the end, and the most that played at the same time. */
   readonly turns: number
   readonly atOnce: number
-  /** From when the first sentence was over for certain to its first audio at the client. */
+  /** From the certain end of the first sentence to its first audio at the client. */
   readonly firstAudio: Delays | undefined
-  /** In so many turns audio was there before the second sentence was said. */
+  /** Turns with audio before the second sentence was complete. */
   readonly early: number
-  /** The most audio that a client had and had not played. */
+  /** The most audio that a client had buffered. */
   readonly aheadMs: number
-  /** How long it was silent within a turn: to the client, and by the server's record. */
+  /** Silence within a turn: at the client, and in the server's record. */
   readonly silence: { readonly played: Delays | undefined; readonly recorded: Delays | undefined }
   readonly cores: { readonly server: number; readonly clients: number }
   /** How late the server's timers were. */
@@ -59,11 +61,11 @@ export interface Spoken {
     readonly end: number
     readonly held: number
   }
-  /** All that was lost, repeated or out of order; empty if it is well. */
+  /** Everything that was lost, repeated or out of order. */
   readonly faults: readonly string[]
 }
 
-export interface Told {
+export interface Received {
   readonly said: Readonly<Record<string, readonly Mark[]>>
   readonly read: readonly ReadThread[]
   readonly heard: readonly HeardThread[]
@@ -75,8 +77,8 @@ export interface Reading {
   readonly clients: Usage
 }
 
-/** What the clients were told, as figures. */
-export function figuresOf({ said, read, heard }: Told) {
+/** The figures of what the clients received. */
+export function figuresOf({ said, read, heard }: Received) {
   const words = (isOurs: (thread: string) => boolean) =>
     delaysOf(
       read.flatMap(({ thread, marks }) => (isOurs(thread) ? wordDelays(said[thread] ?? [], marks) : [])),
@@ -92,8 +94,8 @@ export function figuresOf({ said, read, heard }: Told) {
   const recorded = records.map(({ gaps }) => gaps.reduce((sum, { ms }) => sum + ms, 0))
   return {
     readers: read.length,
-    words: words((thread) => !isBeside(thread)),
-    beside: words(isBeside),
+    words: words((thread) => !isUnspoken(thread)),
+    unspoken: words(isUnspoken),
     turns: records.filter(({ outcome }) => outcome === 'completed').length,
     firstAudio: delaysOf(first.map(({ sinceFirst }) => sinceFirst)),
     early: first.filter(({ sinceSecond }) => sinceSecond < 0).length,
@@ -108,15 +110,15 @@ export function coresOf(before: Reading, after: Reading) {
   return { server: cores('server'), clients: cores('clients') }
 }
 
-/** What is wrong with what clients were told, one line for each of them. */
-export function faultsOf({ isHeard }: Scene, size: SpeakingSize, told: Told): string[] {
+/** What is wrong with what clients received, one line for each client. */
+export function faultsOf({ isHeard }: VoiceScenario, size: SpeakingSize, received: Received): string[] {
   const { turns } = size
   const threads = threadNames(size).length
-  const said = Object.values(told.said).filter((marks) => marks.at(-1)?.[0] === turns * answerChars)
+  const said = Object.values(received.said).filter((marks) => marks.at(-1)?.[0] === turns * answerChars)
   return [
-    ...(said.length === threads ? [] : [`the model came to its end in ${said.length} of ${threads} threads`]),
-    ...told.read.flatMap((one) => faultsOfReader(one, turns)),
-    ...(isHeard ? told.heard.flatMap((one) => faultsOfListener(one, turns)) : []),
+    ...(said.length === threads ? [] : [`the model finished in ${said.length} of ${threads} threads`]),
+    ...received.read.flatMap((one) => faultsOfReader(one, turns)),
+    ...(isHeard ? received.heard.flatMap((one) => faultsOfListener(one, turns)) : []),
   ]
 }
 
@@ -132,10 +134,10 @@ function faultsOfListener({ thread, records, faults }: HeardThread, turns: numbe
     ...(records.length === turns ? [] : [`heard ${records.length} of ${turns} turns`]),
     ...records
       .filter((record) => !isWhole(record))
-      .map((record) => `has on record ${JSON.stringify(record)}`),
+      .map((record) => `has the record ${JSON.stringify(record)}`),
   ]
   return wrong.length === 0 ? [] : [`${thread}, a listener: ${wrong.join(', ')}`]
 }
 
-const isWhole = ({ sentences, failed, audioMs, playedMs, words, wordsHeard }: TurnRecord) =>
-  failed === 0 && sentences === sentenceCount && playedMs === audioMs && wordsHeard === words
+const isWhole = ({ sentences, failed, audioMs, playedMs, words, wordsPlayed }: TurnRecord) =>
+  failed === 0 && sentences === sentenceCount && playedMs === audioMs && wordsPlayed === words

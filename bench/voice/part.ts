@@ -4,40 +4,42 @@ import { versionsOf } from '../harness/report.ts'
 import { tablesOf, type VoiceResults } from './tables.ts'
 
 export interface SplittingSize {
-  /** Texts of so many characters. */
+  /** The lengths of the texts, in characters. */
   readonly chars: readonly number[]
-  /** Whoever takes longer for a text is spared the rest of it. */
+  /** A splitter that takes longer for a text is stopped. */
   readonly mostMs: number
   readonly runs: number
-  /** How long it is done before it is measured. */
+  /** How long it runs before it is measured. */
   readonly warmUpMs: number
 }
 
 export interface SpeakingSize {
   readonly threads: number
-  /** So often each thread is asked, once in so many milliseconds; the first times spread over `spreadMs`. */
+  /**
+   * Each thread gets this many questions, `turnMs` apart; the first ones spread over `spreadMs`.
+   */
   readonly turns: number
   readonly turnMs: number
   readonly spreadMs: number
-  /** How long the model takes for a word, and the voice for a character when it is played. */
+  /** How long the model takes for a word, and how long a character lasts in the audio. */
   readonly wordMs: number
   readonly charMs: number
 }
 
-/** Beside every fifth thread that is spoken is one that never is: its readers have the same machine at the same time. */
-const perBeside = 5
-const besideMark = 'b'
+/** For every fifth spoken thread there is an unspoken one, whose readers share the machine. */
+const perUnspoken = 5
+const unspokenPrefix = 'b'
 
-/** In the order in which they are asked. */
+/** In the order of their questions. */
 export const threadNames = ({ threads }: SpeakingSize): string[] =>
   Array.from({ length: threads }, (_, index) =>
-    index % perBeside === 0 ? [`t${index}`, `${besideMark}${index}`] : [`t${index}`],
+    index % perUnspoken === 0 ? [`t${index}`, `${unspokenPrefix}${index}`] : [`t${index}`],
   ).flat()
 
-export const isBeside = (thread: string) => thread.startsWith(besideMark)
+export const isUnspoken = (thread: string) => thread.startsWith(unspokenPrefix)
 
 export interface PartsSize {
-  /** So many sentences are spoken and understood. */
+  /** How many sentences to speak and transcribe. */
   readonly sentences: number
 }
 
@@ -67,40 +69,43 @@ export const sizes: Readonly<Record<Mode, Size>> = {
   },
 }
 
-/** One thing to measure: the same questions and answers, heard in different ways. */
-export interface Scene {
+/** The same questions and answers, with different voices. */
+export interface VoiceScenario {
   readonly name: 'silent' | 'spoken' | 'slow' | 'hanging'
   readonly title: string
-  /** Whether clients ask to be spoken to. */
+  /** Whether clients ask for audio. */
   readonly isSpoken: boolean
-  /** Whether what is spoken comes to its end. */
+  /** Whether turns are spoken to their end. */
   readonly isHeard: boolean
 }
 
-export const scenes: readonly Scene[] = [
+export const scenarios: readonly VoiceScenario[] = [
   { name: 'silent', title: 'no voice', isSpoken: false, isHeard: false },
   { name: 'spoken', title: 'a quick voice', isSpoken: true, isHeard: true },
   { name: 'slow', title: 'a voice slower than speech', isSpoken: true, isHeard: true },
   { name: 'hanging', title: 'a voice that hangs', isSpoken: true, isHeard: false },
 ]
 
-/** What is measured: the splitter, many threads that are spoken, the voice and ears that are installed. */
+/**
+ * What is measured: sentence splitting, many spoken threads, the installed speech and transcription
+ * packages.
+ */
 const works = ['sentences', 'speaking', 'parts'] as const
 
 export const voicePart: Part<Size, { readonly only: readonly (typeof works)[number][] }, VoiceResults> = {
   name: 'voice',
   title: 'Voice',
-  about: 'sentences, and threads that are spoken; seven minutes, two with --quick',
+  about: 'sentence splitting, spoken threads, speech packages; seven minutes, two with --quick',
   sizes,
-  options: { only: namesOption(works, 'only these') },
+  options: { only: namesOption(works, 'only these parts') },
   async run({ size, options: { only }, signal, onStep }) {
     const { measureSplitting } = await import('./sentences.ts')
     const { measureSpeaking } = await import('./speaking.ts')
     const { measureParts } = await import('./parts.ts')
     const sentences = only.includes('sentences') && (await measureSplitting(size.splitting, onStep))
     const speaking = []
-    for (const scene of only.includes('speaking') ? scenes : [])
-      speaking.push(await measureSpeaking(scene, size.speaking, { signal, onStep }))
+    for (const scenario of only.includes('speaking') ? scenarios : [])
+      speaking.push(await measureSpeaking(scenario, size.speaking, { signal, onStep }))
     const parts = only.includes('parts') && (await measureParts(size.parts, onStep))
     return {
       packages: versionsOf(

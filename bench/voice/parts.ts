@@ -7,9 +7,9 @@ import type { PartsSize } from './part.ts'
 export interface PartFigure {
   readonly title: string
   readonly unit: 'ms' | '×'
-  /** Median, least and most. */
+  /** Median, minimum and maximum. */
   readonly figures?: Spread
-  /** Why there are none. */
+  /** Why there are no figures. */
   readonly leftOut?: string
 }
 
@@ -28,7 +28,7 @@ const sentences = [
 const frameSamples = 512
 const never = new AbortController().signal
 
-/** The voice and the ears that are installed, one after the other, each with what the one before has said. */
+/** The installed speech packages, one after the other, each with the audio of the first. */
 export async function measureParts(
   { sentences: count }: PartsSize,
   onStep: (step: string) => void,
@@ -39,17 +39,17 @@ export async function measureParts(
   return [
     ...(await figures(
       ['flite: first audio of a short sentence', 'ms'],
-      ['flite: CPU time for what it says', '×'],
+      ['flite: CPU time per audio time', '×'],
       () => speak(texts, sounds),
     )),
     ...(await figures(
-      ['Moonshine: time to write down what was said', '×'],
-      ['Moonshine: CPU time for it', '×'],
-      () => writeDown(sounds),
+      ['Moonshine: transcription time per audio time', '×'],
+      ['Moonshine: CPU time per audio time', '×'],
+      () => transcribe(sounds),
     )),
     ...(await figures(
-      ['Silero: CPU time for a frame of 32 ms', 'ms'],
-      ['Silero: time for it, there and back', 'ms'],
+      ['Silero: CPU time per 32 ms frame', 'ms'],
+      ['Silero: round trip per 32 ms frame', 'ms'],
       () => detect(sounds),
     )),
   ]
@@ -57,7 +57,7 @@ export async function measureParts(
 
 type Named = readonly [title: string, unit: PartFigure['unit']]
 
-/** Two figures of each thing that is measured; or why they are not there. */
+/** Two figures of one package, or why there are none. */
 async function figures(
   one: Named,
   other: Named,
@@ -108,8 +108,8 @@ async function say(voice: Speech, text: string) {
   return { first, sound: { pcm, ms: (pcm.length / rate) * 1000 } }
 }
 
-/** What flite says has the 16,000 samples a second that ears want. */
-async function writeDown(sounds: readonly Sound[]) {
+/** flite's sample rate of 16,000 Hz is the one that the transcribers need. */
+async function transcribe(sounds: readonly Sound[]) {
   const transcriber = moonshine()
   try {
     await transcriber.transcribe(sounds[0]?.pcm ?? new Int16Array(16_000), { signal: never })
@@ -117,7 +117,7 @@ async function writeDown(sounds: readonly Sound[]) {
     for (const { pcm, ms } of sounds) {
       const { wallMs, cpuUs } = await measure(async () => {
         const text = await transcriber.transcribe(pcm, { signal: never })
-        if (text === '') throw new Error('Moonshine has heard nothing')
+        if (text === '') throw new Error('Moonshine transcribed nothing')
       })
       pairs.push([wallMs / ms, cpuUs / 1000 / ms])
     }

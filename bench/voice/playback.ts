@@ -1,15 +1,18 @@
 import type { AudioFrame, VoiceEvent } from '../../packages/millrace/src/protocol/voice.ts'
 import { roundTexts } from './texts.ts'
 
-/** A loudspeaker that is none: plays what it is given at the pace of a clock, and falls silent when there is nothing more. */
+/**
+ * A simulated loudspeaker: plays at the pace of a clock, and is silent when there is nothing to
+ * play.
+ */
 export interface Player {
-  /** Takes so many samples more. */
+  /** Adds samples. */
   add(samples: number): void
-  /** How many have been played by now. */
+  /** How many samples have been played. */
   position(): number
-  /** The most that was ever there and not played. */
+  /** The most samples that ever waited to be played. */
   readonly most: number
-  /** For how long there was nothing to play between two pieces, in milliseconds. */
+  /** How long there was nothing to play between pieces, in milliseconds. */
   readonly silentMs: number
 }
 
@@ -39,7 +42,7 @@ export function player(sampleRate: number, now: () => number): Player {
     },
     position() {
       settle()
-      // A thousandth of a sample may be lost in counting.
+      // Rounding may lose a thousandth of a sample.
       return Math.floor(played + 0.001)
     },
     get most() {
@@ -51,7 +54,7 @@ export function player(sampleRate: number, now: () => number): Player {
   }
 }
 
-/** Follows what a socket is told of a voice, and notes what is wrong with it. */
+/** Checks the audio frames and voice events of a socket. */
 export interface AudioCheck {
   takeFrame(frame: AudioFrame): void
   takeEvent(event: VoiceEvent): void
@@ -60,16 +63,16 @@ export interface AudioCheck {
 
 interface Turn {
   readonly turn: number
-  /** Where the next frame begins. */
+  /** Where the next frame starts. */
   samples: number
-  /** Of each round, how much of it was said by the sentences so far. */
-  readonly told: number[]
+  /** How many characters of each round the sentences so far cover. */
+  readonly spoken: number[]
 }
 
-/** What was told is the answer: every word of it once, in order, without a gap in the audio. */
+/** Requires every word of the answer once, in order, without a gap in the audio. */
 export function audioCheck(): AudioCheck {
   const faults: string[] = []
-  /** The first is being spoken; the others wait for it. */
+  /** The first is being spoken; the others wait. */
   const turns: Turn[] = []
   let frames = 0
   let last = 0
@@ -77,14 +80,14 @@ export function audioCheck(): AudioCheck {
   function turnOf(number: number, what: string): Turn | undefined {
     const [first] = turns
     if (first?.turn === number) return first
-    faults.push(`${what} of turn ${number} came ${first ? `in turn ${first.turn}` : 'in none'}`)
+    faults.push(`${what} of turn ${number} came ${first ? `in turn ${first.turn}` : 'outside of a turn'}`)
     return undefined
   }
 
   function begin(turn: number) {
     if (turn <= last) faults.push(`turn ${turn} came after turn ${last}`)
     last = turn
-    turns.push({ turn, samples: 0, told: roundTexts.map(() => 0) })
+    turns.push({ turn, samples: 0, spoken: roundTexts.map(() => 0) })
   }
 
   function sentence({
@@ -97,17 +100,17 @@ export function audioCheck(): AudioCheck {
   }: Extract<VoiceEvent, { type: 'voice_sentence' }>) {
     const now = turnOf(turn, 'a sentence')
     if (!now) return
-    if (position !== now.samples) faults.push(`a sentence is at ${position}, where ${now.samples} is next`)
+    if (position !== now.samples) faults.push(`a sentence is at ${position}, expected ${now.samples}`)
     const words = roundTexts[(round ?? 0) - 1]
     if (words === undefined || start === undefined || chars === undefined || round === undefined)
-      return void faults.push(`nobody said "${text}"`)
+      return void faults.push(`unknown text "${text}"`)
     const index = round - 1
-    if (now.told.some((told, at) => told > 0 && at > index)) faults.push(`round ${round} was spoken late`)
-    const skipped = words.slice(now.told[index], start)
-    if (start < (now.told[index] ?? 0) || skipped.trim() !== '') faults.push(`"${text}" is out of order`)
+    if (now.spoken.some((chars, at) => chars > 0 && at > index)) faults.push(`round ${round} was spoken late`)
+    const skipped = words.slice(now.spoken[index], start)
+    if (start < (now.spoken[index] ?? 0) || skipped.trim() !== '') faults.push(`"${text}" is out of order`)
     if (words.slice(start, start + chars).trim() !== text.trim())
-      faults.push(`"${text}" is not what was said`)
-    now.told[index] = start + chars
+      faults.push(`"${text}" is not the text of the answer`)
+    now.spoken[index] = start + chars
   }
 
   function end({ turn, samples }: Extract<VoiceEvent, { type: 'voice_end' }>) {
@@ -116,7 +119,7 @@ export function audioCheck(): AudioCheck {
     turns.shift()
     if (samples !== now.samples) faults.push(`turn ${turn} has ${samples} samples, and ${now.samples} came`)
     const missing = roundTexts
-      .map((words, at) => words.slice(now.told[at]))
+      .map((words, at) => words.slice(now.spoken[at]))
       .filter((rest) => rest.trim() !== '')
     if (missing.length > 0) faults.push(`turn ${turn} ended without "${missing.join(' ')}"`)
   }
@@ -124,22 +127,22 @@ export function audioCheck(): AudioCheck {
   return {
     faults,
     takeFrame({ turn, seq, position, pcm }) {
-      if (seq !== frames) faults.push(`frame ${seq} came where ${frames} was next`)
+      if (seq !== frames) faults.push(`got frame ${seq}, expected ${frames}`)
       frames = seq + 1
       const now = turnOf(turn, 'audio')
       if (!now) return
-      if (position !== now.samples) faults.push(`audio of ${position} came where ${now.samples} was next`)
+      if (position !== now.samples) faults.push(`got audio at ${position}, expected ${now.samples}`)
       now.samples = position + pcm.length
     },
     takeEvent(event) {
       if (event.type === 'voice_turn') begin(event.turn)
       else if (event.type === 'voice_sentence') sentence(event)
       else if (event.type === 'voice_end') end(event)
-      else if (event.type === 'voice_error') faults.push(`the voice said ${event.message}`)
+      else if (event.type === 'voice_error') faults.push(`voice error: ${event.message}`)
       else if (event.type === 'voice_record' && event.record.outcome !== 'completed')
         faults.push(`turn ${event.record.turn} was ${event.record.outcome}`)
-      else if (/^voice_(pause|resume|hush|retract)$/.test(event.type))
-        faults.push(`there was a ${event.type}`)
+      else if (/^voice_(pause|resume|silence|retract)$/.test(event.type))
+        faults.push(`unexpected ${event.type}`)
     },
   }
 }

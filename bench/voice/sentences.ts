@@ -5,28 +5,28 @@ import { versionOf } from '../harness/report.ts'
 import type { SplittingSize } from './part.ts'
 import { pieces, prose } from './texts.ts'
 
-/** What was measured of a splitter. */
+/** The figures of a splitter. */
 export interface Split {
   readonly name: string
   readonly title: string
-  /** CPU time for a text of so many characters; fewer than others have if it took too long. */
+  /** CPU time for each text length. Long texts are missing if they took too long. */
   readonly texts: readonly { readonly chars: number; readonly ms: number }[]
-  /** How many of the judged cases are right: of texts that are whole, and that come in pieces. */
+  /** How many test cases are right, as a whole text and in pieces. */
   readonly right: { readonly whole: number; readonly streamed: number }
 }
 
 export interface Splitting {
   readonly pieceChars: number
-  /** How long the texts are, and how long one may take. */
+  /** The lengths of the texts, and the time limit for each. */
   readonly chars: readonly number[]
   readonly mostMs: number
   readonly cases: number
   readonly splitters: readonly Split[]
 }
 
-/** As many characters as a token of a model has. */
+/** About the length of a token. */
 const pieceChars = 4
-/** To look at the clock takes longer than to take a piece. */
+/** Reading the clock takes longer than processing a piece. */
 const piecesPerLook = 256
 
 export async function measureSplitting(
@@ -41,7 +41,7 @@ export async function measureSplitting(
       name: splitter.name,
       title: splitter.title,
       texts: await timesOf(splitter, size),
-      right: await judge(splitter),
+      right: await countRight(splitter),
     })
   }
   const { chars, mostMs } = size
@@ -56,7 +56,7 @@ async function timesOf(splitter: Splitter, { chars, mostMs, runs, warmUpMs }: Sp
     const text = prose(length)
     const times: number[] = []
     let sentences: string[] | undefined
-    // What takes long is the same the next time.
+    // A slow text is not repeated.
     do {
       const { cpuUs } = await measure(async () => {
         sentences = await streamed(splitter, text, mostMs)
@@ -69,7 +69,7 @@ async function timesOf(splitter: Splitter, { chars, mostMs, runs, warmUpMs }: Sp
   return texts
 }
 
-/** Undefined if it takes more CPU time than it may. */
+/** Undefined if it exceeds the limit of CPU time. */
 async function streamed(splitter: Splitter, text: string, mostMs = Number.POSITIVE_INFINITY) {
   const stream = splitter.stream()
   const before = process.cpuUsage()
@@ -81,7 +81,7 @@ async function streamed(splitter: Splitter, text: string, mostMs = Number.POSITI
   return stream.end()
 }
 
-async function judge(splitter: Splitter) {
+async function countRight(splitter: Splitter) {
   const right = { whole: 0, streamed: 0 }
   for (const [, text, expected] of cases) {
     if (same(splitter.split(text), expected)) right.whole++
@@ -93,20 +93,20 @@ async function judge(splitter: Splitter) {
 const same = (a: readonly string[], b: readonly string[]) =>
   a.length === b.length && a.every((text, at) => text === b[at])
 
-/** One way to make sentences of a text. What is given are sentences without the space around them, none of them empty. */
+/** Splits text into non-empty sentences without surrounding space. */
 export interface Splitter {
   readonly name: string
   readonly title: string
-  /** Of a text that is there as a whole. */
+  /** Splits a complete text. */
   split(text: string): string[]
-  /** Of one that comes piece by piece. */
+  /** Splits a text that arrives in pieces. */
   stream(): SplitterStream
 }
 
 export interface SplitterStream {
-  /** Finds the sentences that are certain by this piece. */
+  /** Finds the sentences that this piece completes. */
   push(piece: string): void
-  /** All of them. */
+  /** Returns all sentences. */
   end(): string[] | Promise<string[]>
 }
 
@@ -135,10 +135,10 @@ const ours: Splitter = {
 const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' })
 const segmentsOf = (text: string) => Array.from(segmenter.segment(text), ({ segment }) => segment)
 
-/** Of what has not been given yet: all but the last segment, which may go on, are certain. */
+/** Segments the rest of the text. All segments but the last, which may continue, are complete. */
 const segmenterOverRest: Splitter = {
   name: 'rest',
-  title: 'Intl.Segmenter over what is left',
+  title: 'Intl.Segmenter over the rest',
   split: (text) => plain(segmentsOf(text)),
   stream() {
     const all: string[] = []
@@ -155,10 +155,10 @@ const segmenterOverRest: Splitter = {
   },
 }
 
-/** The text is all that has to be remembered. */
+/** Segments the whole text again. */
 const segmenterOverAll: Splitter = {
   name: 'all',
-  title: 'Intl.Segmenter over all that has come',
+  title: 'Intl.Segmenter over the whole text',
   split: (text) => plain(segmentsOf(text)),
   stream() {
     let text = ''
@@ -175,11 +175,12 @@ const segmenterOverAll: Splitter = {
 
 export const splitters: readonly Splitter[] = [ours, segmenterOverRest, segmenterOverAll]
 
-// A peer whose package brings WebRTC, image codecs and more along, 280 MB in all: it is measured where somebody has installed it.
+// This peer's package includes WebRTC, image codecs and more, 280 MB in total, so it is measured
+// only if installed.
 
 const name = '@livekit/agents'
 
-/** As far as it is used here. */
+/** The part that is used here. */
 interface Agents {
   readonly tokenize: {
     readonly basic: {
@@ -199,7 +200,7 @@ interface SentenceTokenizer {
   }
 }
 
-/** Undefined if it is not there. Short sentences stay alone, as with the others. */
+/** Undefined if not installed. Short sentences are not joined, as with the other splitters. */
 export async function livekit(): Promise<Splitter | undefined> {
   if (versionOf(name) === undefined) return undefined
   const { tokenize }: Agents = await import(name)

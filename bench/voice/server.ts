@@ -8,22 +8,22 @@ import { answer, configOf, heldBytes, usage } from '../harness/answer.ts'
 import { lateness } from '../harness/late.ts'
 import { lookUpOrder } from '../server/scenario.ts'
 import { type Mark, now } from './figures.ts'
-import type { Scene } from './part.ts'
+import type { VoiceScenario } from './part.ts'
 import { roundTexts, wordsOf } from './texts.ts'
 
-// The server that is measured, as a user would set it up, with a voice that costs next to nothing.
+// The measured server, as a user would set it up, with a voice that costs almost nothing.
 
 export interface ServerConfig {
   readonly file: string
-  readonly scene: Scene['name']
+  readonly scenario: VoiceScenario['name']
   readonly wordMs: number
   readonly charMs: number
 }
 
-const { file, scene, wordMs, charMs } = configOf<ServerConfig>()
+const { file, scenario, wordMs, charMs } = configOf<ServerConfig>()
 
 const toolMs = 300
-/** The voice gives a few letters at a time; a slow one takes a fifth longer for them than they last. */
+/** Characters in a chunk of audio. A slow voice takes a fifth longer for a chunk than it lasts. */
 const chunkChars = 4
 const slowness = 1.2
 
@@ -45,20 +45,20 @@ const desk = agent({
 })
 
 const chunkMs = chunkChars * charMs
-const paceMs = scene === 'slow' ? slowness * chunkMs : 0
-// At the rate that flite has, which is not the clients': what is said has to be converted, as it mostly has.
+const paceMs = scenario === 'slow' ? slowness * chunkMs : 0
+// flite's sample rate, which is not the clients': audio has to be resampled, as is usual.
 const speech = scriptedSpeech({
   msPerChar: charMs,
   sampleRate: 16_000,
   chunkMs,
   delayMs: paceMs,
   paceMs,
-  hang: () => scene === 'hanging' && 'deaf',
+  hang: () => scenario === 'hanging' && 'ignore-abort',
 })
 
 const store = sqliteStore(file)
 const spoken = voice({ speech })
-/** All clients come from one address: what one caller may use is no limit here. */
+/** All clients come from one address, so limits per caller must not apply. */
 const most = 2 ** 40
 const app = serve({
   agents: { desk },
@@ -69,7 +69,7 @@ const app = serve({
     streams: most,
     requestsPerSecond: most,
     requestsAtOnce: most,
-    answerBytes: most,
+    responseBytes: most,
     bufferBytes: most,
   },
   quotas: { runs: most, waiting: most, storedBytes: most, bytesPerMinute: most, tokensPerMinute: most },
@@ -91,11 +91,14 @@ export type ServerAnswers = typeof asked
 answer(asked)
 
 export interface NotedModel extends Model {
-  /** When it said what, by the thread that asked. */
+  /** When it emitted what, by thread. */
   readonly said: ReadonlyMap<string, readonly Mark[]>
 }
 
-/** Gives the same answer to everybody, one word after the other, and notes when. The first word of a question is the thread's name. */
+/**
+ * Always the same answer, word by word, with times. The first word of a question is the name of its
+ * thread.
+ */
 export function notedModel(wordMs: number): NotedModel {
   const said = new Map<string, Mark[]>()
   let calls = 0
@@ -118,7 +121,7 @@ export function notedModel(wordMs: number): NotedModel {
       const isFirst = messages.at(-1)?.role === 'user'
       const start = now()
       for (const [index, text] of wordsOf(roundTexts[isFirst ? 0 : 1] ?? '').entries()) {
-        // Against the clock and not after the last one, so that being late does not add up.
+        // Relative to the start, so that delays do not add up.
         const early = start + (index + 1) * wordMs - now()
         if (early > 0) await wait(early, undefined, { signal })
         marks.push([(marks.at(-1)?.[0] ?? 0) + text.length, now()])

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Child, withChildren } from '../harness/process.ts'
-import { allAtRest } from '../load/perform.ts'
-import { type Api, api, withFolder } from '../load/world.ts'
+import { allAtRest } from '../load/measure-scenario.ts'
+import { type Api, api, withFolder } from '../load/setup.ts'
 import type { ClientsAnswers } from './clients.ts'
 import { coresOf, faultsOf, figuresOf, now, type Reading, type Spoken } from './figures.ts'
-import { type Scene, type SpeakingSize, threadNames } from './part.ts'
+import { type SpeakingSize, threadNames, type VoiceScenario } from './part.ts'
 import type { ServerAnswers, ServerConfig } from './server.ts'
 import { answerChars } from './texts.ts'
 
@@ -14,81 +14,90 @@ export interface SpeakingOptions {
   readonly onStep: (step: string) => void
 }
 
-interface World {
+interface Setup {
   readonly server: Child<ServerAnswers>
   readonly clients: Child<ClientsAnswers>
   readonly api: Api
 }
 
-/** So long what should be over may take to be so. What takes longer still hangs. */
+/** Time for the last turns to finish, and the time after which a scenario counts as a hang. */
 const patienceMs = 20_000
 const hangsMs = 90_000
 
-/** Plays a scene and measures it. */
-export function measureSpeaking(scene: Scene, size: SpeakingSize, options: SpeakingOptions): Promise<Spoken> {
+/** Runs a scenario and measures it. */
+export function measureSpeaking(
+  scenario: VoiceScenario,
+  size: SpeakingSize,
+  options: SpeakingOptions,
+): Promise<Spoken> {
   const limitMs = size.turns * size.turnMs + hangsMs
   const { wordMs, charMs } = size
   return withFolder((folder) =>
-    withChildren({ signal: options.signal, limitMs, what: `"${scene.title}"` }, async (start, signal) => {
-      const config: ServerConfig = { file: join(folder, 'threads.db'), scene: scene.name, wordMs, charMs }
+    withChildren({ signal: options.signal, limitMs, what: `"${scenario.title}"` }, async (start, signal) => {
+      const config: ServerConfig = {
+        file: join(folder, 'threads.db'),
+        scenario: scenario.name,
+        wordMs,
+        charMs,
+      }
       const server = start<ServerAnswers>('voice/server.ts', config, { execArgv: ['--expose-gc'] })
       const url = await server.ask('open')
-      const clients = start<ClientsAnswers>('voice/clients.ts', { url, isSpoken: scene.isSpoken })
-      return play({ server, clients, api: api(url) }, scene, size, { ...options, signal })
+      const clients = start<ClientsAnswers>('voice/clients.ts', { url, isSpoken: scenario.isSpoken })
+      return play({ server, clients, api: api(url) }, scenario, size, { ...options, signal })
     }),
   )
 }
 
 async function play(
-  world: World,
-  scene: Scene,
+  setup: Setup,
+  scenario: VoiceScenario,
   size: SpeakingSize,
   { signal, onStep }: SpeakingOptions,
 ): Promise<Spoken> {
-  const { server, clients, api } = world
+  const { server, clients, api } = setup
   const threads = threadNames(size)
-  onStep(`${scene.title}: ${threads.length} threads are made, and three clients come to each`)
+  onStep(`${scenario.title}: creating ${threads.length} threads with three clients each`)
   for (const thread of threads) await api.create(thread)
   await clients.ask('connect', threads)
   const [held, { rss: start }] = [await server.ask('held'), await server.ask('usage')]
   await server.ask('late')
-  const before = await read(world)
+  const before = await read(setup)
   for (let turn = 1; turn <= size.turns; turn++) {
-    onStep(`${scene.title}: turn ${turn} of ${size.turns}`)
+    onStep(`${scenario.title}: turn ${turn} of ${size.turns}`)
     await askAll(threads, api, size, signal)
   }
-  const after = await read(world)
+  const after = await read(setup)
   const late = await server.ask('late')
   await allAtRest(api, signal)
   await clients.ask('reach', {
     chars: size.turns * answerChars,
-    turns: scene.isHeard ? size.turns : 0,
+    turns: scenario.isHeard ? size.turns : 0,
     withinMs: patienceMs,
   })
-  const told = {
+  const received = {
     said: await server.ask('said'),
     read: await clients.ask('read'),
     heard: await clients.ask('heard'),
   }
   const [more, { rss: end }] = [await server.ask('held'), await server.ask('usage')]
   const atOnce = await clients.ask('mostPlaying')
-  // Followers that read raw bytes answer no farewell, and would be waited for.
+  // Followers that read raw bytes do not answer a close frame, so the server would wait for them.
   await clients.stop()
   await server.ask('close')
   return {
-    scene: scene.name,
-    title: scene.title,
+    scenario: scenario.name,
+    title: scenario.title,
     threads: size.threads,
-    ...figuresOf(told),
+    ...figuresOf(received),
     atOnce,
     cores: coresOf(before, after),
     late,
     memory: { start, peak: after.server.peak, end, held: more - held },
-    faults: faultsOf(scene, size, told),
+    faults: faultsOf(scenario, size, received),
   }
 }
 
-/** Asks in one thread after the other, and gives all of them the time to answer. */
+/** Sends a question to one thread after the other, and waits for the answers. */
 async function askAll(
   threads: readonly string[],
   api: Api,
@@ -105,7 +114,7 @@ async function askAll(
   await wait(Math.max(0, begin + turnMs - now()), undefined, { signal })
 }
 
-async function read({ server, clients }: World): Promise<Reading> {
+async function read({ server, clients }: Setup): Promise<Reading> {
   const [one, other] = await Promise.all([server.ask('usage'), clients.ask('usage')])
   return { now: now(), server: one, clients: other }
 }

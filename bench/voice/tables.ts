@@ -26,12 +26,12 @@ function sentencesTable({ pieceChars, chars: lengths, mostMs, cases, splitters }
   }
   const hasPeer = splitters.some(({ name }) => name === 'livekit')
   return {
-    title: `Sentences of a text that comes in pieces of ${pieceChars} characters`,
+    title: `Sentences of a text in pieces of ${pieceChars} characters`,
     head: [
       '',
       ...lengths.map((chars) => `${grouped(chars)} characters`),
-      'characters a second',
-      `right of ${cases} cases, whole`,
+      'characters per second',
+      `right of ${cases} cases, whole text`,
       'in pieces',
     ],
     rows: splitters.map((split) => ({
@@ -47,13 +47,13 @@ function sentencesTable({ pieceChars, chars: lengths, mostMs, cases, splitters }
     notes: [
       ...splitters
         .filter(({ texts }) => texts.length < lengths.length)
-        .map(({ title }) => `${title}: was not done with a longer text after ${mostMs / 1000} s`),
-      ...(hasPeer ? [] : [`LiveKit's splitter is left out; \`${howToInstall}\` (280 MB) puts it in`]),
+        .map(({ title }) => `${title}: a longer text took more than ${mostMs / 1000} s`),
+      ...(hasPeer ? [] : [`LiveKit's splitter is not installed: \`${howToInstall}\` (280 MB)`]),
     ],
   }
 }
 
-/** A scene, and the one without a voice, if it was played too. */
+/** A scenario, and the one without a voice, if it was measured too. */
 interface Played extends Spoken {
   readonly silent: Spoken | undefined
 }
@@ -63,12 +63,12 @@ const ratios = (words: Delays | undefined, to: Delays | undefined) =>
 const heardOnly = (spoken: Spoken, cell: string | undefined) => (spoken.turns > 0 ? cell : undefined)
 
 const lines: readonly { readonly label: string; cell(spoken: Played): string | undefined }[] = [
-  { label: 'threads, clients that read', cell: ({ threads, readers }) => `${threads}, ${readers}` },
-  { label: 'a word, from model to reader: p50 / p99 / most', cell: ({ words }) => delayCell(words) },
-  { label: 'the same in threads beside them', cell: ({ beside }) => delayCell(beside) },
+  { label: 'threads, reading clients', cell: ({ threads, readers }) => `${threads}, ${readers}` },
+  { label: 'a word, from model to reader: p50 / p99 / max', cell: ({ words }) => delayCell(words) },
+  { label: 'the same in unspoken threads', cell: ({ unspoken }) => delayCell(unspoken) },
   {
-    label: 'as a multiple of those beside them: p50, p99',
-    cell: ({ words, beside }) => ratios(words, beside),
+    label: 'as a multiple of unspoken threads: p50, p99',
+    cell: ({ words, unspoken }) => ratios(words, unspoken),
   },
   {
     label: 'as a multiple of no voice: p50, p99',
@@ -79,46 +79,46 @@ const lines: readonly { readonly label: string; cell(spoken: Played): string | u
     cell: (spoken) => heardOnly(spoken, `${spoken.turns}, ${spoken.atOnce}`),
   },
   {
-    label: 'first audio, since the first sentence was over',
+    label: 'first audio, since the end of the first sentence',
     cell: ({ firstAudio }) => delayCell(firstAudio),
   },
   {
-    label: 'turns with audio before the second was said',
+    label: 'turns with audio before the second sentence ended',
     cell: (spoken) => heardOnly(spoken, `${spoken.early} of ${spoken.turns}`),
   },
   {
-    label: 'most audio that waited at a client',
+    label: 'most audio buffered at a client',
     cell: (spoken) => heardOnly(spoken, `${number(spoken.aheadMs / 1000)} s`),
   },
   { label: 'silence in a turn, at the client', cell: ({ silence }) => delayCell(silence.played) },
-  { label: 'silence in a turn, on record', cell: ({ silence }) => delayCell(silence.recorded) },
+  { label: 'silence in a turn, in the record', cell: ({ silence }) => delayCell(silence.recorded) },
   {
     label: 'cores: server, clients',
     cell: ({ cores }) => `${cores.server.toFixed(2)}, ${cores.clients.toFixed(2)}`,
   },
-  { label: "server's timers, late by", cell: ({ late }) => delayCell(late) },
+  { label: "delay of the server's timers", cell: ({ late }) => delayCell(late) },
   {
-    label: "server's memory: at first / most / at last",
+    label: "server's memory: start / peak / end",
     cell: ({ memory }) => `${megabytes(memory.start)} / ${megabytes(memory.peak)} / ${megabytes(memory.end)}`,
   },
-  { label: 'held more at last than at first', cell: ({ memory }) => megabytes(memory.held) },
+  { label: 'growth of the heap', cell: ({ memory }) => megabytes(memory.held) },
   {
     label: 'lost, repeated or out of order',
     cell: ({ faults }) => (faults.length === 0 ? 'nothing' : `${faults.length} faults`),
   },
 ]
 
-function speakingTable(scenes: readonly Spoken[]): Table {
-  const silent = scenes.find(({ scene }) => scene === 'silent')
-  const played = scenes.map((scene) => ({ title: scene.title, of: { ...scene, silent } }))
-  return linesTable(`${scenes[0]?.threads ?? 0} threads that are spoken at once`, played, lines)
+function speakingTable(scenarios: readonly Spoken[]): Table {
+  const silent = scenarios.find(({ scenario }) => scenario === 'silent')
+  const played = scenarios.map((scenario) => ({ title: scenario.title, of: { ...scenario, silent } }))
+  return linesTable(`${scenarios[0]?.threads ?? 0} spoken threads at once`, played, lines)
 }
 
 function partsTable(parts: readonly PartFigure[]): Table {
   const unit = (value: number, of: PartFigure['unit']) => (of === '×' ? times(value) : `${number(value)} ms`)
   return {
-    title: 'The voice and the ears that come from npm',
-    head: ['', 'median (least–most)'],
+    title: 'Speech packages from npm',
+    head: ['', 'median (min–max)'],
     rows: parts.map(({ title, unit: of, figures }) => ({
       ours: false,
       cells: [

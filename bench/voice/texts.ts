@@ -1,6 +1,7 @@
 import { numbers } from '../server/scenario.ts'
 
-// What the model says to every question: ten sentences, with a tool after the fourth. All of it ASCII, since the followers read bytes.
+// The answer to every question: ten sentences, with a tool call after the fourth. ASCII, since the
+// followers read bytes.
 
 const rounds: readonly (readonly string[])[] = [
   [
@@ -13,7 +14,7 @@ const rounds: readonly (readonly string[])[] = [
     'Your order left the warehouse this morning.',
     'It should be with you by tomorrow evening.',
     'The driver will call before he rings the bell.',
-    'Somebody has to be at home to sign for it.',
+    'Someone has to be at home to sign for it.',
     'You can also collect it at the post office.',
     'Is there anything else that I can do for you?',
   ],
@@ -24,14 +25,14 @@ export const roundTexts = rounds.map((sentences) => sentences.join(' '))
 export const answerChars = roundTexts.join('').length
 export const sentenceCount = rounds.flat().length
 
-/** Where the words are of which the model has to say the first characters before it is certain that the first sentence is over. */
+/** How many characters must have arrived before the end of the first sentence is certain. */
 export const firstSentenceChars = (rounds[0]?.[0] ?? '').length + 1
 export const secondSentenceChars = firstSentenceChars + (rounds[0]?.[1] ?? '').length
 
 /** As a model sends it: a word with the space before it. */
 export const wordsOf = (text: string) => text.match(/\s*\S+/g) ?? []
 
-// What a model writes when it is asked for help, with the stops in it that end nothing.
+// Typical model output, with periods that do not end a sentence.
 const sentences = [
   'The order left the warehouse in the morning and is on its way.',
   'Dr. Jones met Mr. Smith at 5 p.m. on Friday, e.g. in the small room.',
@@ -45,7 +46,7 @@ const sentences = [
   'Prof. A. B. Miller works for Acme Inc. in St. Louis.',
 ]
 
-/** So many characters, the same on every machine, with a paragraph now and then. */
+/** Text of this length, the same on every machine, with occasional paragraphs. */
 export function prose(chars: number): string {
   const next = numbers(7)
   const parts: string[] = []
@@ -58,7 +59,7 @@ export function prose(chars: number): string {
   return parts.join('').slice(0, chars)
 }
 
-/** As a model sends it: in pieces of so many characters. */
+/** In pieces of this length, as a model sends it. */
 export function* pieces(text: string, length: number): Generator<string> {
   for (let at = 0; at < text.length; at += length) yield text.slice(at, at + length)
 }

@@ -8,12 +8,12 @@ import {
 import { now } from './figures.ts'
 import { audioCheck, type Player, player } from './playback.ts'
 
-/** One that is spoken to: plays what comes as fast as it is spoken, and says how far it is. */
+/** A client with audio: plays it in real time and reports its position. */
 export interface VoiceClient {
-  /** Resolves when the server has said that it will speak. */
+  /** Resolves when the server has confirmed that it will speak. */
   readonly ready: Promise<void>
   readonly heard: HeardVoice
-  /** Whether something is being played. */
+  /** Whether audio is playing. */
   readonly isPlaying: boolean
 }
 
@@ -21,26 +21,26 @@ export interface HeardVoice {
   /** When the first audio of each turn came. */
   readonly firstAudio: readonly number[]
   readonly records: readonly TurnRecord[]
-  /** For how long there was nothing to play in each turn, in milliseconds. */
+  /** How long there was nothing to play in each turn, in milliseconds. */
   readonly silence: readonly number[]
-  /** The most audio that was there and not played, in milliseconds. */
+  /** The most buffered audio, in milliseconds. */
   readonly aheadMs: number
   readonly faults: readonly string[]
 }
 
-/** A turn on its way to the ear. */
+/** A turn that is being played. */
 interface Playing {
   readonly turn: number
   readonly player: Player
-  /** How long it is, when that is known. */
+  /** Its length, once known. */
   end?: number
   isDone: boolean
 }
 
 const sampleRate = 24_000
-/** So often a client says how far it is, and looks whether it is done. */
+/** How often a client reports its position, and checks whether the turn has ended. */
 const reportMs = 200
-const lookMs = 20
+const checkMs = 20
 
 export function voiceClient(url: string, thread: string): VoiceClient {
   const check = audioCheck()
@@ -50,7 +50,7 @@ export function voiceClient(url: string, thread: string): VoiceClient {
   const players: Player[] = []
   let playing: Playing | undefined
   let timer: NodeJS.Timeout | undefined
-  const begun = Promise.withResolvers<void>()
+  const started = Promise.withResolvers<void>()
 
   const socket = new WebSocket(`${url.replace('http', 'ws')}/threads/${thread}/socket?after=0`)
   const say = (command: VoiceCommand) => socket.send(JSON.stringify(command))
@@ -65,12 +65,12 @@ export function voiceClient(url: string, thread: string): VoiceClient {
 
   function takeEvent(event: VoiceEvent) {
     check.takeEvent(event)
-    if (event.type === 'voice' && event.speak) begun.resolve()
+    if (event.type === 'voice' && event.speak) started.resolve()
     else if (event.type === 'voice_record') records.push(event.record)
     else if (event.type === 'voice_end' && playing?.turn === event.turn) playing.end = event.samples
   }
 
-  /** Says how far it is until all of the turn is played. */
+  /** Reports the position until the turn has been played. */
   function begin(turn: number): Playing {
     const one: Playing = { turn, player: player(sampleRate, now), isDone: false }
     firstAudio.push(now())
@@ -84,30 +84,30 @@ export function voiceClient(url: string, thread: string): VoiceClient {
       reported = now()
       say({ type: 'voice_played', turn, position })
       if (one.isDone) clearInterval(timer)
-    }, lookMs)
+    }, checkMs)
     playing = one
     return one
   }
 
-  function refused(why: string) {
+  function fail(why: string) {
     faults.push(why)
-    begun.resolve()
+    started.resolve()
   }
 
   socket.on('message', (data: Buffer, isBinary: boolean) => {
     if (isBinary) return takeAudio(data)
-    const told: { readonly type?: string } = JSON.parse(String(data))
-    if (told.type === 'ready') say({ type: 'voice', speak: true, sampleRate })
-    else if (told.type === 'error') refused(String(data))
-    else if (told.type?.startsWith('voice')) takeEvent(told as VoiceEvent)
+    const message: { readonly type?: string } = JSON.parse(String(data))
+    if (message.type === 'ready') say({ type: 'voice', speak: true, sampleRate })
+    else if (message.type === 'error') fail(String(data))
+    else if (message.type?.startsWith('voice')) takeEvent(message as VoiceEvent)
   })
   socket.on('error', (error) => faults.push(error.message))
   socket.on('close', (code, reason) => {
     clearInterval(timer)
-    refused(`closed with ${code} ${reason}`)
+    fail(`closed with ${code} ${reason}`)
   })
   return {
-    ready: begun.promise,
+    ready: started.promise,
     get isPlaying() {
       return playing !== undefined && !playing.isDone
     },

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { TurnRecord } from '../../packages/millrace/src/protocol/index.ts'
 import { markdown, withSection } from '../harness/report.ts'
-import { faultsOf, figuresOf, type Told, timeOf, wordDelays } from './figures.ts'
-import { scenes, sizes, voicePart } from './part.ts'
+import { faultsOf, figuresOf, type Received, timeOf, wordDelays } from './figures.ts'
+import { scenarios, sizes, voicePart } from './part.ts'
 import { type AudioCheck, audioCheck, player } from './playback.ts'
 import type { VoiceResults } from './tables.ts'
 import { answerChars, pieces, prose, roundTexts } from './texts.ts'
 
-describe('what a listener of the benchmark is told', () => {
+describe('the check of the audio that a client received', () => {
   const pcm = new Int16Array(100)
   const audio = (check: AudioCheck, seq: number, position: number, turn = 1) =>
     check.takeFrame({ kind: 'speech', turn, seq, position, pcm })
@@ -27,15 +27,15 @@ describe('what a listener of the benchmark is told', () => {
     check.takeEvent({ type: 'voice_turn', turn, run: 'r', seq: 1 })
   const end = (check: AudioCheck, samples: number) => check.takeEvent({ type: 'voice_end', turn: 1, samples })
 
-  function told(tell: (check: AudioCheck) => void): readonly string[] {
+  function faultsAfter(play: (check: AudioCheck) => void): readonly string[] {
     const check = audioCheck()
     begin(check)
-    tell(check)
+    play(check)
     return check.faults
   }
 
-  it('is right if it is whole', () => {
-    const faults = told((check) => {
+  it('accepts a complete turn', () => {
+    const faults = faultsAfter((check) => {
       sentence(check, 1, 0)
       audio(check, 0, 0)
       sentence(check, 2, 100, 0, 20)
@@ -48,12 +48,12 @@ describe('what a listener of the benchmark is told', () => {
   })
 
   it.each<[string, (check: AudioCheck) => void, string]>([
-    ['lacks a frame', (check) => audio(check, 1, 0), 'frame 1 came where 0 was next'],
-    ['has a gap', (check) => audio(check, 0, 50), 'audio of 50 came where 0 was next'],
-    ['is of another turn', (check) => audio(check, 0, 0, 2), 'audio of turn 2 came in turn 1'],
-    ['leaves words out', (check) => sentence(check, 1, 0, 10), 'is out of order'],
+    ['a frame is missing', (check) => audio(check, 1, 0), 'got frame 1, expected 0'],
+    ['there is a gap', (check) => audio(check, 0, 50), 'got audio at 50, expected 0'],
+    ['audio belongs to another turn', (check) => audio(check, 0, 0, 2), 'audio of turn 2 came in turn 1'],
+    ['words are missing', (check) => sentence(check, 1, 0, 10), 'is out of order'],
     [
-      'is said twice',
+      'a sentence is repeated',
       (check) => {
         sentence(check, 1, 0)
         sentence(check, 1, 0)
@@ -61,27 +61,35 @@ describe('what a listener of the benchmark is told', () => {
       'is out of order',
     ],
     [
-      'is in the wrong order',
+      'rounds are in the wrong order',
       (check) => {
         sentence(check, 2, 0)
         sentence(check, 1, 0)
       },
       'round 1 was spoken late',
     ],
-    ['is misplaced', (check) => sentence(check, 1, 7), 'a sentence is at 7, where 0 is next'],
+    ['a sentence is misplaced', (check) => sentence(check, 1, 7), 'a sentence is at 7, expected 0'],
     ['ends early', (check) => end(check, 0), 'turn 1 ended without'],
-    ['is shorter than it says', (check) => end(check, 5), 'turn 1 has 5 samples, and 0 came'],
-    ['begins anew', (check) => begin(check), 'turn 1 came after turn 1'],
-    ['fails', (check) => check.takeEvent({ type: 'voice_error', message: 'no' }), 'the voice said no'],
-    ['is hushed', (check) => check.takeEvent({ type: 'voice_hush', turn: 1 }), 'there was a voice_hush'],
-  ])('is reported when it %s', (_, tell, fault) => {
-    expect(told(tell)).toContainEqual(expect.stringContaining(fault))
+    ['a turn is shorter than announced', (check) => end(check, 5), 'turn 1 has 5 samples, and 0 came'],
+    ['a turn starts again', (check) => begin(check), 'turn 1 came after turn 1'],
+    [
+      'the voice fails',
+      (check) => check.takeEvent({ type: 'voice_error', message: 'no' }),
+      'voice error: no',
+    ],
+    [
+      'is silenced',
+      (check) => check.takeEvent({ type: 'voice_silence', turn: 1 }),
+      'unexpected voice_silence',
+    ],
+  ])('reports when %s', (_, play, fault) => {
+    expect(faultsAfter(play)).toContainEqual(expect.stringContaining(fault))
   })
 })
 
-describe('a scene of the benchmark', () => {
+describe('a voice scenario', () => {
   const size = { ...sizes.tiny.speaking, threads: 1, turns: 1 }
-  const [, spoken, , hanging] = scenes
+  const [, spoken, , hanging] = scenarios
   const record: TurnRecord = {
     turn: 1,
     run: 'r',
@@ -95,7 +103,7 @@ describe('a scene of the benchmark', () => {
     audioMs: 500,
     playedMs: 500,
     words: 7,
-    wordsHeard: 7,
+    wordsPlayed: 7,
     outcome: 'completed',
   }
   const listener = {
@@ -107,48 +115,48 @@ describe('a scene of the benchmark', () => {
     faults: [],
   }
   const reader = { thread: 't0', marks: [[answerChars, 130]] as const, faults: [] }
-  const beside = { thread: 'b0', marks: [[answerChars, 125]] as const, faults: [] }
+  const unspoken = { thread: 'b0', marks: [[answerChars, 125]] as const, faults: [] }
   const said = { t0: [[answerChars, 120]], b0: [[answerChars, 120]] } as const
-  const told: Told = { said, read: [reader, beside], heard: [listener] }
+  const received: Received = { said, read: [reader, unspoken], heard: [listener] }
 
-  it('is well if all was read and heard', () => {
-    expect(spoken && faultsOf(spoken, size, told)).toEqual([])
-    const { words, beside, firstAudio, turns, silence } = figuresOf(told)
-    expect({ words: words?.max, beside: beside?.max, first: firstAudio?.max, turns }).toEqual({
+  it('has no faults if everything was read and heard', () => {
+    expect(spoken && faultsOf(spoken, size, received)).toEqual([])
+    const { words, unspoken: others, firstAudio, turns, silence } = figuresOf(received)
+    expect({ words: words?.max, unspoken: others?.max, first: firstAudio?.max, turns }).toEqual({
       words: 10,
-      beside: 5,
+      unspoken: 5,
       first: 20,
       turns: 1,
     })
     expect([silence.played?.max, silence.recorded?.max]).toEqual([40, 35])
   })
 
-  it.each<[string, Partial<Told>, string]>([
-    [
-      'the model was cut off',
-      { said: { ...said, t0: [[5, 120]] } },
-      'the model came to its end in 1 of 2 threads',
-    ],
-    ['a reader lacks words', { read: [{ ...reader, marks: [[5, 130]] }] }, 't0, a reader: read 5 of'],
+  it.each<[string, Partial<Received>, string]>([
+    ['the model was cut off', { said: { ...said, t0: [[5, 120]] } }, 'the model finished in 1 of 2 threads'],
+    ['a reader misses words', { read: [{ ...reader, marks: [[5, 130]] }] }, 't0, a reader: read 5 of'],
     ['a reader was cut off', { read: [{ ...reader, faults: ['gone'] }] }, 't0, a reader: gone'],
     ['a turn was not heard', { heard: [{ ...listener, records: [] }] }, 't0, a listener: heard 0 of 1 turns'],
     [
       'a word was not heard',
-      { heard: [{ ...listener, records: [{ ...record, wordsHeard: 6 }] }] },
-      't0, a listener: has on record',
+      { heard: [{ ...listener, records: [{ ...record, wordsPlayed: 6 }] }] },
+      't0, a listener: has the record',
     ],
     ['audio was lost', { heard: [{ ...listener, faults: ['a gap'] }] }, 't0, a listener: a gap'],
-  ])('is not well if %s', (_, wrong, fault) => {
-    expect(spoken && faultsOf(spoken, size, { ...told, ...wrong })).toEqual([expect.stringContaining(fault)])
+  ])('has a fault if %s', (_, wrong, fault) => {
+    expect(spoken && faultsOf(spoken, size, { ...received, ...wrong })).toEqual([
+      expect.stringContaining(fault),
+    ])
   })
 
-  it('expects nothing of a voice that hangs', () => {
-    expect(hanging && faultsOf(hanging, size, { ...told, heard: [{ ...listener, records: [] }] })).toEqual([])
+  it('expects no audio from a voice that hangs', () => {
+    expect(
+      hanging && faultsOf(hanging, size, { ...received, heard: [{ ...listener, records: [] }] }),
+    ).toEqual([])
   })
 })
 
-describe('the parts of the benchmark of the voice', () => {
-  it('play as fast as the clock goes, and wait where nothing is there', () => {
+describe('the helpers of the voice benchmark', () => {
+  it('play at the pace of the clock, and wait for more audio', () => {
     let time = 0
     const speaker = player(1000, () => time)
     speaker.add(100)
@@ -163,7 +171,7 @@ describe('the parts of the benchmark of the voice', () => {
     expect(speaker.silentMs).toBe(400)
   })
 
-  it('count a delay for each word, however words were joined', () => {
+  it('count a delay for each word, however words are joined', () => {
     const said = [
       [3, 10],
       [6, 20],
@@ -180,13 +188,13 @@ describe('the parts of the benchmark of the voice', () => {
     expect(timeOf(said, 10)).toBeUndefined()
   })
 
-  it('write prose of any length, the same every time', () => {
+  it('generate the same prose of a given length every time', () => {
     expect(prose(1000)).toHaveLength(1000)
     expect(prose(2000).slice(0, 1000)).toBe(prose(1000))
     expect([...pieces('abcdefg', 3)]).toEqual(['abc', 'def', 'g'])
   })
 
-  it('put their tables between the markers of a page, again and again', () => {
+  it('replace the tables between the markers of a page', () => {
     const split = (name: string, ms: number) => ({
       name,
       title: name,
@@ -206,14 +214,14 @@ describe('the parts of the benchmark of the voice', () => {
         cases: 10,
         splitters: [split('ours', 2), split('other', 5)],
       },
-      parts: [{ title: 'flite', unit: 'ms', leftOut: 'it is not there' }],
+      parts: [{ title: 'flite', unit: 'ms', leftOut: 'it is not installed' }],
     }
     const page = '# Bench\n\n<!-- voice -->\nyesterday\n<!-- /voice -->\n\nend\n'
     const once = withSection(page, 'voice', markdown(voicePart, results)) ?? ''
     expect(once).toContain('Node 24.0.0, flite 1.2.3, two cores.')
     expect(once).toContain('| **ours** | **2.00 ms** | **500,000** | **9** | **8** |')
     expect(once).toContain('| other | 5.00 ms 2.50× | 200,000 | 9 | 8 |')
-    expect(once).toContain('- flite: left out, it is not there')
+    expect(once).toContain('- flite: left out, it is not installed')
     expect(once).not.toContain('yesterday')
     expect(withSection(once, 'voice', markdown(voicePart, results))).toBe(once)
     expect(withSection('# Bench', 'voice', '')).toBeUndefined()

@@ -7,9 +7,9 @@ import { type ApprovalRequestEvent, agent, type Decision, detectModel, type RunE
 import { scriptedSession } from './session.ts'
 import { rulesFor, toolsFor } from './tools.ts'
 
-// npm run coding-agent                               a scripted session on a copy of ./project, without a key
-// npm run coding-agent -- FOLDER 'what to do'     with the model of your key, in your folder
-const [folder, task = 'A test fails. Find out why, mend it, and say what it was.'] = process.argv.slice(2)
+// npm run coding-agent                       a scripted session on a copy of ./project, without a key
+// npm run coding-agent -- FOLDER 'task'      with your model, in your folder
+const [folder, task = 'A test fails. Find out why, fix it, and explain the cause.'] = process.argv.slice(2)
 
 function copyOfProject(): string {
   const copy = mkdtempSync(join(tmpdir(), 'coding-agent-'))
@@ -19,14 +19,13 @@ function copyOfProject(): string {
 
 const workspace = folder === undefined ? copyOfProject() : resolve(folder)
 const model = folder === undefined ? scriptedSession() : (await detectModel()).model
-if (!model)
-  throw new Error('there is no model: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or start a local one')
+if (!model) throw new Error('no model found: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or start a local model')
 
 const tools = toolsFor(workspace)
 const coder = agent({
   model,
-  system: `You are a careful programmer at work in one folder. Look before you change anything, change as little as you
-can, run the tests after it, and end with a short report of what was wrong and what you did.`,
+  system: `You are a careful programmer who works in one folder. Look before you change anything, change as little as
+possible, run the tests afterwards, and end with a short report of what was wrong and what you did.`,
   tools,
   permission: rulesFor(workspace),
   maxRounds: 50,
@@ -45,13 +44,13 @@ function show(event: RunEvent) {
 
 async function decide({ callId, name, reason, remember }: ApprovalRequestEvent): Promise<Decision> {
   const reader = createInterface({ input: process.stdin, output: process.stdout })
-  const said = await reader.question(`\n${name}: ${reason}. Allow it? [y, t in this thread, a always, N] `)
+  const reply = await reader.question(`\n${name}: ${reason}. Allow it? [y, t in this thread, a always, N] `)
   reader.close()
-  const how = remember?.for.find((how) => how.startsWith(said.trim().toLowerCase() || '?'))
-  return { callId, approved: how !== undefined || /^y/i.test(said), ...(how && { remember: how }) }
+  const how = remember?.for.find((how) => how.startsWith(reply.trim().toLowerCase() || '?'))
+  return { callId, approved: how !== undefined || /^y/i.test(reply), ...(how && { remember: how }) }
 }
 
-console.log(`At work in ${workspace}.\n`)
+console.log(`Working in ${workspace}.\n`)
 let run = coder.stream(task)
 for (;;) {
   for await (const event of run) show(event)

@@ -2,94 +2,95 @@ import type { Speech, SpeechChunk } from '@millrace/voice'
 import type { RemoteThread, TurnRecord } from 'millrace/client'
 import { telephone } from './telephone.ts'
 
-/** What a caller says. */
 export interface CallerLine {
   readonly text: string
-  /** When so many sentences of the answer before have begun; if absent, when all of it has been heard. */
+  /**
+   * Interrupts the previous answer after this many sentences have started. If absent, waits until all
+   * of it was heard.
+   */
   readonly afterSentences?: number
 }
 
 export interface CallOptions {
   readonly lines: readonly CallerLine[]
   readonly speech: Speech
-  /** One of its voices. */
+  /** The caller's voice, one of `speech`. */
   readonly voice: string
-  /** Told of everything as it happens, and how long the call has lasted. */
-  readonly tell: (seconds: number, what: string) => void
+  /** Called for each event, with the seconds since the start of the call. */
+  readonly log: (seconds: number, what: string) => void
   readonly signal: AbortSignal
 }
 
-/** Enough for words, and what the voice and the ears of this desk work with. */
+/** Enough for speech, and what the voice and the listener use. */
 const sampleRate = 16_000
-/** A desk that says nothing for so long is not there. */
-const patienceMs = 60_000
+/** How long the desk may stay silent before the call fails. */
+const timeoutMs = 60_000
 
-/** Calls, says its lines, hears the answers, and hangs up. Gives both sides of it as the bytes of a WAV file. */
+/** Makes a call: says the lines, listens to the answers, hangs up. Returns both sides as a WAV file. */
 export async function call(
   thread: RemoteThread,
-  { lines, speech, voice, tell, signal }: CallOptions,
+  { lines, speech, voice, log, signal }: CallOptions,
 ): Promise<Uint8Array> {
   const sounds: Int16Array[] = []
   for (const { text } of lines) sounds.push(await soundOf(speech.synthesize(text, { voice, signal })))
 
   const phone = telephone(sampleRate)
   const hangUp = new AbortController()
-  const over = AbortSignal.any([signal, hangUp.signal])
-  const say = (what: string) => tell(phone.seconds, what)
-  const { until, happened } = moments()
+  const ended = AbortSignal.any([signal, hangUp.signal])
+  const report = (what: string) => log(phone.seconds, what)
+  const { until, changed } = conditions()
   let isOpen = false
-  /** Lines that were said, those that came to their end, and sentences of the answer that have begun. */
+  /** Lines that were said, lines that were answered, and sentences of the current answer. */
   let [said, answered, sentences] = [0, 0, 0]
   const line = thread.voice({
     player: phone.player,
     microphone: phone.microphone,
     sampleRate,
-    signal: over,
+    signal: ended,
     onTranscript({ text, final, seq }) {
       if (!final) return
-      say(`understood: ${text || '(nothing)'}`)
+      report(`understood: ${text || '(nothing)'}`)
       if (seq === undefined) answered++
-      happened()
+      changed()
     },
     onSentence({ text }) {
-      say(`desk: ${text}`)
+      report(`desk: ${text}`)
       sentences++
-      happened()
+      changed()
     },
     onRecord(record) {
-      say(inWords(record))
+      report(describeTurn(record))
       answered++
-      happened()
+      changed()
     },
     onState(state) {
       isOpen ||= state === 'open'
-      happened()
+      changed()
     },
     onError({ message, text }) {
-      say(`trouble: ${message}`)
-      // Not a sentence of the desk's but one of the caller's: nobody will answer it.
+      report(`error: ${message}`)
+      // An error in transcribing the caller: there will be no answer.
       if (text === undefined) answered++
-      happened()
+      changed()
     },
   })
 
-  /** Tools run beside the words: each is told of when it begins. */
   const followTools = async () => {
-    for await (const { event } of thread.follow({ signal: over }))
-      if (event.type === 'tool-start') say(`tool: ${event.name}`)
+    for await (const { event } of thread.follow({ signal: ended }))
+      if (event.type === 'tool-start') report(`tool: ${event.name}`)
   }
 
   const conversation = async () => {
-    await until(() => isOpen, patienceMs)
+    await until(() => isOpen, timeoutMs)
     for (const [at, { text, afterSentences }] of lines.entries()) {
       const enough = afterSentences ?? Number.POSITIVE_INFINITY
-      await until(() => answered === said || sentences >= enough, patienceMs)
+      await until(() => answered === said || sentences >= enough, timeoutMs)
       sentences = 0
-      say(`caller: ${text}`)
+      report(`caller: ${text}`)
       said++
       await phone.say(sounds[at] ?? new Int16Array())
     }
-    await until(() => answered === said, patienceMs)
+    await until(() => answered === said, timeoutMs)
   }
   const tools = followTools()
   try {
@@ -102,47 +103,53 @@ export async function call(
 }
 
 async function soundOf(chunks: AsyncIterable<SpeechChunk>): Promise<Int16Array> {
-  // A breath first: words that begin with the line are understood less well.
+  // Starts with silence: words at the very start of a call are recognized less well.
   const samples = Array.from({ length: sampleRate / 2 }, () => 0)
   for await (const { pcm } of chunks) for (const sample of pcm) samples.push(sample)
   return Int16Array.from(samples)
 }
 
-/** How an answer went, from the end of the question on. */
-function inWords({ firstTokenMs, firstSentenceMs, firstAudioMs, playbackMs, ...record }: TurnRecord): string {
+/** How a turn went, with times since the end of the question. */
+function describeTurn({
+  firstTokenMs,
+  firstSentenceMs,
+  firstAudioMs,
+  playbackMs,
+  ...record
+}: TurnRecord): string {
   const times = { words: firstTokenMs, sentence: firstSentenceMs, audio: firstAudioMs, heard: playbackMs }
   const first = Object.entries(times).flatMap(([what, ms]) => (ms === undefined ? [] : [`${what} ${ms} ms`]))
   const gaps = record.gaps.map((gap) => `${gap.ms} ms for the ${gap.for}`)
   return [
     `turn ${record.turn} ${record.outcome}: first ${first.join(', ')} after the ${record.since}`,
-    `${record.wordsHeard} of ${record.words} words heard`,
+    `${record.wordsPlayed} of ${record.words} words heard`,
     ...(gaps.length > 0 ? [`silence of ${gaps.join(', ')}`] : []),
   ].join('; ')
 }
 
-/** To wait until something is so, which is looked at whenever anything has happened. */
-function moments() {
-  const looks = new Set<() => void>()
+/** `until` resolves when its condition holds, which is checked on each `changed()`. */
+function conditions() {
+  const checks = new Set<() => void>()
   return {
-    happened: () => {
-      for (const look of looks) look()
+    changed: () => {
+      for (const check of checks) check()
     },
-    until: (isSo: () => boolean, withinMs: number) =>
+    until: (condition: () => boolean, withinMs: number) =>
       new Promise<void>((resolve, reject) => {
         const timer = setTimeout(() => {
-          looks.delete(look)
-          reject(new Error(`the desk has said nothing for ${withinMs / 1000} s`))
+          checks.delete(check)
+          reject(new Error(`the desk was silent for ${withinMs / 1000} s`))
         }, withinMs)
-        // A caller who has hung up waits for nothing.
+        // After hanging up there is nothing to wait for.
         timer.unref()
-        function look() {
-          if (!isSo()) return
+        function check() {
+          if (!condition()) return
           clearTimeout(timer)
-          looks.delete(look)
+          checks.delete(check)
           resolve()
         }
-        looks.add(look)
-        look()
+        checks.add(check)
+        check()
       }),
   }
 }

@@ -1,6 +1,6 @@
-/** Both sides of a call, as long as it lasts: the caller on the left, the desk on the right. */
+/** Records both sides of a call: the caller on the left, the desk on the right. */
 export interface Recording {
-  /** Both of the same length. */
+  /** Both must have the same length. */
   add(caller: Int16Array, desk: Int16Array): void
   wav(): Uint8Array
 }
@@ -28,7 +28,7 @@ export function recording(sampleRate: number): Recording {
   }
 }
 
-/** RIFF, with one chunk that says how the samples are to be read and one that holds them. */
+/** RIFF, with a chunk for the format and one for the samples. */
 function wavHeader({ bytes, sampleRate, channels }: { bytes: number; sampleRate: number; channels: number }) {
   const header = new DataView(new ArrayBuffer(44))
   const frame = channels * 2

@@ -8,58 +8,57 @@ import type {
 } from 'millrace/client'
 import { type Recording, recording } from './recording.ts'
 
-/** A telephone without a person: what it is told to say goes out in real time, and so does silence; what comes in is heard in real time. */
+/** A simulated telephone: sends audio and silence, and plays what it receives, in real time. */
 export interface Telephone {
   readonly player: Player
   readonly microphone: Microphone
   readonly recording: Recording
-  /** Resolves when all of it has been said. */
+  /** Resolves when all of it was sent. */
   say(pcm: Int16Array): Promise<void>
-  /** Since it was picked up. */
+  /** Since the call started. */
   readonly seconds: number
 }
 
-/** Between two looks at the clock. */
 const tickMs = 20
 
 export function telephone(sampleRate: number): Telephone {
-  const tape = recording(sampleRate)
-  const ear = earpiece()
-  let toSay: Int16Array = new Int16Array()
-  let onSaid = () => {}
+  const recorded = recording(sampleRate)
+  const speaker = earpiece()
+  let toSend: Int16Array = new Int16Array()
+  let onSent = () => {}
   let onAudio: MicrophoneOptions['onAudio'] = () => {}
   let onPlayed: PlayerOptions['onPlayed'] = () => {}
-  let pickedUpAt = performance.now()
+  let startedAt = performance.now()
   let samples = 0
   let ticking: NodeJS.Timeout | undefined
 
-  /** What the time that has passed is worth of sound, in both directions. */
+  /** Sends and plays as much audio as is due. */
   function tick() {
-    const due = Math.floor(((performance.now() - pickedUpAt) * sampleRate) / 1000) - samples
+    const due = Math.floor(((performance.now() - startedAt) * sampleRate) / 1000) - samples
     samples += due
-    const said = new Int16Array(due)
-    said.set(toSay.subarray(0, due))
-    toSay = toSay.subarray(due)
-    const heard = ear.hear(due)
-    tape.add(said, heard)
-    onAudio(said)
-    onPlayed(ear.played())
-    if (toSay.length === 0) onSaid()
+    const sent = new Int16Array(due)
+    sent.set(toSend.subarray(0, due))
+    toSend = toSend.subarray(due)
+    const played = speaker.next(due)
+    recorded.add(sent, played)
+    onAudio(sent)
+    onPlayed(speaker.played())
+    if (toSend.length === 0) onSent()
   }
 
   return {
-    recording: tape,
+    recording: recorded,
     get seconds() {
-      return (performance.now() - pickedUpAt) / 1000
+      return (performance.now() - startedAt) / 1000
     },
     say(pcm) {
-      toSay = pcm
+      toSend = pcm
       return new Promise((resolve) => {
-        onSaid = resolve
+        onSent = resolve
       })
     },
     player: {
-      ...ear,
+      ...speaker,
       async open(options) {
         onPlayed = options.onPlayed
       },
@@ -70,7 +69,7 @@ export function telephone(sampleRate: number): Telephone {
     microphone: {
       async open(options) {
         onAudio = options.onAudio
-        pickedUpAt = performance.now()
+        startedAt = performance.now()
         ticking = setInterval(tick, tickMs)
       },
       async close() {
@@ -80,7 +79,7 @@ export function telephone(sampleRate: number): Telephone {
   }
 }
 
-/** What is still to be heard, in order, and how far it has been. */
+/** The audio to be played, and how far it was played. */
 function earpiece() {
   let chunks: PlayerChunk[] = []
   let isPaused = false
@@ -90,8 +89,8 @@ function earpiece() {
   return {
     played,
     play: (chunk: PlayerChunk) => void chunks.push(chunk),
-    /** So many samples: silence where there is nothing to be heard. */
-    hear(count: number): Int16Array {
+    /** The next samples; silence if there is nothing to play. */
+    next(count: number): Int16Array {
       const sound = new Int16Array(count)
       for (let at = 0; at < count && !isPaused; ) {
         const chunk = chunks.shift()

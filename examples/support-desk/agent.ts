@@ -7,10 +7,10 @@ const input = z.object({
   id: z
     .string()
     .regex(/^ORD-\d+$/)
-    .describe('The number of the order, such as ORD-42'),
+    .describe('The order number, such as ORD-42'),
 })
 
-/** What the desk can do, over one order book. */
+/** The tools of the desk, which share one order book. */
 function deskTools() {
   const book = orderBook()
 
@@ -27,7 +27,7 @@ function deskTools() {
 
   const lookupOrder = tool({
     name: 'lookup_order',
-    description: 'Looks up one order: what it is, what it cost and how far it is.',
+    description: 'Looks up one order: the item, the price and the status.',
     input,
     repeat: 'safe',
     run: async ({ id }, { signal }) => {
@@ -41,7 +41,7 @@ function deskTools() {
     description: "Asks the carrier where an order's parcel is. Slow: takes about two seconds.",
     input,
     repeat: 'safe',
-    // What a generator yields is progress, what it returns is the result.
+    // A generator yields progress and returns the result.
     async *run({ id }, { signal }) {
       const parcel = book.parcel(id)
       if (!parcel) throw new Error(`${id} has not been handed to a carrier yet`)
@@ -58,17 +58,17 @@ function deskTools() {
 
   const refundOrder = tool({
     name: 'refund_order',
-    description: 'Pays the whole price of an order back. A person is asked first.',
+    description: 'Refunds the full price of an order. Needs approval.',
     input,
     exclusive: true,
-    // The reason is the question that the person is asked. What cannot be refunded needs no asking: it fails by itself.
+    // Returns the question for the user. An order that cannot be refunded needs no approval: it fails.
     approve: ({ id }) => {
       const order = book.list().find((order) => order.id === id && order.status !== 'refunded')
       return order ? `Refund ${euros(order.total)} for ${id}?` : false
     },
     run: async ({ id }, { signal, progress }) => {
       const { status, total } = book.find(id)
-      if (status === 'refunded') throw new Error(`${id} has been refunded before`)
+      if (status === 'refunded') throw new Error(`${id} was already refunded`)
       progress('asked the bank')
       await wait(600, undefined, { signal })
       book.refund(id)
@@ -79,7 +79,7 @@ function deskTools() {
   return { listOrders, lookupOrder, trackParcel, refundOrder }
 }
 
-/** Two agents over one order book. Any model will do. */
+/** Two agents that share one order book. */
 export function supportDesk(model: Model): { readonly support: Agent; readonly returns: Agent } {
   const { listOrders, lookupOrder, trackParcel, refundOrder } = deskTools()
   return {
@@ -92,14 +92,13 @@ export function supportDesk(model: Model): { readonly support: Agent; readonly r
     returns: agent({
       name: 'returns',
       model,
-      system:
-        'You take back what customers of a small shop do not want, and nothing else. Look at an order first.',
+      system: 'You handle returns for a small shop, and nothing else. Look up an order first.',
       tools: [lookupOrder, refundOrder],
     }),
   }
 }
 
-/** The same desk, spoken with. It pays nothing back: a refund is for a person who can see what is asked. */
+/** The same desk for voice. Without refunds, which need a user who can see what to approve. */
 export function phoneDesk(model: Model): Agent {
   const { listOrders, lookupOrder, trackParcel } = deskTools()
   return agent({

@@ -12,14 +12,14 @@ const spokenNumber = new RegExp(
 )
 const orderNumbers = /\b(?:ord-|(?:order(?:s|ed)?|number)(?: number)?[ #]*)\d+(?:(?:,| and|, and) #?\d+)*/gi
 
-/** The orders that a text names, as they are written (ORD-42) or said: "order number forty-two", "orders 44 and 45". */
+/** The order ids in a text, written (ORD-42) or spoken: "order number forty-two", "orders 44 and 45". */
 export function idsIn(text: string): string[] {
   const named = inDigits(text).match(orderNumbers) ?? []
   const numbers = named.flatMap((one) => one.match(/\d+/g) ?? [])
   return [...new Set(numbers.map((number) => `ORD-${number}`))]
 }
 
-/** As far as anybody counts orders in this shop. */
+/** Converts spoken numbers up to ninety-nine. */
 function inDigits(text: string): string {
   return text.replace(spokenNumber, (_, ten: string | undefined, one = 'zero', small = one) =>
     String((ten ? 20 + 10 * indexIn(tens, ten) : 0) + indexIn(ones, small)),
@@ -30,12 +30,12 @@ function indexIn(words: readonly string[], word: string): number {
   return words.indexOf(word.toLowerCase())
 }
 
-/** A model that is told that it is on the phone speaks so. */
+/** Whether the system prompt says that the agent is on the phone. */
 export function isOnPhone({ messages: [first] }: Conversation): boolean {
   return first?.role === 'system' && /on the phone/.test(first.content)
 }
 
-/** The same words as a person would say them: nobody says "O R D dash", or "point zero zero". */
+/** Rewrites order ids and prices the way people say them. */
 export function aloud(text: string): string {
   return text
     .replace(/\border ORD-/g, 'order ')

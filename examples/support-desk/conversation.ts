@@ -1,12 +1,12 @@
 import type { JsonObject, JsonValue, Message, ToolCallPart } from 'millrace'
 
-/** What a model can know: what was said, and which tools there are. */
+/** What a model sees: the messages, and the names of its tools. */
 export interface Conversation {
   readonly messages: readonly Message[]
   readonly tools: readonly string[]
 }
 
-/** Chat Completions as it comes over the wire: as much of it as a script makes use of. */
+/** The parts of a Chat Completions request that the script uses. */
 interface ChatBody {
   readonly messages: readonly {
     readonly role: Message['role']
@@ -20,7 +20,7 @@ interface ChatBody {
   readonly tools?: readonly { readonly function: { readonly name: string } }[]
 }
 
-/** Reads a request that the simulator has already checked. */
+/** Parses a request, which the simulator has already validated. */
 export function readConversation(body: JsonValue | undefined): Conversation {
   const { messages, tools = [] } = body as unknown as ChatBody
   const calls: ToolCallPart[] = []
@@ -47,7 +47,7 @@ export function readConversation(body: JsonValue | undefined): Conversation {
   }
 }
 
-/** The tools of the desk give JSON; what is none went wrong, and says why. */
+/** The tools return JSON. Anything else is an error message. */
 function resultOf(text: string) {
   try {
     return { type: 'json', value: JSON.parse(text) as JsonValue } as const

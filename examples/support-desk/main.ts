@@ -9,7 +9,7 @@ import { deskVoice } from './voice.ts'
 
 const { PORT = '0', MILLRACE_DATA } = process.env
 
-// A busy port, a damaged file: what is wrong is in the message, and a stack of calls helps nobody.
+// For a port in use or a damaged file the message is enough; a stack trace would not help.
 process.on('uncaughtException', (error) => {
   console.error(`support desk: ${error.message}`)
   process.exit(1)
@@ -30,25 +30,25 @@ const app = serve({
 })
 const { url } = await app.listen({ port: Number(PORT) })
 
-// Those that the commands below talk in: new ones, since yesterday's may still wait for somebody.
-const own = crypto.randomUUID().slice(0, 4)
-const asking = await app.thread(`where-${own}`).create()
-const returning = await app.thread(`return-${own}`, { agent: 'returns' }).create()
+// New threads for the commands below, since earlier ones may still be waiting for approval.
+const suffix = crypto.randomUUID().slice(0, 4)
+const asking = await app.thread(`where-${suffix}`).create()
+const returning = await app.thread(`return-${suffix}`, { agent: 'returns' }).create()
 
 const file = relative('.', data)
 const cli = `npx millrace --data ${file}`
 
-// Whoever read this may have gone (`npm start | head -1`): the server stays.
+// The server keeps running if stdout is closed (`npm start | head -1`).
 process.stdout.on('error', () => {})
 console.log(`Millrace support desk: open ${url}/
 
-Ask it where ORD-42 is, or for a refund of ORD-43, and watch it think, act and answer.
+Ask where ORD-42 is, or ask for a refund of ORD-43, and watch it think, call tools and answer.
 Press the speaker to hear it.
 
 ${desk.about}
-Agents: ${app.agents.join(', ')}. Threads are kept in ${file}. Ctrl-C ends it well.
+Agents: ${app.agents.join(', ')}. Threads are stored in ${file}. Ctrl-C shuts down cleanly.
 
-The same from another terminal:
+From another terminal:
 
   curl -N ${url}/threads/${asking.id}/messages -H 'accept: text/event-stream' -H 'content-type: application/json' -d '{"message":"Where is ORD-42?"}'
 
@@ -57,12 +57,12 @@ The same from another terminal:
   ${cli} --thread ${returning.id} 'Refund ORD-43'
 `)
 
-let ending = false
+let isEnding = false
 async function end() {
-  // Somebody who has to ask twice does not want to wait.
-  if (ending) process.exit(130)
-  ending = true
-  console.log('\nLetting the tools come to an end; what is left goes on at the next start.')
+  // A second Ctrl-C exits at once.
+  if (isEnding) process.exit(130)
+  isEnding = true
+  console.log('\nWaiting for running tools; unfinished runs resume on the next start.')
   await app.close()
   await voice?.close()
   await store.close()

@@ -8,17 +8,17 @@ export interface Order {
 
 export interface Parcel {
   readonly carrier: string
-  /** Where it was seen, the last place last. */
+  /** Where it was scanned, most recent last. */
   readonly seen: readonly [string, ...string[]]
   readonly due: string
 }
 
-/** What the shop knows, in memory: a refund lasts until the program ends. */
+/** The orders of the shop, in memory: a refund lasts until the process ends. */
 export interface OrderBook {
   list(): Order[]
-  /** Throws if there is no such order; what it says is told to the model. */
+  /** Throws if the order does not exist. The model sees the message. */
   find(id: string): Order
-  /** Undefined as long as the order has not left the house. */
+  /** Undefined until the order is shipped. */
   parcel(id: string): Parcel | undefined
   refund(id: string): void
 }

@@ -6,12 +6,12 @@ import { aloud, idsIn, isOnPhone } from './aloud.ts'
 import { type Conversation, readConversation } from './conversation.ts'
 import { euros, type Order, type Parcel } from './orders.ts'
 
-/** About as fast as a real model speaks. */
-const paceMs = 25
+/** About the speed of a real model. */
+const wordMs = 25
 
 /**
- * A provider on this machine, with a model that understands keywords and order numbers. It is spoken to over a real socket, in Chat
- * Completions, like any other.
+ * A local provider with a model that understands keywords and order numbers. It is called like any
+ * other, with Chat Completions over a real socket.
  */
 export async function scriptedProvider(): Promise<{ readonly model: Model; close(): Promise<void> }> {
   const simulator = await providerSimulator(({ body }) => {
@@ -23,22 +23,25 @@ export async function scriptedProvider(): Promise<{ readonly model: Model; close
   return { model, close: () => simulator.close() }
 }
 
-/** The words come one by one, with a little time in between. */
+/** Sends one word at a time, with pauses. */
 function paced(round: ScriptRound, worded: (text: string) => string): ScriptStep[] {
   const steps = typeof round === 'string' ? [{ text: round }] : round
   return steps.flatMap((step): readonly ScriptStep[] => {
     if (!('text' in step)) return [step]
     const words = worded(step.text).match(/\s*\S+\s*$|\s*\S+/g) ?? []
-    return words.flatMap((text) => [{ text }, { pause: paceMs }])
+    return words.flatMap((text) => [{ text }, { pause: wordMs }])
   })
 }
 
-/** What came of a call: the value it gave, or what went wrong. */
+/** The result of a tool call, or its error. */
 type Outcome<Value> =
   | { readonly value: Value; readonly problem?: undefined }
   | { readonly value?: undefined; readonly problem: string }
 
-/** Like any model it sees nothing but the conversation: what to do next follows from the question and the results so far. */
+/**
+ * Like any model, it sees only the conversation: the next round follows from the question and the
+ * results.
+ */
 function nextRound({ messages, tools }: Conversation): ScriptRound {
   const asked = messages.findLastIndex(({ role }) => role === 'user')
   const question = textOf(messages[asked] as Message)
@@ -49,7 +52,7 @@ function nextRound({ messages, tools }: Conversation): ScriptRound {
       tools.includes('list_orders') &&
       /orders|what else|everything|\blist\b|did i (order|buy)/i.test(question),
   }
-  // "Where is it?" means the orders that were spoken of last.
+  // "Where is it?" refers to the orders that were mentioned last.
   const follows = wants.place || wants.refund
   const ids = idsIn(question).length || !follows ? idsIn(question) : lastIds(messages.slice(0, asked))
   if (ids.length === 0 && !wants.list) return help(question)
@@ -76,7 +79,7 @@ function nextRound({ messages, tools }: Conversation): ScriptRound {
 
 function lookUp(ids: readonly string[], wants: { place: boolean; list: boolean }): ScriptStep[] {
   const calls = ids.flatMap((id): ScriptStep[] => [
-    // The slow one first: it runs while the arguments of the others are still being written.
+    // The slow tool first: it runs while the arguments of the others are generated.
     ...(wants.place ? [{ call: 'track_parcel', input: { id } }] : []),
     { call: 'lookup_order', input: { id } },
   ])
@@ -86,7 +89,7 @@ function lookUp(ids: readonly string[], wants: { place: boolean; list: boolean }
   return [
     { text: `Let me look up ${subject} and ask the carrier.` },
     ...calls,
-    // The tools are running by now: words and work go on side by side.
+    // The tools are already running while this text streams.
     { text: ' Carriers take a second or two to answer, so please bear with me for a moment.' },
   ]
 }
@@ -94,12 +97,12 @@ function lookUp(ids: readonly string[], wants: { place: boolean; list: boolean }
 function askRefund(orders: readonly Order[]): ScriptStep[] {
   const goods = orders.map(({ item, total }) => `${item} for ${euros(total)}`).join(' and ')
   return [
-    { text: `That is ${goods}. Money only goes out when you agree.` },
+    { text: `That is ${goods}. I need your approval for a refund.` },
     ...orders.map(({ id }) => ({ call: 'refund_order', input: { id } })),
   ]
 }
 
-/** One order in words, from what the tools said of it. */
+/** Describes one order, from the results of the tools. */
 function describe(
   id: string,
   order: Outcome<Order>,
@@ -128,11 +131,11 @@ function describeAll(orders: readonly Order[], besides: boolean): string {
 }
 
 function help(question: string): string {
-  const heard = question.trim().slice(0, 60)
+  const asked = question.trim().slice(0, 60)
   return [
-    `I am only a script, and "${heard}" is beyond me. Things I understand:`,
-    '- Where is ORD-42? (two tools run side by side)',
-    '- Refund ORD-43 (you are asked before it happens)',
+    `I am only a script and do not understand "${asked}". Try one of these:`,
+    '- Where is ORD-42? (two tools run in parallel)',
+    '- Refund ORD-43 (needs your approval)',
     '- What did I order?',
     '- Where are ORD-44 and ORD-99? (see what a failing tool looks like)',
   ].join('\n')
@@ -146,7 +149,7 @@ function resultsOf(messages: readonly Message[]): Map<string, Outcome<JsonValue>
     if (message.role !== 'tool') continue
     const call = calls.find(({ callId }) => callId === message.callId)
     const json = message.content.find((part) => part.type === 'json')
-    // "The tool failed: there is no order ORD-99" is told in the agent's words; the reason is what follows.
+    // "The tool failed: there is no order ORD-99": the reason is the part after the colon.
     const problem = textOf(message)
       .replace(/^[^:]*: /, '')
       .replace(/\.$/, '')

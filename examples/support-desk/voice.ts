@@ -1,7 +1,7 @@
 import { flite, listener, type Voice, voice } from '@millrace/voice'
 import { isMillraceError } from 'millrace'
 
-/** The desk speaks and listens, as far as what that takes is installed: the page shows no more buttons than that. */
+/** Speaks and listens if the packages are installed. The page shows only the buttons that work. */
 export function deskVoice(): Voice | undefined {
   const speech = ifInstalled(flite)
   return speech && voice({ speech, listener: ifInstalled(listener) })

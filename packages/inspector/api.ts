@@ -2,33 +2,33 @@ import { computed, effect, signal } from '@preact/signals'
 import type { Client, ClientOptions } from 'millrace/client'
 import { client } from 'millrace/client'
 import { openSession } from './session.ts'
-import { keep, kept, selection, session, shownEntry, threadsOpen } from './state.ts'
+import { readStorage, selection, session, shownEntry, threadsOpen, writeStorage } from './state.ts'
 
-/** The server that the page came from, wherever it is mounted. */
+/** The server that served this page, under whatever path it is mounted. */
 const base = new URL('.', location.href).href
 
 const tokenKey = 'millrace.token'
 
-/** For as long as the tab is open: a token is not left behind on the machine. */
-export const token = signal(kept(tokenKey, 'sessionStorage') ?? '')
+/** Kept until the tab is closed, so that no token is left on the machine. */
+export const token = signal(readStorage(tokenKey, 'sessionStorage') ?? '')
 
-/** The server wants to know who asks. */
+/** The server answered 401. */
 export const signedOut = signal(false)
 
-export function signIn(given: string): void {
-  keep(tokenKey, given, 'sessionStorage')
-  token.value = given
+export function signIn(entered: string): void {
+  writeStorage(tokenKey, entered, 'sessionStorage')
+  token.value = entered
   signedOut.value = false
 }
 
-const watchedFetch: ClientOptions['fetch'] = async (url, init) => {
+const checkedFetch: ClientOptions['fetch'] = async (url, init) => {
   const response = await fetch(url, init)
   if (response.status === 401) signedOut.value = true
   return response
 }
 
 function connect(options: ClientOptions = {}): Client {
-  return client(base, { fetch: watchedFetch, ...(token.value && { token: token.value }), ...options })
+  return client(base, { fetch: checkedFetch, ...(token.value && { token: token.value }), ...options })
 }
 
 const current = computed(() => connect())
@@ -42,7 +42,7 @@ export const api: Client = {
   voice: () => current.value.voice(),
 }
 
-/** The id of the thread that the address names. */
+/** The id of the thread in the URL. */
 const route = signal(routeOf(location.hash))
 
 function routeOf(hash: string): string | undefined {
@@ -62,7 +62,7 @@ export function openThread(id: string): void {
   location.hash = addressOf(id)
 }
 
-/** The page on which a thread begins. */
+/** Opens the page for a new thread. */
 export function newThread(): void {
   location.hash = '#/'
 }

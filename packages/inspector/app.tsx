@@ -9,16 +9,16 @@ import { SignIn } from './sign-in.tsx'
 import { notice, panelOpen, session, threadsOpen } from './state.ts'
 import { Threads } from './threads/threads.tsx'
 
-/** The whole page: threads on the left, the chat, and beside it what there is to see of its runs. */
+/** The whole page: thread list, chat, and inspector panel. */
 export function App() {
   const helping = useSignal(false)
-  useShortcut({ keys: '?', does: 'Shows these shortcuts', run: () => (helping.value = true) })
-  useShortcut({ keys: 'i', does: 'Opens or closes the inspector', run: togglePanel })
+  useShortcut({ keys: '?', label: 'Show keyboard shortcuts', run: () => (helping.value = true) })
+  useShortcut({ keys: 'i', label: 'Toggle inspector', run: togglePanel })
   const { value: open } = session
   return (
     <div class="app" data-threads={threadsOpen.value} data-panel={panelOpen.value && open !== undefined}>
       <button type="button" class="app-skip" onClick={() => document.getElementById('chat')?.focus()}>
-        To the chat
+        Skip to chat
       </button>
       <Bar onHelp={() => (helping.value = true)} />
       <nav class="app-threads" aria-label="Threads">

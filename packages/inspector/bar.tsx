@@ -4,10 +4,10 @@ import { Icon } from './icons.tsx'
 import type { Theme } from './state.ts'
 import { panelOpen, session, theme, threadsOpen } from './state.ts'
 
-const themes: readonly { readonly name: Theme; readonly icon: IconName; readonly label: string }[] = [
-  { name: 'system', icon: 'system', label: 'Colours of the system' },
-  { name: 'light', icon: 'sun', label: 'Light colours' },
-  { name: 'dark', icon: 'moon', label: 'Dark colours' },
+const themes: readonly { readonly name: Theme; readonly icon: IconName }[] = [
+  { name: 'system', icon: 'system' },
+  { name: 'light', icon: 'sun' },
+  { name: 'dark', icon: 'moon' },
 ]
 
 export function Bar({ onHelp }: { readonly onHelp: () => void }) {
@@ -39,12 +39,12 @@ export function Bar({ onHelp }: { readonly onHelp: () => void }) {
   )
 }
 
-/** One button that goes through the three. */
+/** One button that cycles through the themes. */
 function ThemeSwitch() {
   const at = themes.findIndex(({ name }) => name === theme.value)
   const shown = themes[at] ?? themes[0]
   const next = themes[(at + 1) % themes.length]
   if (!shown || !next) return null
-  const label = `${shown.label}; change to ${next.label.toLowerCase()}`
+  const label = `Theme: ${shown.name} (switch to ${next.name})`
   return <IconButton icon={shown.icon} label={label} onClick={() => (theme.value = next.name)} />
 }

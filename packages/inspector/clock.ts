@@ -4,7 +4,7 @@ import { createContext } from 'preact'
 
 let timer: ReturnType<typeof setInterval> | undefined
 
-/** The time, five times a second, for what is still running. It goes on only while somebody looks at it. */
+/** The current time, updated five times a second while a component reads it. */
 export const now = signal(Date.now(), {
   watched() {
     now.value = Date.now()
@@ -17,5 +17,5 @@ export const now = signal(Date.now(), {
   },
 })
 
-/** The time that is shown: now, or that of a replay. */
+/** The time to render: now, or the position of a replay. */
 export const ShownTime = createContext<ReadonlySignal<number>>(now)

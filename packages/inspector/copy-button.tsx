@@ -1,10 +1,10 @@
 import { IconButton } from './icon-button.tsx'
-import { say } from './state.ts'
+import { showNotice } from './state.ts'
 
 export interface CopyButtonProps {
-  /** Made only when it is asked for. */
+  /** Called when the button is clicked. */
   readonly text: () => string
-  /** What is copied: "Copy the answer". */
+  /** What is copied: "Copy answer". */
   readonly label: string
 }
 
@@ -15,8 +15,8 @@ export function CopyButton({ text, label }: CopyButtonProps) {
 export async function copy(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text)
-    say('Copied.')
+    showNotice('Copied.')
   } catch {
-    say('The browser does not let this page copy.')
+    showNotice("Can't copy: the browser blocked access to the clipboard.")
   }
 }

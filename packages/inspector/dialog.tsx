@@ -7,7 +7,7 @@ export interface DialogProps {
   readonly children: ComponentChildren
 }
 
-/** Lies over the page, which waits. Escape closes it, and the focus goes back to where it was. */
+/** A modal dialog. Escape closes it, and the focus returns to where it was. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)
   useEffect(() => {

@@ -22,13 +22,13 @@ export function duration(ms: number): string {
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 
-/** The time of day, with the day if it is not today. */
+/** The time of day, with the date if it is not today. */
 export function clockTime(at: number, now = Date.now()): string {
   const sameDay = new Date(at).toDateString() === new Date(now).toDateString()
   return sameDay ? clock.format(at) : `${day.format(at)}, ${clock.format(at)}`
 }
 
-/** `just now`, `5 min ago`, and from a day on the day itself. */
+/** `just now`, `5 min ago`; the date if it is a day or more ago. */
 export function ago(at: number, now: number): string {
   const ms = now - at
   if (ms < 45_000) return 'just now'
@@ -41,6 +41,11 @@ const grouped = new Intl.NumberFormat()
 
 export function number(value: number): string {
   return grouped.format(value)
+}
+
+/** `1 call`, `2 calls`. */
+export function plural(count: number, one: string): string {
+  return `${number(count)} ${count === 1 ? one : `${one}s`}`
 }
 
 /** `640 B`, `14 KB`, `2.1 MB`. */

@@ -1,5 +1,5 @@
 import { Dialog } from './dialog.tsx'
-import { allowSingleKeys, shortcuts, singleKeys } from './keyboard.ts'
+import { setSingleKeys, shortcuts, singleKeys } from './keyboard.ts'
 
 const names: Readonly<Record<string, string>> = {
   mod: /Mac|iP(hone|ad)/.test(navigator.platform) ? '⌘' : 'Ctrl',
@@ -9,14 +9,14 @@ export function Help({ onClose }: { readonly onClose: () => void }) {
   return (
     <Dialog title="Keyboard shortcuts" onClose={onClose}>
       <dl class="help-keys">
-        {shortcuts.value.map(({ keys, does }) => (
+        {shortcuts.value.map(({ keys, label }) => (
           <div key={keys}>
             <dt>
               {keys.split('+').map((key) => (
                 <kbd key={key}>{names[key] ?? key}</kbd>
               ))}
             </dt>
-            <dd>{does}</dd>
+            <dd>{label}</dd>
           </div>
         ))}
       </dl>
@@ -24,9 +24,9 @@ export function Help({ onClose }: { readonly onClose: () => void }) {
         <input
           type="checkbox"
           checked={singleKeys.value}
-          onChange={(event) => allowSingleKeys(event.currentTarget.checked)}
+          onChange={(event) => setSingleKeys(event.currentTarget.checked)}
         />{' '}
-        Single keys work as shortcuts
+        Enable single-key shortcuts
       </label>
       <form method="dialog">
         <button type="submit" class="primary">

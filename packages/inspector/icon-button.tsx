@@ -3,14 +3,14 @@ import { Icon } from './icons.tsx'
 
 export interface IconButtonProps {
   readonly icon: IconName
-  /** What it does, for those who listen and for those who point at it. */
+  /** The accessible name and the tooltip. */
   readonly label: string
   readonly onClick: () => void
   readonly class?: string
   readonly disabled?: boolean
-  /** Of one that opens and closes something. */
+  /** For a button that opens and closes something. */
   readonly expanded?: boolean
-  /** Of one that is on or off. */
+  /** For a toggle button. */
   readonly pressed?: boolean
 }
 

@@ -1,4 +1,4 @@
-/** Drawn with lines on a square of 16, in the colour of the text around them. */
+/** Line drawings on a 16×16 grid, in the color of the surrounding text. */
 const paths = {
   attach: 'M11.5 5.5 6 11a1.8 1.8 0 0 0 2.5 2.5L14 8a3.2 3.2 0 0 0-4.6-4.6L3.8 9a4.6 4.6 0 0 0 .2 6.3',
   check: 'm3 8.5 3.5 3.5L13 4.5',
@@ -33,7 +33,7 @@ const paths = {
 
 export type IconName = keyof typeof paths
 
-/** Says nothing by itself: what it stands for is beside it, or in the label of its button. */
+/** Hidden from screen readers: the text next to it or its button has a label. */
 export function Icon({ name }: { readonly name: IconName }) {
   return (
     <svg class="icon-drawing" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false">

@@ -15,11 +15,11 @@ const tabs: readonly { readonly name: PanelName; readonly label: string }[] = [
 
 const views = { timeline: Timeline, detail: Detail, events: Events }
 
-/** What is to be seen of the thread beside its chat. */
+/** The inspector panel: timeline, detail and events of the open thread. */
 export function Panel({ session }: { readonly session: Session }) {
   const wide = useSignal(false)
   const View = views[panel.value]
-  const size = wide.value ? 'Beside the chat' : 'Over the whole page'
+  const size = wide.value ? 'Show next to the chat' : 'Expand to full width'
   return (
     <aside class="app-panel" aria-label="Inspector" data-wide={wide.value}>
       <div class="app-panel-head">
@@ -47,7 +47,7 @@ export function Panel({ session }: { readonly session: Session }) {
           class="app-wide-button"
           onClick={() => (wide.value = !wide.value)}
         />
-        <IconButton icon="close" label="Close the inspector" onClick={() => (panelOpen.value = false)} />
+        <IconButton icon="close" label="Close inspector" onClick={() => (panelOpen.value = false)} />
       </div>
       <div class="app-panel-body" role="tabpanel" id="panel" aria-labelledby={`tab-${panel.value}`}>
         <View session={session} />

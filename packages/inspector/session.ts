@@ -2,52 +2,52 @@ import type { Signal } from '@preact/signals'
 import { signal } from '@preact/signals'
 import type { Client, ClientOptions, Entry, MillraceError, RemoteThread } from 'millrace/client'
 import type { Change, LogView } from 'millrace/view'
-import { createView, take } from 'millrace/view'
+import { applyEntry, createView } from 'millrace/view'
 
 /**
- * - `loading`: what there is already is being read
- * - `live`: what happens is shown as it happens
- * - `away`: the connection is lost and will come back by itself
- * - `gone`: there is no such thread, or it was deleted
- * - `failed`: it cannot be read, and `problem` says why
+ * - `loading`: reading the entries written so far
+ * - `live`: following the thread
+ * - `reconnecting`: the connection was lost and is retried
+ * - `gone`: the thread does not exist or was deleted
+ * - `failed`: the thread cannot be read; `problem` says why
  */
-type Connection = 'loading' | 'live' | 'away' | 'gone' | 'failed'
+type Connection = 'loading' | 'live' | 'reconnecting' | 'gone' | 'failed'
 
-/** A thread that is being looked at. */
+/** The thread that is open on the page. */
 export interface Session {
   readonly thread: RemoteThread
-  /** Changed in place; `tick` grows when it was, once a frame at most. */
+  /** Changed in place. `tick` is incremented after changes, at most once per frame. */
   readonly log: LogView
-  /** All that was read, as it came. */
+  /** All entries read so far. */
   readonly entries: Entry[]
   readonly tick: Signal<number>
   onChange: (change: Change) => void
   readonly connection: Signal<Connection>
   readonly problem: Signal<string>
-  /** When the connection was lost, and came back, as far as this page has seen. */
-  readonly absences: { readonly from: number; to: number | undefined }[]
+  /** When the connection was lost and restored, as observed by this page. */
+  readonly outages: { readonly from: number; to: number | undefined }[]
   close(): void
 }
 
 const pageSize = 10_000
-/** So long after the client has given up it is asked to try again. */
-const againMs = 1000
+/** The delay before retrying after the client gave up. */
+const retryMs = 1000
 
-/** Reads a thread from its beginning, page by page, and then follows it. */
+/** Reads a thread from the start, page by page, and then follows it. */
 export function openSession(id: string, connect: (options: ClientOptions) => Client): Session {
   const log = createView()
   const entries: Entry[] = []
   const tick = signal(0)
   const connection = signal<Connection>('loading')
   const problem = signal('')
-  const absences: Session['absences'] = []
+  const outages: Session['outages'] = []
   const closed = new AbortController()
-  /** Ends one attempt at following, for the next to begin at once. */
+  /** Aborts the current attempt to follow, so that the next one starts immediately. */
   let attempt = new AbortController()
   let frame = 0
-  const reader = connect({ onOpen: cameBack, onRetry: wentAway }).thread(id)
+  const reader = connect({ onOpen: onReconnect, onRetry: onDisconnect }).thread(id)
 
-  /** Words come more often than a screen is drawn. A page that is hidden draws nothing, and has no frames. */
+  /** Renders once per frame: deltas arrive more often. A hidden page has no frames. */
   function draw() {
     frame ||= requestAnimationFrame(() => {
       frame = 0
@@ -57,32 +57,32 @@ export function openSession(id: string, connect: (options: ClientOptions) => Cli
 
   function accept(entry: Entry) {
     entries.push(entry)
-    session.onChange(take(log, entry))
+    session.onChange(applyEntry(log, entry))
   }
 
-  function wentAway() {
-    if (connection.value === 'away') return
-    connection.value = 'away'
-    absences.push({ from: Date.now(), to: undefined })
+  function onDisconnect() {
+    if (connection.value === 'reconnecting') return
+    connection.value = 'reconnecting'
+    outages.push({ from: Date.now(), to: undefined })
   }
 
-  function cameBack() {
+  function onReconnect() {
     connection.value = 'live'
-    const last = absences.at(-1)
+    const last = outages.at(-1)
     if (last) last.to ??= Date.now()
   }
 
-  /** The browser knows that there is a network again before the next try is due. */
-  function tryAnew() {
+  /** Called when the browser is online again, which may be before the next retry is due. */
+  function reconnect() {
     attempt.abort()
   }
 
   /**
-   * It knows too that the network goes, before a socket falls silent. A server on the same machine is there with or without one, so it
-   * is tried anew, when what goes has gone.
+   * Called when the browser goes offline, which it reports before a socket fails. A server on the
+   * same machine stays reachable, so the page reconnects once the network is down.
    */
-  function tryAnewSoon() {
-    setTimeout(tryAnew, 500)
+  function reconnectSoon() {
+    setTimeout(reconnect, 500)
   }
 
   async function readAll() {
@@ -101,7 +101,7 @@ export function openSession(id: string, connect: (options: ClientOptions) => Cli
         accept(entry)
         draw()
       }
-      // A log ends by itself only when its thread is deleted.
+      // The log of a thread ends only when the thread is deleted.
       if (!attempt.signal.aborted) {
         connection.value = 'gone'
         problem.value = 'This thread was deleted.'
@@ -110,8 +110,8 @@ export function openSession(id: string, connect: (options: ClientOptions) => Cli
     }
   }
 
-  /** A client gives up on a server that it has never reached. Whoever looks at the page waits for it. */
-  async function work(): Promise<void> {
+  /** A client gives up on a server that it never reached; the page keeps trying. */
+  async function readAndFollow(): Promise<void> {
     try {
       await readAll()
       await follow()
@@ -119,19 +119,19 @@ export function openSession(id: string, connect: (options: ClientOptions) => Cli
       if (closed.signal.aborted) return
       const { code, message, retryable } = error as MillraceError
       if (retryable) {
-        wentAway()
-        setTimeout(work, againMs)
+        onDisconnect()
+        setTimeout(readAndFollow, retryMs)
         return
       }
       const isGone = code === 'not_found'
       connection.value = isGone ? 'gone' : 'failed'
-      problem.value = isGone ? 'There is no such thread.' : message
+      problem.value = isGone ? "This thread doesn't exist or was deleted." : message
       draw()
     }
   }
 
-  addEventListener('online', tryAnew)
-  addEventListener('offline', tryAnewSoon)
+  addEventListener('online', reconnect)
+  addEventListener('offline', reconnectSoon)
   const session: Session = {
     thread: connect({}).thread(id),
     log,
@@ -140,15 +140,15 @@ export function openSession(id: string, connect: (options: ClientOptions) => Cli
     onChange() {},
     connection,
     problem,
-    absences,
+    outages,
     close() {
-      removeEventListener('online', tryAnew)
-      removeEventListener('offline', tryAnewSoon)
+      removeEventListener('online', reconnect)
+      removeEventListener('offline', reconnectSoon)
       closed.abort()
       attempt.abort()
       cancelAnimationFrame(frame)
     },
   }
-  void work()
+  void readAndFollow()
   return session
 }

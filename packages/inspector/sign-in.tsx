@@ -2,15 +2,15 @@ import type { TargetedSubmitEvent } from 'preact'
 import { signIn, token } from './api.ts'
 import { Dialog } from './dialog.tsx'
 
-/** For a server that asks who one is. */
+/** Asks for the access token if the server requires one. */
 export function SignIn() {
   return (
-    <Dialog title="Who are you?" onClose={() => {}}>
-      <p>This server answers only those it knows. Give it your token; it is kept until this tab is closed.</p>
-      {token.value && <p role="alert">The token you gave is not known here.</p>}
+    <Dialog title="Sign in" onClose={() => {}}>
+      <p>This server requires an access token. It is kept until you close this tab.</p>
+      {token.value && <p role="alert">The server rejected this token.</p>}
       <form class="sign-in" onSubmit={submit}>
         <label>
-          Token
+          Access token
           <input type="password" name="token" autocomplete="off" />
         </label>
         <button type="submit" class="primary">
@@ -23,6 +23,6 @@ export function SignIn() {
 
 function submit(event: TargetedSubmitEvent<HTMLFormElement>) {
   event.preventDefault()
-  const given = String(new FormData(event.currentTarget).get('token')).trim()
-  if (given) signIn(given)
+  const entered = String(new FormData(event.currentTarget).get('token')).trim()
+  if (entered) signIn(entered)
 }

@@ -2,7 +2,7 @@ import { computed, effect, signal } from '@preact/signals'
 import type { CallView, RoundView, RunView } from 'millrace/view'
 import type { Session } from './session.ts'
 
-/** What the panel beside the chat is about. */
+/** What the inspector panel shows. */
 export type Selection =
   | { readonly kind: 'run'; readonly run: RunView }
   | { readonly kind: 'round'; readonly round: RoundView }
@@ -11,26 +11,26 @@ export type Selection =
 export type Panel = 'timeline' | 'detail' | 'events'
 export type Theme = 'system' | 'light' | 'dark'
 
-/** The thread that is open; undefined on the page of a new one. */
+/** The thread that is open; undefined on the page for a new thread. */
 export const session = signal<Session | undefined>(undefined)
 export const panel = signal<Panel>('timeline')
-/** Whether the panel is open beside the chat; on a phone it takes the chat's place. */
+/** Whether the panel is open. It is next to the chat; on a phone it replaces the chat. */
 export const panelOpen = signal(false)
-/** Whether the list of threads is open where it lies over the chat. */
+/** Whether the thread list is open on small screens, where it covers the chat. */
 export const threadsOpen = signal(false)
 export const selection = signal<Selection | undefined>(undefined)
-/** The number of the entry that the raw events are to show. */
+/** The number of the entry to scroll to in the raw events. */
 export const shownEntry = signal<number | undefined>(undefined)
 
 export const selectedRun = computed<RunView | undefined>(() => {
-  const chosen = selection.value
-  if (chosen?.kind === 'run') return chosen.run
-  if (chosen?.kind === 'round') return chosen.round.run
-  return chosen?.call.round.run
+  const selected = selection.value
+  if (selected?.kind === 'run') return selected.run
+  if (selected?.kind === 'round') return selected.round.run
+  return selected?.call.round.run
 })
 
-/** Opens the panel on something that was clicked. */
-export function show(chosen: Selection, where: Panel = 'detail'): void {
+/** Opens the panel for a run, round or call. */
+export function inspect(chosen: Selection, where: Panel = 'detail'): void {
   selection.value = chosen
   panel.value = where
   panelOpen.value = true
@@ -42,11 +42,11 @@ export function showEntry(seq: number): void {
   panelOpen.value = true
 }
 
-/** A short sentence for everybody, also for those who listen: "Copied", "Connection lost". It goes away by itself. */
+/** A short notice, such as "Copied.", also for screen readers. It disappears automatically. */
 export const notice = signal('')
 let noticeTimer: ReturnType<typeof setTimeout> | undefined
 
-export function say(text: string): void {
+export function showNotice(text: string): void {
   notice.value = text
   clearTimeout(noticeTimer)
   noticeTimer = setTimeout(() => {
@@ -56,18 +56,18 @@ export function say(text: string): void {
 
 const themeKey = 'millrace.theme'
 
-export const theme = signal<Theme>((kept(themeKey) as Theme | undefined) ?? 'system')
+export const theme = signal<Theme>((readStorage(themeKey) as Theme | undefined) ?? 'system')
 
 effect(() => {
-  keep(themeKey, theme.value)
+  writeStorage(themeKey, theme.value)
   if (theme.value === 'system') delete document.documentElement.dataset.theme
   else document.documentElement.dataset.theme = theme.value
 })
 
-type Place = 'localStorage' | 'sessionStorage'
+type StorageName = 'localStorage' | 'sessionStorage'
 
-/** What the browser keeps for this page, where it may keep anything. */
-export function kept(key: string, place: Place = 'localStorage'): string | undefined {
+/** Reads a value from browser storage; undefined if storage is blocked. */
+export function readStorage(key: string, place: StorageName = 'localStorage'): string | undefined {
   try {
     return globalThis[place].getItem(key) ?? undefined
   } catch {
@@ -75,11 +75,15 @@ export function kept(key: string, place: Place = 'localStorage'): string | undef
   }
 }
 
-export function keep(key: string, value: string | undefined, place: Place = 'localStorage'): void {
+export function writeStorage(
+  key: string,
+  value: string | undefined,
+  place: StorageName = 'localStorage',
+): void {
   try {
     if (value === undefined) globalThis[place].removeItem(key)
     else globalThis[place].setItem(key, value)
   } catch {
-    // There is no room, or nothing may be kept. Then it lasts as long as the page does.
+    // Storage is full or blocked. The value lasts until the page is closed.
   }
 }

@@ -1,22 +1,23 @@
 import { defineConfig } from 'vite'
 
-// While the page is worked on (`npm run dev:page`) it talks to a server that runs beside it.
+// With `npm run dev:page`, requests are proxied to a running server.
 const server = process.env.MILLRACE_URL ?? 'http://127.0.0.1:8787'
-// What ends like one of its own sources is one: they too have a folder `threads`.
+// Source files are not proxied: the page's sources have a folder `threads`, too.
 const routes = ['threads', 'agents', 'voice', 'healthz', 'openapi.json'].map(
   (route) => `^/${route}(?!.*\\.(?:tsx?|css)(?:\\?|$))`,
 )
 
 export default defineConfig({
   root: import.meta.dirname,
-  // Wherever the server is mounted, the page asks for what lies beside it.
+  // Relative, since the server may be mounted under any path.
   base: './',
-  // What the library asks of Node is nothing to a page, and is left out.
+  // Removes the Node-only code of the library.
   define: { 'globalThis.process': 'undefined' },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   plugins: [
     {
-      // What is loaded later has no styles of its own, so there is nothing to load before it. Vite's own takes half a kilobyte.
+      // Lazily loaded chunks have no styles, so there is nothing to preload. Vite's helper is half
+      // a kilobyte.
       name: 'plain-imports',
       enforce: 'pre',
       load: (id) =>

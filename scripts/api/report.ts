@@ -2,12 +2,12 @@ import { diff } from 'node:util'
 import { parseSync } from 'rolldown/utils'
 
 /**
- * Declarations without comments, sorted by name, so that a report changes only if the API does: a declaration that moves to
- * another file stays where it is here.
+ * Declarations without comments, sorted by name, so that a report changes only if the API does, and
+ * not if a declaration moves to another file.
  */
 export function apiReport(declarations: string): string {
   const { program, comments, errors } = parseSync('api.d.ts', declarations, { lang: 'dts' })
-  if (errors[0]) throw new Error(`These declarations cannot be parsed: ${errors[0].message}`)
+  if (errors[0]) throw new Error(`Cannot parse the declarations: ${errors[0].message}`)
   const statements = program.body.map((statement) => {
     const inside = comments.filter(({ start, end }) => start >= statement.start && end <= statement.end)
     let text = ''
@@ -19,14 +19,14 @@ export function apiReport(declarations: string): string {
     text += declarations.slice(from, statement.end)
     return { key: sortKey(statement), text: text.replace(/[ \t]*\n(?:[ \t]*\n)*/g, '\n') }
   })
-  // Overloads have one name and keep their order.
+  // Overloads have the same name and keep their order.
   statements.sort((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0))
   return `${statements.map(({ text }) => text).join('\n\n')}\n`
 }
 
 type Statement = ReturnType<typeof parseSync>['program']['body'][number]
 
-/** Imports come first, and the list of exports last. */
+/** Imports come first, the list of exports last. */
 function sortKey(statement: Statement): string {
   if (statement.type === 'ImportDeclaration') return `0 ${statement.source.value}`
   if (statement.type.startsWith('Export')) return '2'
@@ -36,10 +36,10 @@ function sortKey(statement: Statement): string {
 
 function nameOf(id: object | null | undefined): string {
   if (id && 'name' in id && typeof id.name === 'string') return id.name
-  throw new Error('A report has a place only for declarations with a name.')
+  throw new Error('A report can only contain declarations with a name.')
 }
 
-/** The lines that differ, `-` before and `+` after, and not more than `limit` of them. */
+/** The lines that differ, marked `-` and `+`, at most `limit` of them. */
 export function difference(before: string, after: string, limit = 40): string {
   const changes = diff(before.split('\n'), after.split('\n'))
     .filter(([operation]) => operation !== 0)

@@ -6,31 +6,30 @@ export interface ReleaseState {
   /** The lines of `git status --porcelain`. */
   readonly changes: readonly string[]
   readonly head: string
-  /** The commit of main at origin: empty if it has no main, undefined if there is no origin. */
+  /** The commit of origin's main: empty if origin has no main, undefined if there is no origin. */
   readonly originHead: string | undefined
   readonly tags: readonly string[]
   readonly changelog: string
 }
 
-/** `wanted` is a version, or how much larger it should be: `patch`, `minor`, `major`. */
+/** `wanted` is a version, or `patch`, `minor` or `major`. */
 export function nextVersion(current: string, wanted: string): string {
   const next = ['patch', 'minor', 'major'].includes(wanted)
     ? semver.inc(current, wanted as semver.ReleaseType)
     : semver.valid(wanted)
-  // `valid` also takes ' v1.2.3', and drops build metadata, which the registry does not tell apart.
+  // `valid` also accepts ' v1.2.3', and drops build metadata, which the registry ignores.
   if (next === null || (wanted !== next && /\d/.test(wanted)))
     throw new Error(`'${wanted}' is not a version: pass patch, minor, major or a version such as 1.2.3.`)
-  // The present version may not have been released yet: its tag would say so.
-  if (semver.lt(next, current)) throw new Error(`${next} is less than ${current}, the present version.`)
+  // The current version may not be released yet: the check of its tag decides.
+  if (semver.lt(next, current)) throw new Error(`${next} is lower than ${current}, the current version.`)
   return next
 }
 
-/** What keeps a version from being released, one sentence each. */
+/** The problems that prevent a release, one sentence each. */
 export function releaseProblems(state: ReleaseState, version: string): string[] {
   const { branch, changes, head, originHead, tags, changelog } = state
   const problems: string[] = []
-  if (branch !== 'main')
-    problems.push(`Releases are made on main, and this is ${branch}: run git switch main.`)
+  if (branch !== 'main') problems.push(`Releases are made on main, not on ${branch}: run git switch main.`)
   if (changes.length > 0)
     problems.push(`The working tree has changes (${changes[0]?.slice(3)}, …): commit or stash them.`)
   if (originHead !== undefined && originHead !== head)

@@ -15,7 +15,7 @@ export interface Tarball {
   readonly files: readonly { readonly path: string; readonly size: number }[]
 }
 
-/** Packs each package once, outside the repository, for as long as `use` takes. */
+/** Packs each package once, in a temporary folder that is deleted after `use`. */
 export async function withTarballs<Result>(
   root: string,
   packages: readonly Package[],
@@ -25,12 +25,12 @@ export async function withTarballs<Result>(
   try {
     const workspaces = packages.flatMap(({ path }) => ['--workspace', path])
     const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder, ...workspaces]
-    // A list up to npm 11, an object with the names of packages as its keys from npm 12 on.
+    // A list up to npm 11, an object by package name since npm 12.
     const results = Object.values<PackResult>(JSON.parse(run('npm', args, root)))
     return await use(
       packages.map((one) => {
         const result = results.find(({ name }) => name === one.manifest.name)
-        if (!result) throw new Error(`npm packed no ${one.manifest.name}.`)
+        if (!result) throw new Error(`npm did not pack ${one.manifest.name}.`)
         const { filename, size, files } = result
         return { package: one, file: join(folder, filename), size, files }
       }),
@@ -45,8 +45,8 @@ interface PackResult extends Pick<Tarball, 'size' | 'files'> {
   readonly filename: string
 }
 
-/** Throws if a package is not sound. */
-export async function assertSound(tarballs: readonly Tarball[]): Promise<void> {
+/** Throws if a package cannot be published. */
+export async function assertPublishable(tarballs: readonly Tarball[]): Promise<void> {
   const problems = await tarballProblems(tarballs)
   if (problems.length > 0) throw new Error(`The packages cannot be published:\n${problems.join('\n')}`)
 }
@@ -60,14 +60,14 @@ async function problemsOf({ package: { manifest }, file }: Tarball): Promise<str
   const bytes = new Uint8Array(readFileSync(file))
   const { messages, pkg } = await publint({ strict: true, pack: { tarball: bytes.buffer } })
   const linted = messages.map((message) => formatMessage(message, pkg, { color: false }) ?? message.code)
-  // It brings a compiler along, which takes long to load.
+  // Imported on demand: it includes a compiler, which is slow to load.
   const { checkPackage, createPackageFromTarballData } = await import('@arethetypeswrong/core')
   const checked = await checkPackage(createPackageFromTarballData(bytes))
   const typed = checked.types ? checked.problems.filter(concernsUs).map(describe) : ['It has no types.']
   return [...linted, ...typed].map((problem) => `${manifest.name}: ${problem}`)
 }
 
-/** The packages are ESM for Node 22.13 and later, where `require()` loads ESM. `node10` knows no `exports` at all. */
+/** The packages are ESM for Node 22.13 and later, where `require()` loads ESM. `node10` ignores `exports`. */
 function concernsUs(problem: Problem): boolean {
   if (problem.kind === 'CJSResolvesToESM') return false
   return !('resolutionKind' in problem && problem.resolutionKind === 'node10')

@@ -1,9 +1,9 @@
 import semver from 'semver'
-import { assertSound, withTarballs } from './pack.ts'
+import { assertPublishable, withTarballs } from './pack.ts'
 import { run, show } from './run.ts'
 import { publishOrder, readPackages, versionOf } from './workspace.ts'
 
-/** A prerelease gets a tag of its own: `npm install millrace` stays with the last release. */
+/** A prerelease gets the tag `next`, so `npm install millrace` still installs the last release. */
 export function publishArguments(tarball: string, version: string, provenance = true): string[] {
   const options = ['--access', 'public', '--tag', semver.prerelease(version) ? 'next' : 'latest']
   return ['publish', tarball, ...options, ...(provenance ? ['--provenance'] : [])]
@@ -19,8 +19,8 @@ function isPublished(spec: string, root: string): boolean {
 }
 
 /**
- * Publishes the packages of the tagged commit that is checked out and built. What the registry already has is left out, so that a
- * release that failed halfway can be run again.
+ * Publishes the packages of the tagged commit, which must be checked out and built. Packages that are
+ * already published are skipped, so a release that failed halfway can be repeated.
  */
 export async function publish(root: string, { provenance }: { readonly provenance: boolean }): Promise<void> {
   const packages = publishOrder(readPackages(root))
@@ -28,9 +28,9 @@ export async function publish(root: string, { provenance }: { readonly provenanc
   if (!run('git', ['tag', '--points-at', 'HEAD'], root).split('\n').includes(`v${version}`))
     throw new Error(`This commit does not have the tag v${version}: run npm run release first.`)
   if (run('git', ['status', '--porcelain'], root) !== '')
-    throw new Error(`The working tree has changes: publish what v${version} holds.`)
+    throw new Error(`The working tree has changes: publish the commit of v${version} unchanged.`)
   await withTarballs(root, packages, async (tarballs) => {
-    await assertSound(tarballs)
+    await assertPublishable(tarballs)
     for (const { package: one, file } of tarballs) {
       const spec = `${one.manifest.name}@${version}`
       if (isPublished(spec, root)) console.log(`${spec} is already published.`)

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { changelogSection, releaseChangelog } from './changelog.ts'
 import { nextVersion, type ReleaseState, releaseProblems } from './checks.ts'
-import { assertSound, tarballProblems, withTarballs } from './pack.ts'
+import { assertPublishable, tarballProblems, withTarballs } from './pack.ts'
 import { publishArguments } from './publish.ts'
 import { run, show } from './run.ts'
 import { lockFileAt, manifestAt, publishOrder, readPackages, versionOf } from './workspace.ts'
@@ -20,10 +20,10 @@ function readState(root: string, changelog: string): ReleaseState {
   const hasOrigin = lines(git('remote')).includes('origin')
   return {
     branch: git('branch', '--show-current') || 'no branch',
-    // Without locks it leaves the index alone, also in a dry run.
+    // Without locks, git does not write the index, even in a dry run.
     changes: lines(git('--no-optional-locks', 'status', '--porcelain')),
     head: git('rev-parse', 'HEAD'),
-    // Unlike `git fetch`, this changes nothing here.
+    // Unlike `git fetch`, this changes nothing locally.
     originHead: hasOrigin ? git('ls-remote', 'origin', 'refs/heads/main').split('\t')[0] : undefined,
     tags: lines(git('tag', '--list')),
     changelog,
@@ -47,7 +47,7 @@ function plan({ root, wanted, date }: ReleaseOptions) {
     problems: releaseProblems(state, version),
     changelog,
     manifests,
-    /** What is committed, by path. */
+    /** The files of the commit, by path. */
     files: new Map([
       ...manifests.map((path) => [path, manifestAt(read(path), version, names)] as const),
       ['package-lock.json', lockFileAt(read('package-lock.json'), version, packages)],
@@ -64,20 +64,20 @@ function readyPlan(options: ReleaseOptions) {
 
 const commitArguments = (version: string, paths: Iterable<string>) =>
   ['commit', '--quiet', '-m', `chore: release ${version}`, '--', ...paths] as const
-// Annotated, since `git push --follow-tags` pushes only these.
+// Annotated, since `git push --follow-tags` pushes only annotated tags.
 const tagArguments = (version: string) => ['tag', '-a', `v${version}`, '-m', `v${version}`] as const
 
-/** Makes the commit and the tag of a release. If anything fails, the repository is as it was. */
+/** Creates the commit and the tag of a release. If anything fails, the repository is restored. */
 export async function release(options: ReleaseOptions): Promise<void> {
   const { root } = options
   readyPlan(options)
   show('npm', ['test'], root)
-  // The tests take minutes, in which files may have changed.
+  // The tests take minutes; files may have changed since.
   const { packages, version, head, files } = readyPlan(options)
   try {
     for (const [path, text] of files) writeFileSync(join(root, path), text)
     show('npm', ['run', '--silent', 'build'], root)
-    await withTarballs(root, packages, assertSound)
+    await withTarballs(root, packages, assertPublishable)
     run('git', commitArguments(version, files.keys()), root)
     run('git', tagArguments(version), root)
   } catch (error) {
@@ -88,7 +88,7 @@ export async function release(options: ReleaseOptions): Promise<void> {
   console.log(`Committed and tagged v${version}. Publish it with: git push --follow-tags`)
 }
 
-/** Prints what `release` would do, and changes nothing. Returns what would keep it from being done. */
+/** Prints what `release` would do, without changing anything. Returns the problems that prevent it. */
 export async function rehearse(options: ReleaseOptions & { readonly skipTests: boolean }): Promise<string[]> {
   const { root, skipTests } = options
   const { packages, current, version, problems, changelog, manifests, files } = plan(options)

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 
-/** Runs a program and returns what it prints. If it fails, throws with what it printed. */
+/** Runs a program and returns its output. Throws with the output if it fails. */
 export function run(command: string, args: readonly string[], cwd: string): string {
   const options = { cwd, encoding: 'utf8', maxBuffer: 2 ** 26 } as const
   const { status, stdout, stderr, error } = spawnSync(command, args, options)
@@ -9,7 +9,7 @@ export function run(command: string, args: readonly string[], cwd: string): stri
   return stdout.trimEnd()
 }
 
-/** Runs a program whose output is for the user to read. */
+/** Runs a program and shows its output. */
 export function show(command: string, args: readonly string[], cwd: string): void {
   const { status, error } = spawnSync(command, args, { cwd, stdio: 'inherit' })
   if (error) throw error

@@ -28,7 +28,7 @@ export function readPackages(root: string): Package[] {
     })
 }
 
-/** The packages that are published, each after the ones it needs at run time. */
+/** The published packages, each after its runtime dependencies. */
 export function publishOrder(packages: readonly Package[]): Package[] {
   const ordered = new Set<Package>()
   const add = (one: Package) => {
@@ -41,22 +41,24 @@ export function publishOrder(packages: readonly Package[]): Package[] {
   return [...ordered]
 }
 
-/** All packages have one version, and depend on exactly that version of one another. */
+/** All packages have the same version, and depend on exactly that version of one another. */
 export function versionOf(packages: readonly Package[]): string {
   const versions = [...new Set(packages.map(({ manifest }) => manifest.version))]
   if (versions.length !== 1)
-    throw new Error(`The packages have different versions (${versions.join(', ')}): give them one.`)
+    throw new Error(
+      `The packages have different versions (${versions.join(', ')}): set them to the same version.`,
+    )
   return versions[0] as string
 }
 
 const dependencyFields = ['dependencies', 'devDependencies', 'peerDependencies', 'optionalDependencies']
 
-/** The text of a package.json at a new version. Other packages of the workspace are named at the same version. */
+/** The text of a package.json with a new version, also for its dependencies in the workspace. */
 export function manifestAt(text: string, version: string, names: readonly string[]): string {
   return stringify(entryAt(JSON.parse(text), version, names))
 }
 
-/** The text of package-lock.json, in which each package of the workspace has an entry like its package.json. */
+/** The text of package-lock.json with a new version for the packages of the workspace. */
 export function lockFileAt(text: string, version: string, packages: readonly Package[]): string {
   const lock = JSON.parse(text)
   const names = packages.map(({ manifest }) => manifest.name)

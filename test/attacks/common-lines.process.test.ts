@@ -1,26 +1,26 @@
 import { afterAll, expect, test } from 'vitest'
 import { commonLines, settings } from './common-lines.ts'
-import { lineJudge } from './judge.ts'
-import { openWorld, programPath } from './world.ts'
+import { openFixture, programPath } from './fixture.ts'
+import { lineDecider } from './policies.ts'
 
-const world = openWorld()
-afterAll(() => world.close())
+const fixture = openFixture()
+afterAll(() => fixture.close())
 
-/** Of 134 lines at least 125. */
+/** At least 125 of 134 lines. */
 const enough = 125 / 134
 
-test('common lines are judged as developers expect', async () => {
+test('common lines get the decisions that developers expect', async () => {
   expect(commonLines.length).toBeGreaterThanOrEqual(134)
-  const place = { workspace: world.workspace, program: programPath('bash') ?? '/bin/sh' }
-  const judge = lineJudge(settings, place)
+  const place = { workspace: fixture.workspace, program: programPath('bash') ?? '/bin/sh' }
+  const decide = lineDecider(settings, place)
   const differing: string[] = []
   for (const [line, ...expected] of commonLines) {
-    const { readOnly, coding } = await judge(line)
-    const judged = [readOnly, coding].join(', ')
-    if (judged !== expected.join(', ')) differing.push(`${line}: ${judged}, not ${expected.join(', ')}`)
+    const { readOnly, coding } = await decide(line)
+    const decided = [readOnly, coding].join(', ')
+    if (decided !== expected.join(', ')) differing.push(`${line}: ${decided}, not ${expected.join(', ')}`)
   }
   const agreed = commonLines.length - differing.length
-  process.stderr.write(`${agreed} of ${commonLines.length} common lines are judged as expected, but not\n`)
+  process.stderr.write(`${agreed} of ${commonLines.length} common lines get the expected decision, except\n`)
   process.stderr.write(`${differing.map((text) => `  ${text}\n`).join('')}`)
   if (agreed < commonLines.length * enough) expect(differing).toEqual([])
 })

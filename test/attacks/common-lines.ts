@@ -1,7 +1,7 @@
-import type { Policy, Ruling } from '../../packages/millrace/src/tools/index.ts'
+import type { Policy, PolicyDecision } from '../../packages/millrace/src/tools/index.ts'
 import { permission } from '../../packages/tools/src/index.ts'
 
-type Decision = Ruling['decision']
+type Decision = PolicyDecision['decision']
 
 const reading = [
   ...[
@@ -87,7 +87,7 @@ const project = [
   ],
 ]
 
-/** Two settings in which people let an agent work: it may only look, or it may do what a project's work needs. */
+/** Two typical sets of rules for an agent: it may only read, or do what work on a project needs. */
 export const settings: Readonly<Record<'readOnly' | 'coding', Policy>> = {
   readOnly: permission({ mode: 'read-only' }),
   coding: permission({
@@ -102,7 +102,9 @@ export const settings: Readonly<Record<'readOnly' | 'coding', Policy>> = {
   }),
 }
 
-/** A line as developers and coding agents type it, and what they expect in each setting. */
+/**
+ * A line as developers and coding agents type it, and the expected decision with each set of rules.
+ */
 export type CommonLine = readonly [line: string, readOnly: Decision, coding: Decision]
 
 export const commonLines: readonly CommonLine[] = [
@@ -289,7 +291,7 @@ export const commonLines: readonly CommonLine[] = [
   ['wget https://example.com/a.tgz', 'deny', 'ask'],
   ['kill 1234', 'deny', 'ask'],
   ['ssh host ls', 'deny', 'ask'],
-  // With more of a shell's language.
+  // With more of the shell's language.
   ['for f in src/*.ts; do wc -l "$f"; done', 'allow', 'ask'],
   ['for f in *.txt; do mv "$f" out/; done', 'deny', 'ask'],
   ['export FOO=1 && npm test', 'deny', 'ask'],

@@ -1,17 +1,17 @@
 import { commonLines } from './common-lines.ts'
+import type { Fixture } from './fixture.ts'
 import type { Jail, Outcome } from './jail.ts'
-import { isBreach, type PolicyName, passesFor } from './judge.ts'
+import { isBreach, type PolicyName, passesFor } from './policies.ts'
 import { attackTable, type ShellName, shellNames } from './table.ts'
-import type { World } from './world.ts'
 
 interface FuzzOptions {
   readonly seed: number
-  /** How many lines; it ends before if the time is over. */
+  /** How many lines, unless the time runs out first. */
   readonly count?: number
   readonly milliseconds?: number
 }
 
-/** A line that its rules let pass, and that did what they do not allow. */
+/** A line that the rules allowed, and that did something they do not allow. */
 interface Breach {
   readonly policy: PolicyName
   readonly shell: ShellName
@@ -20,46 +20,49 @@ interface Breach {
 
 interface FuzzResult {
   readonly lines: number
-  /** How many were run, since some rules let them pass. */
+  /** How many ran, because some rules allowed them. */
   readonly tried: number
   readonly breach?: Breach
 }
 
 const linesPerRound = 400
 
-/** Makes lines out of known attacks and common lines, and runs those that rules let pass. Ends with the first breach. */
+/**
+ * Generates lines from known attacks and common lines, and runs those that rules allow. Stops at
+ * the first breach.
+ */
 export async function fuzz(
-  world: World,
+  fixture: Fixture,
   jail: Jail,
   { seed, count = Number.POSITIVE_INFINITY, milliseconds = Number.POSITIVE_INFINITY }: FuzzOptions,
 ): Promise<FuzzResult> {
   const end = Date.now() + milliseconds
-  const next = mutator(sources(world), seed)
+  const next = mutator(sources(fixture), seed)
   let lines = 0
   let tried = 0
   while (lines < count && Date.now() < end) {
     const round = Array.from({ length: Math.min(linesPerRound, count - lines) }, next)
     lines += round.length
     for (const shell of shellNames) {
-      const trial = await tryLines(shell, round, { world, jail })
+      const trial = await tryLines(shell, round, { fixture, jail })
       tried += trial.tried
-      if (trial.breach) return { lines, tried, breach: await smallest(trial.breach, { world, jail }) }
+      if (trial.breach) return { lines, tried, breach: await smallest(trial.breach, { fixture, jail }) }
     }
   }
   return { lines, tried }
 }
 
 interface Place {
-  readonly world: World
+  readonly fixture: Fixture
   readonly jail: Jail
 }
 
 async function tryLines(
   shell: ShellName,
   lines: readonly string[],
-  { world, jail }: Place,
+  { fixture, jail }: Place,
 ): Promise<{ tried: number; breach?: Breach }> {
-  const passes = passesFor(shell, world)
+  const passes = passesFor(shell, fixture)
   const passed = new Map<string, PolicyName[]>()
   for (const line of new Set(lines)) {
     const names = await passes(line)
@@ -76,16 +79,19 @@ async function tryLines(
   return { tried: allowed.length }
 }
 
-/** The allow-list has programs that write what they are told to, however their names are quoted. */
+/**
+ * The allow-list has programs that write the files their arguments name, however their names are
+ * quoted.
+ */
 function breaks(policy: PolicyName, line: string, outcome: Outcome): boolean {
   const writers = /\b(?:sort|tar|sed|find)\b/
   const mayWrite = policy === 'a usual allow-list' && writers.test(line.replace(/["'\\\n]/g, ''))
   return isBreach(policy, mayWrite ? { ...outcome, changes: [] } : outcome)
 }
 
-/** Leaves out of a line whatever is not needed for what it does. */
-async function smallest(breach: Breach, { world, jail }: Place): Promise<Breach> {
-  const passes = passesFor(breach.shell, world)
+/** Shortens a line to what is needed for the breach. */
+async function smallest(breach: Breach, { fixture, jail }: Place): Promise<Breach> {
+  const passes = passesFor(breach.shell, fixture)
   let { line } = breach
   for (let size = Math.ceil(line.length / 2); size >= 1; ) {
     const shorter = Array.from({ length: line.length }, (_, at) => line.slice(0, at) + line.slice(at + size))
@@ -103,8 +109,8 @@ async function smallest(breach: Breach, { world, jail }: Place): Promise<Breach>
   return { ...breach, line }
 }
 
-function sources(world: World): string[] {
-  const attacks = attackTable(world).filter(({ judgedOnly }) => !judgedOnly)
+function sources(fixture: Fixture): string[] {
+  const attacks = attackTable(fixture).filter(({ checkedOnly }) => !checkedOnly)
   return [...attacks.map(({ line }) => line), ...commonLines.map(([line]) => line)]
 }
 
@@ -171,7 +177,7 @@ const pieces = [
 ]
 const operators = ['&&', '||', ';', '|', '&', '\n', '|&', ' ', '>', '<']
 
-/** Gives one line after the other; the same for the same seed. */
+/** Returns one line after the other; the same for the same seed. */
 function mutator(lines: readonly string[], seed: number): () => string {
   let state = seed
   const random = (below: number) => {

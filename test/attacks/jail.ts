@@ -2,29 +2,35 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { type Fixture, programPath } from './fixture.ts'
 import type { ShellName } from './table.ts'
-import { programPath, type World } from './world.ts'
 
-/** What a line has done: whether it ran `marker`, and the files and folders of the world that it changed. */
+/**
+ * What a line did: whether it ran `marker`, and which files and folders of the fixture it changed.
+ */
 export interface Outcome {
   readonly mark: boolean
   readonly changes: readonly string[]
 }
 
-/** Bubblewrap, bash, dash and busybox: without them lines can be judged, but not tried. */
+/**
+ * Whether bubblewrap, bash, dash and busybox are installed. Without them, lines can be checked but
+ * not run.
+ */
 export function canTry(): boolean {
   return (
     process.platform === 'linux' && ['bwrap', 'bash', 'dash', 'busybox'].every((name) => programPath(name))
   )
 }
 
-export function shellPath(shell: ShellName, { applets }: World): string {
+export function shellPath(shell: ShellName, { applets }: Fixture): string {
   return shell === 'busybox' ? join(applets, 'sh') : (programPath(shell) ?? `/bin/${shell}`)
 }
 
 /**
- * Runs one line after the other, each in a world as it was, and waits a little for what it leaves running. A change is seen by the time of
- * the last change of a file, which nothing can set back, and of a folder. Git brings its index up to date whenever it looks at the files.
+ * Runs one line after the other, each in a fresh copy of the fixture, and waits a little for
+ * background processes. Changes are detected by ctime, which no program can reset. Git's index is
+ * ignored: git updates it whenever it reads the files.
  */
 const driver = `
 PATH=/usr/bin:/bin
@@ -58,17 +64,17 @@ done
 /** How many lines share a jail: starting one costs about as much as running a line. */
 const batchSize = 40
 
-/** Runs lines in copies of a world, without a network. */
-export function openJail(world: World) {
+/** Runs lines in copies of a fixture, without a network. */
+export function openJail(fixture: Fixture) {
   let count = 0
 
   async function runBatch(shell: ShellName, lines: readonly string[]): Promise<Outcome[]> {
-    const job = join(world.root, 'jobs', String(count++))
+    const job = join(fixture.root, 'jobs', String(count++))
     const nameOf = (index: number) => String(index).padStart(6, '0')
     for (const name of ['lines', 'report']) mkdirSync(join(job, name), { recursive: true })
     for (const [index, line] of lines.entries()) writeFileSync(join(job, 'lines', nameOf(index)), line)
     try {
-      await execute(jailArguments(world, job, shell))
+      await execute(jailArguments(fixture, job, shell))
       reportOf(job, 'end')
       return lines.map((_, index) => outcomeOf(job, nameOf(index)))
     } finally {
@@ -102,33 +108,33 @@ function reportOf(job: string, name: string): string {
   return readFileSync(join(job, 'report', name), 'utf8')
 }
 
-function jailArguments(world: World, job: string, shell: ShellName): string[] {
-  const lines = join(world.root, 'lines')
-  const report = join(world.root, 'report')
+function jailArguments(fixture: Fixture, job: string, shell: ShellName): string[] {
+  const lines = join(fixture.root, 'lines')
+  const report = join(fixture.root, 'report')
   const path = [
-    world.bin,
-    ...(shell === 'busybox' ? [world.applets] : []),
+    fixture.bin,
+    ...(shell === 'busybox' ? [fixture.applets] : []),
     ...['/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin'],
   ]
   const variables = {
     LINE_PATH: path.join(':'),
-    HOME: world.home,
+    HOME: fixture.home,
     LANG: 'C.UTF-8',
-    TEMPLATE: world.template,
-    WORLD: world.world,
+    TEMPLATE: fixture.template,
+    WORLD: fixture.world,
     LINES: lines,
     REPORT: report,
   }
   return [
     ...['--unshare-all', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'],
     ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp'],
-    ...['--ro-bind', join(world.root, 'tools'), join(world.root, 'tools')],
-    ...['--ro-bind', world.template, world.template],
+    ...['--ro-bind', join(fixture.root, 'tools'), join(fixture.root, 'tools')],
+    ...['--ro-bind', fixture.template, fixture.template],
     ...['--ro-bind', join(job, 'lines'), lines],
     ...['--bind', join(job, 'report'), report],
-    ...['--tmpfs', world.world],
+    ...['--tmpfs', fixture.world],
     ...['--clearenv', ...Object.entries(variables).flatMap(([name, value]) => ['--setenv', name, value])],
-    ...['bash', '-c', driver, 'driver', shellPath(shell, world)],
+    ...['bash', '-c', driver, 'driver', shellPath(shell, fixture)],
   ]
 }
 
@@ -140,7 +146,7 @@ function execute(args: readonly string[]): Promise<void> {
   })
 }
 
-/** As `Promise.all` of all of them, with no more at once than the machine has use for. */
+/** Like `Promise.all`, with limited concurrency. */
 async function mapInTurn<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
   const queue = items.entries()

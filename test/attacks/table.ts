@@ -1,24 +1,27 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** The shells that lines are judged for and run in. */
+/** The shells that lines are checked for and run in. */
 export const shellNames = ['bash', 'dash', 'busybox'] as const
 export type ShellName = (typeof shellNames)[number]
 
 /** A line that would run the command `marker`, or change a file, although no rule allows that. */
 export interface Attack {
   readonly line: string
-  /** Where it works. It is judged for every shell. */
+  /** The shells in which it works. It is checked for all of them. */
   readonly shells: readonly ShellName[]
   readonly group: string
-  /** A program that it needs, and that is not on every machine. */
+  /** A program that it needs and that is not on every machine. */
   readonly needs: string | undefined
-  /** It cannot be tried: it needs a terminal, a network, another user or a program that is hardly ever there. */
-  readonly judgedOnly: boolean
-  /** It writes by a program's own words, which a rule that allows the program allows: `sort -o f`. */
+  /** It cannot be run here: it needs a terminal, a network, another user or a rare program. */
+  readonly checkedOnly: boolean
+  /**
+   * It writes by an argument of a program, which a rule that allows the program allows: `sort -o
+   * f`.
+   */
   readonly ownWrite: boolean
 }
 
-/** Where things lie in the world that lines are run in. */
+/** The folders of the fixture. */
 export interface Places {
   readonly workspace: string
   readonly outside: string
@@ -26,8 +29,9 @@ export interface Places {
 }
 
 /**
- * A row is `bdx line`, with `-` for a shell (bash, dash, busybox) in which it does not work, and `bdx,python3`, `bdx,judged`, `bdx,own` for
- * what else is to be known. CMD, BIN, WORKSPACE and OUTSIDE are filled in, and signs such as ␤ stand for characters that cannot be seen.
+ * A row is `bdx line`, with `-` for a shell (bash, dash, busybox) in which it does not work, and
+ * notes as in `bdx,python3`, `bdx,checked`, `bdx,own`. CMD, BIN, WORKSPACE and OUTSIDE are
+ * replaced, and symbols such as ␤ stand for invisible characters.
  */
 export function attackTable(places: Places): Attack[] {
   return readdirSync(import.meta.dirname)
@@ -49,7 +53,7 @@ function attacksIn(file: string, text: string, places: Places): Attack[] {
 
 function attackOf(row: string, group: string, places: Places): Attack {
   const found = /^([b-])([d-])([x-])((?:,[\w-]+)*) (.+)$/s.exec(row)
-  if (!found) throw new Error(`a row of the table cannot be read: ${row}`)
+  if (!found) throw new Error(`invalid row of the table: ${row}`)
   const [, bash, dash, busybox, notes = '', line = ''] = found
   const works = [bash, dash, busybox]
   const words = notes.split(',').slice(1)
@@ -57,8 +61,8 @@ function attackOf(row: string, group: string, places: Places): Attack {
     line: unfold(line, places),
     shells: shellNames.filter((_, index) => works[index] !== '-'),
     group,
-    needs: words.find((word) => word !== 'judged' && word !== 'own'),
-    judgedOnly: words.includes('judged'),
+    needs: words.find((word) => word !== 'checked' && word !== 'own'),
+    checkedOnly: words.includes('checked'),
     ownWrite: words.includes('own'),
   }
 }

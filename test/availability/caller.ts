@@ -4,7 +4,7 @@ import { sseReader } from '../../bench/load/follower.ts'
 import type { Random } from '../survival/random.ts'
 import { answerText, tokenOf } from './options.ts'
 
-/** One who uses the server as it is meant to be used, and notes everything that is not as it should be. */
+/** An ordinary user of the server, who records everything that goes wrong. */
 export interface CallerOptions {
   readonly url: string
   readonly user: string
@@ -27,7 +27,7 @@ interface SeenEntry {
   }
 }
 
-/** What takes longer hangs. */
+/** A longer request counts as a hang. */
 const hangMs = 30_000
 const messagesPerThread = 4
 
@@ -44,11 +44,11 @@ export async function call({ url, user, random, isOver, onDelay, onFault, onAnsw
       signal: AbortSignal.timeout(hangMs),
     })
     const text = await response.text()
-    if (!response.ok) throw new Error(`was answered ${response.status} ${text}`)
+    if (!response.ok) throw new Error(`the response is ${response.status} ${text}`)
     return text && JSON.parse(text)
   }
 
-  /** Says something and waits for the answer, which must be whole. */
+  /** Sends a message and waits for the answer, which must be complete. */
   async function converse(thread: string, follower: Follower, number: number) {
     const id = `${user}.${number}`
     await ask('POST', `/threads/${thread}/messages`, { message: `say ${id}` })
@@ -59,7 +59,7 @@ export async function call({ url, user, random, isOver, onDelay, onFault, onAnsw
     onAnswer()
   }
 
-  async function visit() {
+  async function runThread() {
     const thread = randomUUID()
     await ask('POST', '/threads', { id: thread })
     const stop = new AbortController()
@@ -85,7 +85,7 @@ export async function call({ url, user, random, isOver, onDelay, onFault, onAnsw
   await wait(random.whole(0, 2000))
   while (!isOver())
     try {
-      await visit()
+      await runThread()
     } catch (error) {
       onFault(`${user}: ${what}: ${error instanceof Error ? error.message : error}`)
       await wait(1000)
@@ -105,7 +105,7 @@ interface Follower {
   readonly texts: string[]
   take(json: string): void
   fail(error: Error): void
-  /** Resolves when so many runs have ended. Rejects if what was read is wrong. */
+  /** Resolves when this many runs have ended. Rejects if the log is wrong. */
   ended(runs: number): Promise<void>
 }
 
@@ -114,10 +114,10 @@ function followerOf(onDelay: (ms: number) => void): Follower {
   let head = 0
   let text = ''
   let failure: Error | undefined
-  let look = () => {}
+  let check = () => {}
   const fail = (error: Error) => {
     failure ??= error
-    look()
+    check()
   }
   return {
     texts,
@@ -130,23 +130,23 @@ function followerOf(onDelay: (ms: number) => void): Follower {
       onDelay(Date.now() - at)
       if (event.type === 'text') text += event.text
       if (event.type === 'tool-result' && event.status !== 'ok')
-        fail(new Error(`a call came out ${event.status}`))
+        fail(new Error(`a tool call has the status ${event.status}`))
       if (event.type !== 'run-end') return
       if (event.outcome !== 'completed') fail(new Error(`a run was ${event.outcome}`))
       texts.push(text)
       text = ''
-      look()
+      check()
     },
     ended: (runs) =>
       new Promise((resolve, reject) => {
         const timer = setTimeout(() => fail(new Error(`hangs after ${head}`)), hangMs)
-        look = () => {
+        check = () => {
           if (texts.length < runs && !failure) return
           clearTimeout(timer)
           if (failure) reject(failure)
           else resolve()
         }
-        look()
+        check()
       }),
   }
 }
@@ -164,7 +164,7 @@ async function followEvents({ url, thread, headers, signal, follower }: FollowOp
     headers: { ...headers, accept: 'text/event-stream' },
     signal,
   })
-  if (!response.ok) throw new Error(`was answered ${response.status}`)
+  if (!response.ok) throw new Error(`the response is ${response.status}`)
   const read = sseReader(follower.take)
   const decoder = new TextDecoder()
   const reading = async () => {
@@ -177,7 +177,7 @@ async function followEvents({ url, thread, headers, signal, follower }: FollowOp
 function followSocket({ url, thread, headers, signal, follower }: FollowOptions): Promise<void> {
   const { authorization = '' } = headers
   const address = `${url.replace('http', 'ws')}/threads/${thread}/socket?after=0`
-  // Node's own takes headers; the type that others share does not know them.
+  // Node's WebSocket accepts headers; the shared type does not have them.
   const socket = new WebSocket(address, { headers: { authorization } } as never)
   socket.addEventListener('message', ({ data }) => follower.take(String(data)))
   signal.addEventListener('abort', () => socket.close())

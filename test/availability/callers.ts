@@ -3,7 +3,7 @@ import { delaysIn, histogram } from '../../bench/harness/measure.ts'
 import { random } from '../survival/random.ts'
 import { call } from './caller.ts'
 
-// All ordinary callers, in a process of their own.
+// All ordinary callers, in their own process.
 
 const { url, seed, callers } = configOf<{ url: string; seed: string; callers: number }>()
 let delays = histogram()
@@ -28,7 +28,7 @@ const asked = {
       ),
     )
   },
-  /** Since it was asked the last time. */
+  /** Since the last call. */
   seen() {
     const seen = { delays: delaysIn(delays.counts()), answers, faults }
     delays = histogram()

@@ -5,12 +5,12 @@ import type { Random } from '../survival/random.ts'
 import { hostileUser, longThread, tokenOf } from './options.ts'
 import type { Attack } from './requests.ts'
 
-/** So long a connection is held at most before the next is opened. */
+/** The longest time a connection is held before the next is opened. */
 const heldMs = 10_000
 
 const authorization = `authorization: Bearer ${tokenOf(hostileUser)}`
 
-/** A frame of a client (RFC 6455 §5.2). The mask is zero, which is a mask like any other. */
+/** A client frame (RFC 6455 §5.2). A zero mask is valid. */
 function frame(first: number, payload = ''): string {
   const { length } = payload
   const head =
@@ -20,14 +20,14 @@ function frame(first: number, payload = ''): string {
   return `${String.fromCharCode(first)}${head}\0\0\0\0${payload}`
 }
 
-/** Whole frames, and the beginning of a message that never ends. */
+/** Complete frames, and the start of a message that never ends. */
 const pings = frame(0x89, 'p').repeat(200)
 const pongs = frame(0x8a, 'p').repeat(200)
 const emptyFragments = frame(0x01) + frame(0x00).repeat(200)
 const commands = frame(0x81, '{"type":"ping"}').repeat(50)
 const nonsense = frame(0x81, '[[[[').repeat(50)
 
-/** Attacks over connections of their own. */
+/** Attacks that open their own connections. */
 export function connections(url: string): Readonly<Record<string, Attack>> {
   const { hostname, port, host } = new URL(url)
 
@@ -55,7 +55,7 @@ export function connections(url: string): Readonly<Record<string, Attack>> {
   const follow = `GET /threads/${longThread}/events?after=0 HTTP/1.1\r\nhost: ${host}\r\n${authorization}\r\naccept: text/event-stream\r\n\r\n`
   const post = `POST /threads HTTP/1.1\r\nhost: ${host}\r\n${authorization}\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n`
 
-  /** Takes the head of the answer and then nothing more. */
+  /** Reads the head of the response and then nothing. */
   const neverRead = async (socket: Socket) => {
     await once(socket, 'data')
     socket.pause()

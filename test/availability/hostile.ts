@@ -6,7 +6,7 @@ import type { SoakSize } from './options.ts'
 import type { Attack } from './requests.ts'
 import { requests } from './requests.ts'
 
-// The hostile caller, in a process of its own: everything at once, for as long as the process lives.
+// The hostile caller, in its own process: all attacks at once, until the process ends.
 
 const { url, seed, size, only } = configOf<{
   url: string
@@ -15,25 +15,28 @@ const { url, seed, size, only } = configOf<{
   only: readonly string[]
 }>()
 
-/** How many of a kind are under way at the same time. */
+/** How many of a kind run at the same time. */
 const requestsAtOnce = 3
 const connectionsAtOnce = 20
-/** A refusal comes back at once, and to ask again takes time of the machine's, not of the server's alone. */
+/**
+ * Rejections come back at once, and retrying without a pause would load the machine, not only the
+ * server.
+ */
 const pauseMs = 20
 
-/** How often each attack came out how, or is under way. */
+/** How often each attack had which outcome, including pending ones. */
 const outcomes = new Map<string, Map<string, number>>()
-const underWay = 'unanswered'
+const pending = 'unanswered'
 
-async function again(name: string, attack: Attack, worker: number) {
+async function repeat(name: string, attack: Attack, worker: number) {
   const chance = random(`${seed} ${name} ${worker}`)
   const own = outcomes.get(name) ?? new Map<string, number>()
   outcomes.set(name, own)
   for (;;) {
     await wait(chance.whole(0, 2 * pauseMs))
-    count(own, underWay, 1)
+    count(own, pending, 1)
     const outcome = await attack(chance).catch((error: Error) => error.name)
-    count(own, underWay, -1)
+    count(own, pending, -1)
     count(own, outcome, 1)
   }
 }
@@ -45,7 +48,7 @@ function count(own: Map<string, number>, outcome: string, more: number) {
 function start(attacks: Readonly<Record<string, Attack>>, atOnce: number) {
   for (const [name, attack] of Object.entries(attacks))
     if (only.length === 0 || only.some((word) => name.includes(word)))
-      for (let worker = 0; worker < atOnce; worker++) void again(name, attack, worker)
+      for (let worker = 0; worker < atOnce; worker++) void repeat(name, attack, worker)
 }
 
 const asked = {

@@ -3,14 +3,14 @@ import type { Message, Model, ModelEvent } from '../../packages/millrace/src/pro
 import { tool } from '../../packages/millrace/src/tools/index.ts'
 import { answerText, wordMs } from './options.ts'
 
-/** So much a `large` tool gives. */
+/** The size of a result of the tool `large`. */
 const largeChars = 2 * 1024 * 1024
 
 const input = { jsonSchema: { type: 'object' } } as const
 
 export const tools = [
   tool({ name: 'look', description: 'Looks', input, repeat: 'safe', run: () => 'seen' }),
-  tool({ name: 'large', description: 'Tells a lot', input, run: () => 'x'.repeat(largeChars) }),
+  tool({ name: 'large', description: 'Returns a lot', input, run: () => 'x'.repeat(largeChars) }),
 ]
 
 const call = (name: string, number = 0): ModelEvent => {
@@ -18,13 +18,13 @@ const call = (name: string, number = 0): ModelEvent => {
 }
 
 /**
- * What a message asks for, by its first word:
- * - `say <id>`: a call, then the words of that id, one after the other
+ * The first word of a message selects the answer:
+ * - `say <id>`: a tool call, then the words of that id, one after the other
  * - `slow`: words for a minute
- * - `calls <count>`: so many calls in one round
- * - `large <count>`: so many calls of a tool that gives 2 MB
+ * - `calls <count>`: this many tool calls in one round
+ * - `large <count>`: this many calls of a tool that returns 2 MB
  *
- * Anything else is answered with one word.
+ * The answer to anything else is one word.
  */
 async function* answer(text: string, hasResults: boolean): AsyncGenerator<ModelEvent> {
   const [what, about = ''] = text.slice(0, 100).split(' ')

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Random } from '../survival/random.ts'
 import { hostileUser, longThread, tokenOf } from './options.ts'
 
-/** One thing that the hostile caller does again and again. Gives a word for how it came out. */
+/** One kind of attack, which the hostile caller repeats. Returns a word for its outcome. */
 export type Attack = (random: Random) => Promise<string>
 
 const headers = {
@@ -10,7 +10,7 @@ const headers = {
   'content-type': 'application/json',
 }
 
-/** Attacks that are requests, one after the other. */
+/** Attacks by single requests. */
 export function requests(
   url: string,
   { calls, longEntries }: { calls: number; longEntries: number },
@@ -22,14 +22,17 @@ export function requests(
       ...(body && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(30_000),
     })
-    // Read in pieces and forgotten: what is large must not fill this process instead.
+    // Read in pieces and discarded, so that large responses do not fill this process.
     for await (const _ of response.body ?? []) {
     }
     return String(response.status)
   }
 
-  /** A new thread that is told something. */
-  async function tell(message: string, options: { readonly mode?: string; readonly metadata?: object } = {}) {
+  /** Creates a thread and sends a message. */
+  async function sendToNew(
+    message: string,
+    options: { readonly mode?: string; readonly metadata?: object } = {},
+  ) {
     const { metadata, ...say } = options
     const id = randomUUID()
     const created = await ask('POST', '/threads', { id, ...(metadata && { metadata }) })
@@ -60,10 +63,10 @@ export function requests(
       ask('GET', `${long}/events?after=${random.whole(0, longEntries)}&limit=10000`, undefined, page),
     'long thread as a script': () => ask('GET', `${long}/test-script`),
     'messages to the long thread': () => ask('POST', `${long}/messages`, { message: 'hello' }, events),
-    'slow runs': () => tell('slow'),
+    'slow runs': () => sendToNew('slow'),
     interrupts: () => crowd('slow', 'interrupt'),
-    [`rounds of ${calls} calls`]: () => tell(`calls ${calls}`),
-    'large results': () => tell('large 8'),
+    [`rounds of ${calls} calls`]: () => sendToNew(`calls ${calls}`),
+    'large results': () => sendToNew('large 8'),
     async 'forks of the long thread'(random) {
       const id = randomUUID()
       const forked = await ask('POST', `${long}/fork`, { id, at: random.whole(1, longEntries) })

@@ -6,14 +6,17 @@ import { serve } from '../../packages/millrace/src/server/index.ts'
 import { model, tools } from './model.ts'
 import { appOptions, limits, userOf } from './options.ts'
 
-// The server that is attacked, in a process of its own.
+// The attacked server, in its own process.
 
 const store = sqliteStore(configOf<{ file: string }>().file)
 const errors: string[] = []
 const tickMs = 5
 const delays = monitorEventLoopDelay({ resolution: tickMs })
 delays.enable()
-/** The most that this thread has computed between two timers: on a busy machine a turn is long also while others compute. */
+/**
+ * The most CPU time of this thread between two timers. On a busy machine a turn can be long because
+ * of other processes.
+ */
 let mostBusy = 0
 let busyBefore = 0
 let seenAt = { time: performance.now(), busy: 0 }
@@ -42,7 +45,7 @@ const app = serve({
 
 const asked = {
   open: async () => (await app.listen()).url,
-  /** Since it was asked the last time; memory since the process began. */
+  /** Since the last call; memory since the start of the process. */
   seen() {
     const longestTurn = delays.max / 1e6
     const busiestTurn = mostBusy
@@ -53,7 +56,7 @@ const asked = {
     return {
       longestTurn,
       busiestTurn,
-      /** The part of the time in which its thread has computed. */
+      /** The share of time in which its thread was busy. */
       load: (seenAt.busy - before.busy) / (seenAt.time - before.time),
       memory: process.memoryUsage.rss(),
       most: process.resourceUsage().maxRSS * 1024,

@@ -27,7 +27,7 @@ const say = (text: string) => process.stdout.write(`soak: ${text}\n`)
 const mb = (bytes: number) => `${Math.round(bytes / 2 ** 20)} MB`
 const here = (file: string) => join(import.meta.dirname, file)
 
-/** What was seen of a phase. */
+/** The figures of a phase. */
 interface Phase {
   readonly p99: number
   readonly faults: readonly string[]
@@ -69,15 +69,15 @@ async function soak(folder: string): Promise<readonly string[]> {
     const { delays, answers, faults } = await callers.ask('seen')
     const { longestTurn, busiestTurn, load, memory, most, errors } = await server.ask('seen')
     const { p50 = 0, p99 = 0, max = 0 } = delays ?? {}
-    say(`${name}: ${answers} answers; from disk to follower ${p50} / ${p99} / ${max} ms (p50 / p99 / most)`)
+    say(`${name}: ${answers} answers; from disk to follower ${p50} / ${p99} / ${max} ms (p50 / p99 / max)`)
     say(
-      `${name}: the longest turn took ${Math.round(longestTurn)} ms, the busiest ${Math.round(busiestTurn)} ms of CPU; its thread was busy for ${Math.round(100 * load)} % of the time; memory ${mb(memory)}, at most ${mb(most)}`,
+      `${name}: the longest event loop turn took ${Math.round(longestTurn)} ms, the busiest ${Math.round(busiestTurn)} ms of CPU; its thread was busy for ${Math.round(100 * load)} % of the time; memory ${mb(memory)}, peak ${mb(most)}`,
     )
     return {
       p99,
       faults: [
         ...faults,
-        ...(answers === 0 ? ['nothing was answered'] : []),
+        ...(answers === 0 ? ['no message was answered'] : []),
         ...errors.map((error) => `the server reported ${error}`),
         ...(most > memoryBound ? [`the server took ${mb(most)}, more than ${mb(memoryBound)}`] : []),
       ].map((fault) => `${name}: ${fault}`),
@@ -85,7 +85,7 @@ async function soak(folder: string): Promise<readonly string[]> {
   }
 
   await callers.ask('begin')
-  // What is compiled and opened for the first time.
+  // Warm-up.
   await wait(3000)
   const quiet = await phase('quiet', (Number(seconds) * 1000) / 3)
   await hostile.ask('begin')
@@ -107,9 +107,7 @@ async function soak(folder: string): Promise<readonly string[]> {
     ...quiet.faults,
     ...attacked.faults,
     ...faults.map((fault) => `at the end: ${fault}`),
-    ...outcomes
-      .filter(([, own]) => Object.keys(own).length === 0)
-      .map(([name]) => `${name} were never tried`),
+    ...outcomes.filter(([, own]) => Object.keys(own).length === 0).map(([name]) => `${name}: never tried`),
     ...(values.times && ratio > 2 ? [`the p99 under attack is ${ratio.toFixed(2)} times the quiet one`] : []),
   ]
 }
@@ -119,10 +117,10 @@ try {
   say(`${seconds} s, seed ${seed}; memory may grow to ${mb(memoryBound)}`)
   const faults = await soak(folder)
   for (const fault of faults.slice(0, 40)) say(fault)
-  say(faults.length === 0 ? 'all is well' : `${faults.length} faults; the seed is ${seed}`)
+  say(faults.length === 0 ? 'no faults' : `${faults.length} faults; the seed is ${seed}`)
   if (faults.length > 0) process.exitCode = 1
 } catch (error) {
-  say(`broke off: ${error instanceof Error ? error.message : error}; the seed is ${seed}`)
+  say(`aborted: ${error instanceof Error ? error.message : error}; the seed is ${seed}`)
   process.exitCode = 1
 } finally {
   await Promise.all(parts.map((part) => part.stop()))

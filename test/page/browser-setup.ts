@@ -1,19 +1,19 @@
 import { chromium } from 'playwright-core'
 import type { TestProject } from 'vitest/node'
-import { findChromium, howToGetIt, installChromium, launchArgs } from './browser.ts'
+import { findChromium, installChromium, installHint, launchArgs } from './browser.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The path of the browser; empty if there is none. */
+    /** The path of Chromium; empty if it is not installed. */
     readonly chromium: string
-    /** Where the one that is running is reached; empty if there is none. */
+    /** The WebSocket endpoint of the running browser; empty if there is none. */
     readonly browser: string
   }
 }
 
-/** Runs once, before the first test of the page, and only if one is going to run: starts the one browser of all of them. */
+/** Runs once before the page tests, if any are selected, and starts the browser that they share. */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
-  const executablePath = (await findChromium()) ?? (await installed()) ?? without()
+  const executablePath = (await findChromium()) ?? (await install()) ?? skipPageTests()
   const browser = executablePath
     ? await chromium.launchServer({ executablePath, args: launchArgs })
     : undefined
@@ -22,17 +22,17 @@ export async function setup({ provide }: TestProject): Promise<() => Promise<voi
   return async () => browser?.close()
 }
 
-async function installed(): Promise<string | undefined> {
-  say('tests of the page: there is no Chromium, so apt-get is asked for one')
+async function install(): Promise<string | undefined> {
+  say('page tests: Chromium is not installed, installing it with apt-get')
   await installChromium()
   return findChromium()
 }
 
-/** On one's own machine the rest is worth running; where it counts, nothing may be left out. */
-function without(): string {
-  const missing = `there is no Chromium: ${howToGetIt}`
+/** Page tests are skipped on a developer machine without Chromium. In CI this is an error. */
+function skipPageTests(): string {
+  const missing = `Chromium is not installed: ${installHint}`
   if (process.env.CI) throw new Error(missing)
-  say(`tests of the page are left out, since ${missing}`)
+  say(`page tests are skipped: ${missing}`)
   return ''
 }
 

@@ -7,7 +7,7 @@ import { aptInstall } from '../apt-get.ts'
 
 const run = promisify(execFile)
 
-/** The first needs a third less CPU per page. */
+/** The headless shell needs a third less CPU per page. */
 const names = [
   'chromium-headless-shell',
   'chromium',
@@ -16,23 +16,23 @@ const names = [
   'google-chrome-stable',
 ]
 
-/** How to get one, for whoever has none. */
-export const howToGetIt = 'apt-get install chromium-headless-shell, or CHROMIUM=/path/to/one'
+export const installHint =
+  'run apt-get install chromium-headless-shell, or set CHROMIUM to the path of a browser'
 
-/** The path of a Chromium that runs here; undefined if there is none. Throws if the one that was asked for does not. */
+/** The path of a working Chromium, if any. Throws if `CHROMIUM` is set and does not run. */
 export async function findChromium(env: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
   if (env.CHROMIUM) {
-    if (await runs(env.CHROMIUM)) return env.CHROMIUM
-    throw new Error(`CHROMIUM is ${env.CHROMIUM}, and no browser runs there`)
+    if (await isChromium(env.CHROMIUM)) return env.CHROMIUM
+    throw new Error(`CHROMIUM is ${env.CHROMIUM}, which is not a Chromium that runs`)
   }
   const folders = ['/usr/bin', ...(env.PATH ?? '').split(delimiter)]
   const places = new Set(names.flatMap((name) => folders.map((folder) => join(folder, name))))
-  for (const path of [...places, chromium.executablePath()]) if (await runs(path)) return path
+  for (const path of [...places, chromium.executablePath()]) if (await isChromium(path)) return path
   return undefined
 }
 
-/** A file alone says little: where Chromium comes as a snap, it is a script that tells how to install that. */
-async function runs(path: string): Promise<boolean> {
+/** Runs it, since the file may be a script that only says how to install the snap. */
+async function isChromium(path: string): Promise<boolean> {
   if (!existsSync(path)) return false
   return run(path, ['--version'], { timeout: 30_000 }).then(
     ({ stdout }) => /chrom/i.test(stdout),
@@ -40,12 +40,12 @@ async function runs(path: string): Promise<boolean> {
   )
 }
 
-/** Debian's: whether it worked is for `findChromium` to see. */
+/** Installs the Debian package. `findChromium` finds out whether that worked. */
 export function installChromium(): Promise<void> {
   return aptInstall(['chromium-headless-shell'])
 }
 
-/** As it is started for a test: by root too, on a machine without a screen, and asking nobody for anything. */
+/** For tests: works as root and without a screen, and makes no requests of its own. */
 export const launchArgs = [
   '--no-sandbox',
   '--disable-gpu',

@@ -5,41 +5,41 @@ import { refundDesk } from './chat-actions.test-kit.ts'
 import { openDesk } from './desk.ts'
 import { describePage } from './page.test-kit.ts'
 
-/** A network that can keep back what the server tells this page, and nothing else. */
-async function holdNews(page: Page) {
-  let kept: (() => void)[] | undefined
+/** Lets a test hold back the events that the server sends to this page. */
+async function holdableEvents(page: Page) {
+  let held: (() => void)[] | undefined
   await page.routeWebSocket(/\/socket/, (socket) => {
     socket.connectToServer().onMessage((message) => {
-      if (kept) kept.push(() => socket.send(message))
+      if (held) held.push(() => socket.send(message))
       else socket.send(message)
     })
   })
   await page.reload()
   return {
     hold() {
-      kept = []
+      held = []
     },
     release() {
-      for (const tell of kept ?? []) tell()
-      kept = undefined
+      for (const send of held ?? []) send()
+      held = undefined
     },
   }
 }
 
-describePage('a call that waits for a person', (visit) => {
-  test('shows what cannot be seen in its input, and is allowed as it was', async () => {
+describePage('a call that waits for approval', (visit) => {
+  test('shows invisible characters of its arguments, and runs with the original', async () => {
     const desk = await refundDesk('ORD-\u202e24\u{e0041}')
     const page = await visit(desk.url)
     const chat = chatOf(page)
     await chat.say('My money, please')
-    const input = page.getByRole('textbox', { name: /^Input/ })
+    const input = page.getByRole('textbox', { name: /^Arguments/ })
     expect(await input.inputValue()).toContain('"ORD-\\u202e24\\udb40\\udc41"')
     await chat.button('Allow').click()
     await chat.ends(1)
     expect(desk.paid).toEqual([{ id: 'ORD-\u202e24\u{e0041}', amount: 100 }])
   })
 
-  test('keeps the focus near when it is decided', async () => {
+  test('keeps the focus in its card after a decision', async () => {
     const desk = await refundDesk()
     const page = await visit(desk.url)
     const chat = chatOf(page)
@@ -49,12 +49,12 @@ describePage('a call that waits for a person', (visit) => {
     expect(await page.evaluate(() => document.activeElement?.ariaLabel)).toBe('Tool refund_order')
   })
 
-  test('keeps what was written in it while it is out of sight', async () => {
+  test('keeps unsent changes while it is scrolled out of view', async () => {
     const desk = await refundDesk()
     const page = await visit(desk.url)
     const chat = chatOf(page)
     await chat.say('My money, please')
-    const input = page.getByRole('textbox', { name: /^Input/ })
+    const input = page.getByRole('textbox', { name: /^Arguments/ })
     const reason = page.getByRole('textbox', { name: /^Reason/ })
     await input.fill('{ "id": "ORD-42", "amount": 40 }')
     await reason.fill('Too late')
@@ -68,7 +68,7 @@ describePage('a call that waits for a person', (visit) => {
     expect(await reason.inputValue()).toBe('Too late')
   })
 
-  test('shows what was decided elsewhere', async () => {
+  test('shows a decision made in another tab', async () => {
     const desk = await refundDesk()
     const page = await visit(desk.url)
     const chat = chatOf(page)
@@ -81,14 +81,14 @@ describePage('a call that waits for a person', (visit) => {
     expect(await chat.button('Allow').count()).toBe(0)
   })
 
-  test('says so when it was decided otherwise in another tab and the news has not come yet', async () => {
+  test('shows an error if another tab has decided differently and this one does not know yet', async () => {
     const desk = await refundDesk()
     const page = await visit(desk.url, { tolerates: [/409/] })
-    const news = await holdNews(page)
+    const events = await holdableEvents(page)
     const chat = chatOf(page)
     await chat.say('My money, please')
     await chat.button('Allow').waitFor()
-    news.hold()
+    events.hold()
     const other = await page.context().newPage()
     await other.goto(page.url())
     await chatOf(other).button('Deny').click()
@@ -97,20 +97,20 @@ describePage('a call that waits for a person', (visit) => {
     const card = chat.card('refund_order')
     await card
       .getByRole('alert')
-      .getByText(/declined already|any more/)
+      .getByText(/already denied|no longer waiting/)
       .waitFor()
     expect(desk.paid).toEqual([])
-    news.release()
+    events.release()
     await card.getByText('Denied', { exact: true }).waitFor()
   })
 })
 
-describePage('while a run goes on', (visit) => {
-  test('the focus stays in the chat when the button that stopped it is gone', async () => {
+describePage('during a run', (visit) => {
+  test('the focus stays in the chat after the Stop button disappears', async () => {
     const desk = await openDesk({ script: [[{ text: 'Hm' }, { hang: true }]] })
     const page = await visit(desk.url)
     const chat = chatOf(page)
-    await chat.say('Go on')
+    await chat.say('Continue')
     await chat.button('Stop').press('Enter')
     await chat.ends(1)
     expect(await page.evaluate(() => document.activeElement?.id)).toBe('chat')

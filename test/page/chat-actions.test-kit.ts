@@ -2,7 +2,7 @@ import { agent, tool } from 'millrace'
 import { z } from 'zod'
 import { openDesk } from './desk.ts'
 
-/** A desk whose refunds ask first; what was paid is remembered. */
+/** A server whose refunds need approval. `paid` records the refunds. */
 export async function refundDesk(id = 'ORD-42') {
   const paid: unknown[] = []
   const refund = tool({

@@ -6,7 +6,7 @@ import { refundDesk } from './chat-actions.test-kit.ts'
 import { openDesk } from './desk.ts'
 import { describePage, screenshot } from './page.test-kit.ts'
 
-/** A desk with a tool that runs until it is let go, and an answer after it. */
+/** A server with a tool that runs until `release` is called. */
 async function waitingDesk(...answers: string[]) {
   const gate = Promise.withResolvers<string>()
   const slow = tool({ name: 'slow', description: 's', input: z.object({}), run: () => gate.promise })
@@ -14,11 +14,11 @@ async function waitingDesk(...answers: string[]) {
     script: [[{ call: 'slow' }], ...answers],
     agents: (model) => ({ helper: agent({ model, tools: [slow] }) }),
   })
-  return { ...desk, letGo: () => gate.resolve('done') }
+  return { ...desk, release: () => gate.resolve('done') }
 }
 
-describePage('a call that waits for a person', (visit) => {
-  test('runs with the input that was changed', async () => {
+describePage('a call that waits for approval', (visit) => {
+  test('runs with the changed arguments', async () => {
     const desk = await refundDesk()
     const page = await visit(desk.url)
     const chat = chatOf(page)
@@ -27,25 +27,25 @@ describePage('a call that waits for a person', (visit) => {
     await card.getByText('Refund ORD-42?').waitFor()
     await card.getByText('Waiting for you').waitFor()
     await screenshot(page, 'chat-approval')
-    await card.getByRole('textbox', { name: /^Input/ }).fill('{ "id": "ORD-42", "amount": 40 }')
-    await chat.button('Allow as changed').click()
+    await card.getByRole('textbox', { name: /^Arguments/ }).fill('{ "id": "ORD-42", "amount": 40 }')
+    await chat.button('Allow with changes').click()
     await chat.ends(1)
     expect(desk.paid).toEqual([{ id: 'ORD-42', amount: 40 }])
-    await card.getByText('Allowed as changed').waitFor()
+    await card.getByText('Allowed with changes').waitFor()
     await card.getByText('{"id":"ORD-42","amount":40}').waitFor()
   })
 
-  test('is only allowed with an object, and Escape gives the original back', async () => {
+  test('can only be allowed with a JSON object, and Escape resets the arguments', async () => {
     const desk = await refundDesk()
     const page = await visit(desk.url)
     const chat = chatOf(page)
     await chat.say('My money, please')
-    const input = page.getByRole('textbox', { name: /^Input/ })
+    const input = page.getByRole('textbox', { name: /^Arguments/ })
     await input.fill('[1]')
-    expect(await chat.button('Allow as changed').isDisabled()).toBe(true)
+    expect(await chat.button('Allow with changes').isDisabled()).toBe(true)
     expect(await input.getAttribute('aria-invalid')).toBe('true')
     const described = await input.getAttribute('aria-describedby')
-    expect(await page.locator(`[id="${described}"]`).textContent()).toContain('an object')
+    expect(await page.locator(`[id="${described}"]`).textContent()).toContain('a JSON object')
     await input.press('Escape')
     expect(JSON.parse(await input.inputValue())).toEqual({ id: 'ORD-42', amount: 100 })
     await chat.button('Allow').click()
@@ -56,7 +56,7 @@ describePage('a call that waits for a person', (visit) => {
     expect(decisions).toEqual([{ type: 'approval', callId: expect.any(String), approved: true }])
   })
 
-  test('is told why it was denied', async () => {
+  test('sends the reason to the model when it is denied, and shows it once', async () => {
     const desk = await refundDesk()
     const page = await visit(desk.url)
     const chat = chatOf(page)
@@ -66,16 +66,14 @@ describePage('a call that waits for a person', (visit) => {
     await chat.ends(1)
     expect(desk.paid).toEqual([])
     expect(sent(desk.provider, 2)).toContain('Too late by a year')
-    await chat.card('refund_order').getByText('Denied: Too late by a year').waitFor()
-    await chat
-      .card('refund_order')
-      .getByText(/^Declined/)
-      .waitFor()
+    const card = chat.card('refund_order')
+    await card.getByText('Denied · Too late by a year').waitFor()
+    expect(await card.getByText(/denied|too late/i).count()).toBe(1)
   })
 })
 
-describePage('while a run goes on', (visit) => {
-  test('it is stopped by a button, and by keys', async () => {
+describePage('during a run', (visit) => {
+  test('a button and keys stop it', async () => {
     const hang = [{ text: 'Hm' }, { hang: true } as const]
     const desk = await openDesk({ script: [hang, hang, hang] })
     const page = await visit(desk.url)
@@ -89,16 +87,17 @@ describePage('while a run goes on', (visit) => {
       },
     ]
     for (const [index, stop] of stops.entries()) {
-      await chat.say('Go on')
+      await chat.say('Continue')
       await chat.button('Stop').waitFor()
       await stop()
       await chat.ends(index + 1)
     }
-    expect(await chat.rows('end').allInnerTexts()).toHaveLength(3)
+    const ends = await chat.rows('end').allInnerTexts()
+    expect(ends).toEqual(Array.from({ length: 3 }, () => expect.stringMatching(/^You stopped this after/)))
     expect(await chat.button('Stop').count()).toBe(0)
   })
 
-  test('what is said steers it: its next round hears it', async () => {
+  test('a message steers it: the next round reads it', async () => {
     const desk = await waitingDesk('In French, then.')
     const chat = chatOf(await visit(desk.url))
     await chat.say('Tell me')
@@ -107,15 +106,15 @@ describePage('while a run goes on', (visit) => {
       .getByText(/Running/)
       .waitFor()
     await chat.say('In French')
-    await chat.rows('input').getByText('the run hears it before its next round').waitFor()
-    desk.letGo()
+    await chat.rows('input').getByText('Steer — the agent sees this before its next step').waitFor()
+    desk.release()
     await chat.ends(1)
     expect(sent(desk.provider, 2)).toContain('In French')
-    await chat.rows('input').getByText('Heard while it ran').waitFor()
+    await chat.rows('input').getByText('Sent while running').waitFor()
     expect(await chat.rows('end').count()).toBe(1)
   })
 
-  test('what is queued is answered after it, by a run of its own', async () => {
+  test('a queued message is answered by the next run', async () => {
     const desk = await waitingDesk('First.', 'Second.')
     const page = await visit(desk.url)
     const chat = chatOf(page)
@@ -124,16 +123,16 @@ describePage('while a run goes on', (visit) => {
       .card('slow')
       .getByText(/Running/)
       .waitFor()
-    await page.getByRole('combobox', { name: /How the message is meant/ }).selectOption('queue')
+    await page.getByRole('combobox', { name: 'Message mode' }).selectOption('queue')
     await chat.say('Two')
-    await chat.rows('input').getByText('Queue: answered after this run').waitFor()
-    desk.letGo()
+    await chat.rows('input').getByText('Queue — answered after this run').waitFor()
+    desk.release()
     await chat.ends(2)
     expect(sent(desk.provider, 2)).not.toContain('Two')
     expect(sent(desk.provider, 3)).toContain('Two')
   })
 
-  test('what interrupts it is answered instead', async () => {
+  test('an interrupting message is answered instead', async () => {
     const desk = await waitingDesk('Something else.')
     const page = await visit(desk.url)
     const chat = chatOf(page)
@@ -142,7 +141,7 @@ describePage('while a run goes on', (visit) => {
       .card('slow')
       .getByText(/Running/)
       .waitFor()
-    await page.getByRole('combobox', { name: /How the message is meant/ }).selectOption('interrupt')
+    await page.getByRole('combobox', { name: 'Message mode' }).selectOption('interrupt')
     await chat.say('Two')
     await chat.rows('text').getByText('Something else.').waitFor()
     await chat.ends(2)
@@ -150,8 +149,8 @@ describePage('while a run goes on', (visit) => {
   })
 })
 
-describePage('a conversation that takes another turn', (visit) => {
-  test('is answered anew in a thread of its own, and the old one stays', async () => {
+describePage('branching a conversation', (visit) => {
+  test('Retry answers again in a new thread, and keeps the old one', async () => {
     const desk = await openDesk({ script: ['Bad answer.', 'Better answer.'] })
     const page = await visit(desk.url)
     const chat = chatOf(page)
@@ -166,7 +165,7 @@ describePage('a conversation that takes another turn', (visit) => {
     expect((await desk.app.thread(first).state()).messages).toHaveLength(2)
   })
 
-  test('goes on from an answer in a thread of its own', async () => {
+  test('Fork continues from an answer in a new thread', async () => {
     const desk = await openDesk({ script: ['One.', 'Two.', 'Another two.'] })
     const page = await visit(desk.url)
     const chat = chatOf(page)
@@ -185,7 +184,7 @@ describePage('a conversation that takes another turn', (visit) => {
     ])
   })
 
-  test('takes a message up again, to be changed, in a thread that ends before it', async () => {
+  test('Edit opens a message as a draft, in a new thread that ends before it', async () => {
     const desk = await openDesk({ script: ['One.', 'Two.', 'Another two.'] })
     const page = await visit(desk.url)
     const chat = chatOf(page)

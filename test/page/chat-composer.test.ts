@@ -3,9 +3,9 @@ import { chatOf, png, sent } from './chat.test-kit.ts'
 import { openDesk } from './desk.ts'
 import { describePage } from './page.test-kit.ts'
 
-describePage('what a person writes', (visit) => {
-  test('an image goes to the model as it is, with the words', async () => {
-    const desk = await openDesk({ script: ['A grey square.'] })
+describePage('the composer', (visit) => {
+  test('an image is sent to the model unchanged, with the text', async () => {
+    const desk = await openDesk({ script: ['A gray square.'] })
     const page = await visit(desk.url)
     const chat = chatOf(page)
     const image = png(20, 10)
@@ -24,7 +24,7 @@ describePage('what a person writes', (visit) => {
     expect(await page.locator('.chat-composer').getByRole('img').count()).toBe(0)
   })
 
-  test('a large image is made smaller first', async () => {
+  test('a large image is shrunk first', async () => {
     const desk = await openDesk({ script: ['Big.'] })
     const page = await visit(desk.url)
     const chat = chatOf(page)
@@ -40,7 +40,7 @@ describePage('what a person writes', (visit) => {
     expect(sent(desk.provider, 1)).toContain('data:image/webp;base64,')
   })
 
-  test('an image is pasted, and taken away again', async () => {
+  test('an image can be pasted and removed', async () => {
     const desk = await openDesk({ script: ['Hm.'] })
     const page = await visit(desk.url)
     const data = png(4, 4).toString('base64')
@@ -55,7 +55,7 @@ describePage('what a person writes', (visit) => {
     await expect.poll(() => page.getByRole('img', { name: 'Attached image 1' }).count()).toBe(0)
   })
 
-  test('an image is dropped, and sent without words', async () => {
+  test('an image can be dropped and sent without text', async () => {
     const desk = await openDesk({ script: ['A square.'] })
     const page = await visit(desk.url)
     const chat = chatOf(page)
@@ -69,7 +69,7 @@ describePage('what a person writes', (visit) => {
       )
       return events.map((event) => composer.dispatchEvent(event))
     }, data)
-    // What is left to the browser is opened by it, in place of the page.
+    // Otherwise the browser would open the image instead of the page.
     expect(left).toEqual([false, false])
     await page.getByRole('img', { name: 'Attached image 1' }).waitFor()
     await chat.button('Send').click()
@@ -77,7 +77,7 @@ describePage('what a person writes', (visit) => {
     expect(sent(desk.provider, 1)).toContain(`data:image/png;base64,${data}`)
   })
 
-  test('what only calls itself an image is refused, in words', async () => {
+  test('a file that is not an image is rejected with a message', async () => {
     const desk = await openDesk({ script: ['Hm.'] })
     const page = await visit(desk.url)
     const buffer = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>')
@@ -86,7 +86,7 @@ describePage('what a person writes', (visit) => {
     expect(await page.getByRole('img', { name: /Attached/ }).count()).toBe(0)
   })
 
-  test('a draft survives a reload, with its image, each in its own thread', async () => {
+  test('each thread keeps its draft, with images, across a reload', async () => {
     const desk = await openDesk({ script: ['Hello.'] })
     const page = await visit(desk.url)
     const chat = chatOf(page)
@@ -105,20 +105,20 @@ describePage('what a person writes', (visit) => {
     await expect.poll(() => chat.message.inputValue()).toBe('')
   })
 
-  test('what cannot be sent stays, with the reason', async () => {
+  test('a message that cannot be sent stays, with the reason', async () => {
     const desk = await openDesk({ script: ['Hello.'], app: { limits: { bodyBytes: 2000 } } })
     const page = await visit(desk.url, { tolerates: [/413/] })
     const chat = chatOf(page)
     const long = 'so long '.repeat(400)
     await chat.say(long)
-    await page.getByRole('alert').getByText('This was not sent').waitFor()
+    await page.getByRole('alert').getByText('Not sent').waitFor()
     expect(await chat.message.inputValue()).toBe(long)
     await chat.say('shorter')
     await chat.rows('text').getByText('Hello.').waitFor()
     expect(await chat.rows('input').count()).toBe(1)
   })
 
-  test('Enter sends, with Shift it begins a line; / goes there, Escape leaves', async () => {
+  test('Enter sends, Shift+Enter adds a line, / focuses, Escape leaves', async () => {
     const desk = await openDesk({ script: ['Hello.'] })
     const page = await visit(desk.url)
     const chat = chatOf(page)
@@ -141,15 +141,25 @@ describePage('what a person writes', (visit) => {
     expect(await page.evaluate(() => document.activeElement?.getAttribute('data-kind'))).toBe('end')
   })
 
-  test('in a thread that is gone nothing can be said, and the page says so', async () => {
+  test('a deleted thread cannot be written to, and the page says so', async () => {
     const desk = await openDesk({ script: ['Hello.'] })
-    // The page may find out as it connects.
+    // The page may find out when it connects.
     const page = await visit(desk.url, { tolerates: [/404/] })
     const chat = chatOf(page)
     await chat.say('Hi')
     await chat.ends(1)
     await desk.app.thread(chat.threadId()).delete()
-    await page.getByText(/This thread was deleted|There is no such thread/).waitFor()
+    await page.getByText(/This thread was deleted|This thread doesn't exist/).waitFor()
     expect(await chat.message.isDisabled()).toBe(true)
+  })
+
+  test('an unknown thread is reported, with a button for a new one', async () => {
+    const desk = await openDesk({ script: ['Hello.'] })
+    const page = await visit(`${desk.url}/#/threads/unknown`, { tolerates: [/404/] })
+    const chat = chatOf(page)
+    await page.getByText("This thread doesn't exist or was deleted.").waitFor()
+    await chat.button('Start a new one').click()
+    await chat.say('Hi')
+    await chat.rows('text').getByText('Hello.').waitFor()
   })
 })

@@ -6,8 +6,8 @@ import { chatOf, png } from './chat.test-kit.ts'
 import { openDesk } from './desk.ts'
 import { describePage } from './page.test-kit.ts'
 
-describePage('what comes of a call', (visit) => {
-  test('is shown if it is an image, and only said to be there if it could be a document', async () => {
+describePage('the result of a call', (visit) => {
+  test('is shown if it is an image, and only named if it could contain scripts', async () => {
     const parts: ToolResultPart[] = [
       { type: 'text', text: 'Two pictures.' },
       { type: 'image', data: png(6, 3).toString('base64'), mediaType: 'image/png' },
@@ -40,7 +40,7 @@ describePage('what comes of a call', (visit) => {
     expect(await card.getByRole('link').getAttribute('href')).toBe('https://example.com/cat.png')
   })
 
-  test('of a sub-agent that did much is not drawn whole', async () => {
+  test('of a sub-agent with many rows is shown in part', async () => {
     const look = tool({ name: 'look', description: 'l', input: z.object({}), run: () => 'seen' })
     const steps = scriptedModel((_, index) => (index < 100 ? [{ call: 'look' }] : 'Seen all.'))
     const clerk = agent({ name: 'clerk', model: steps, tools: [look], maxRounds: 200 })
@@ -57,7 +57,7 @@ describePage('what comes of a call', (visit) => {
     expect(await card.locator('.chat-row').count()).toBe(40)
   })
 
-  test('of a tool that the provider runs has a card too', async () => {
+  test('of a provider tool has a card, too', async () => {
     const round: ScriptStep[] = [
       { providerTool: 'web_search', input: { query: 'mill race' }, output: { hits: 3 } },
       { providerTool: 'fetch_page', input: {}, output: 'no such page', isError: true },

@@ -4,7 +4,7 @@ import { openDesk } from './desk.ts'
 import { describePage, phone } from './page.test-kit.ts'
 
 describePage('the chat', (visit) => {
-  test('a thought that goes on shows its last line', async () => {
+  test('growing reasoning shows its last line', async () => {
     const desk = await openDesk({
       script: [[{ reasoning: 'First the order.\nThen the par' }, { hang: true }]],
     })
@@ -14,7 +14,7 @@ describePage('the chat', (visit) => {
     expect(await chat.rows('reasoning').textContent()).not.toContain('First')
   })
 
-  test('what a sub-agent asks again, since only one of its calls was decided, is asked once', async () => {
+  test('a repeated request of a sub-agent is shown once', async () => {
     const pays = [5, 7].map((amount) => ({ call: 'pay', input: { amount } }))
     const desk = await openDesk({
       script: [[{ call: 'clerk', input: { prompt: 'Pay the bills.' } }], pays, 'I have paid.', 'It is paid.'],
@@ -32,23 +32,23 @@ describePage('the chat', (visit) => {
     await expect.poll(() => chat.button('Allow').count()).toBe(1)
     await chat.button('Allow').click()
     await chat.ends(1)
-    expect(await chat.conversation.getByText('Not decided').count()).toBe(0)
+    expect(await chat.conversation.getByText('No decision').count()).toBe(0)
   })
 
-  test('what was there when the thread was opened is not told again', async () => {
+  test('entries from before the thread was opened are not announced', async () => {
     const desk = await openDesk({ script: ['The first answer.', 'The second answer.'] })
     const page = await visit(desk.url)
     const chat = chatOf(page)
     await chat.say('One')
-    await expect.poll(chat.told).toContain('The first answer.')
+    await expect.poll(chat.announced).toContain('The first answer.')
     await page.reload()
     await chat.rows('text').getByText('The first answer.').waitFor()
     await chat.say('Two')
-    await expect.poll(chat.told).toContain('The second answer.')
-    expect(await chat.told()).not.toContain('The first answer.')
+    await expect.poll(chat.announced).toContain('The second answer.')
+    expect(await chat.announced()).not.toContain('The first answer.')
   })
 
-  test('on a phone all that can be done about a run is in sight', async () => {
+  test('all buttons for a run are visible on a phone', async () => {
     const desk = await openDesk({ script: [[{ text: 'Hm' }, { hang: true }]] })
     const page = await visit(desk.url, { viewport: phone })
     const chat = chatOf(page)

@@ -5,7 +5,7 @@ import { agent, tool } from 'millrace'
 import type { Locator, Page } from 'playwright-core'
 import { z } from 'zod'
 
-/** A boss whose clerk, a sub-agent, asks before it pays. */
+/** An agent whose sub-agent needs approval to pay. */
 export function bossWithClerk(model: Model) {
   const input = z.object({ amount: z.number() })
   const pay = tool({ name: 'pay', description: 'p', input, approve: true, run: () => 'paid' })
@@ -13,7 +13,7 @@ export function bossWithClerk(model: Model) {
   return { boss: agent({ model, tools: [clerk.asTool({ description: 'Handles money' })] }) }
 }
 
-/** What a person does at the page, and what they look at. */
+/** Actions and locators of the chat. */
 export function chatOf(page: Page) {
   const message = page.getByRole('textbox', { name: 'Message' })
   const conversation = page.locator('.chat-conversation')
@@ -28,24 +28,24 @@ export function chatOf(page: Page) {
       conversation.locator(`.chat-row[data-kind="${kind}"]`),
     card: (name: string): Locator => conversation.getByRole('article', { name: `Tool ${name}` }),
     button: (name: string): Locator => page.getByRole('button', { name, exact: true }),
-    /** Resolves when so many runs have ended. */
+    /** Resolves when `count` runs have ended. */
     ends: (count: number) =>
       conversation
         .locator('.chat-row[data-kind="end"]')
         .nth(count - 1)
         .waitFor(),
-    /** What is told to those who listen. */
-    told: () => page.locator('[aria-live="polite"]').textContent(),
+    /** What is announced to screen readers. */
+    announced: () => page.locator('[aria-live="polite"]').textContent(),
     threadId: () => new URL(page.url()).hash.replace('#/threads/', ''),
   }
 }
 
-/** What the model was sent with its request of this number, as text. */
+/** The body of a request to the model as text; the first is number 1. */
 export function sent({ requests }: ProviderSimulator, number: number): string {
   return JSON.stringify(requests[number - 1]?.body ?? null)
 }
 
-/** A real image, of one colour. */
+/** A valid image of one color. */
 export function png(width: number, height: number): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)

@@ -8,7 +8,7 @@ import { describePage, phone, screenshot } from './page.test-kit.ts'
 const anything = z.looseObject({})
 
 describePage('the chat', (visit) => {
-  test('words are shown before the answer is complete, and told to listeners as a whole', async () => {
+  test('text is shown while it is generated, and announced once it is complete', async () => {
     const desk = await openDesk({ script: [[{ text: 'It is ' }, { text: 'on its way' }, { hang: true }]] })
     const page = await visit(desk.url)
     const chat = chatOf(page)
@@ -16,14 +16,14 @@ describePage('the chat', (visit) => {
     await chat.rows('text').getByText('It is on its way').waitFor()
     await chat.button('Stop').waitFor()
     expect(await chat.rows('end').count()).toBe(0)
-    expect(await chat.told()).not.toContain('on its way')
+    expect(await chat.announced()).not.toContain('on its way')
     await chat.button('Stop').click()
     await chat.ends(1)
-    expect(await chat.rows('end').textContent()).toMatch(/^Stopped after/)
-    await expect.poll(chat.told).toMatch(/It is on its way[\s\S]*Stopped: /)
+    expect(await chat.rows('end').textContent()).toMatch(/^You stopped this after/)
+    await expect.poll(chat.announced).toMatch(/It is on its way[\s\S]*You stopped this\./)
   })
 
-  test('what is said on the page of a new thread makes the thread, of the agent that was chosen', async () => {
+  test('the first message creates a thread with the selected agent', async () => {
     const desk = await openDesk({ script: ['Hello.'] })
     const page = await visit(desk.url)
     const chat = chatOf(page)
@@ -34,7 +34,7 @@ describePage('the chat', (visit) => {
     expect((await desk.app.thread(chat.threadId()).state()).agent).toBe('returns')
   })
 
-  test('thoughts are folded away, and open when they are asked for', async () => {
+  test('reasoning is collapsed, and can be expanded', async () => {
     const desk = await openDesk({
       script: [[{ reasoning: 'First the order.\nThen the parcel.' }, { text: 'Here.' }]],
     })
@@ -48,7 +48,7 @@ describePage('the chat', (visit) => {
     await thought.getByText('First the order.').waitFor()
   })
 
-  test('the arguments of a call are shown while they are written', async () => {
+  test('arguments are shown while they are generated', async () => {
     const script = [[{ call: 'lookup_order', raw: '{"id":"ORD', cut: true }, { hang: true } as const]]
     const desk = await openDesk({ script })
     const chat = chatOf(await visit(desk.url))
@@ -58,7 +58,7 @@ describePage('the chat', (visit) => {
     await card.getByText('Writing arguments').waitFor()
   })
 
-  test('several calls have a card each, with how far they are and what came of them', async () => {
+  test('each call has a card with its status and result', async () => {
     const gate = Promise.withResolvers<void>()
     const tools = [
       tool({ name: 'quick', description: 'q', input: anything, run: () => ({ found: 7 }) }),
@@ -116,10 +116,10 @@ describePage('the chat', (visit) => {
     gate.resolve()
     await chat.card('slow').getByText('arrived').waitFor()
     await chat.ends(1)
-    await expect.poll(chat.told).toContain('Tool broken: Failed.')
+    await expect.poll(chat.announced).toContain('Tool broken: Failed.')
   })
 
-  test('a long result is folded, and says how long it is', async () => {
+  test('a long result is collapsed, with its size', async () => {
     const long = Array.from({ length: 2000 }, (_, index) => `line ${index}`).join('\n')
     const tools = [tool({ name: 'read', description: 'r', input: anything, run: () => long })]
     const desk = await openDesk({
@@ -131,11 +131,11 @@ describePage('the chat', (visit) => {
     await chat.ends(1)
     const card = chat.card('read')
     expect(await card.textContent()).not.toContain('line 1999')
-    await card.getByRole('button', { name: 'Show all, 19 KB' }).click()
+    await card.getByRole('button', { name: 'Show all (19 KB)' }).click()
     await card.getByText('line 1999').waitFor()
   })
 
-  test('what a sub-agent does is shown inside its call, and what it asks is asked there', async () => {
+  test('a sub-agent and its approvals are shown inside its call', async () => {
     const desk = await openDesk({
       script: [
         [{ call: 'clerk', input: { prompt: 'Pay the bill.' } }],
@@ -156,41 +156,41 @@ describePage('the chat', (visit) => {
     expect(await inside.getByRole('button', { name: /Retry|Fork|Details|Allow/ }).count()).toBe(0)
   })
 
-  test('whoever has scrolled up stays there, and jumps to the latest by a button', async () => {
+  test('scrolling up stops following, and a button jumps to the latest row', async () => {
     const desk = await openDesk({ script: ['A line.\n\n'.repeat(80), 'The latest.'] })
     const page = await visit(desk.url)
     const chat = chatOf(page)
     await chat.say('Go')
     await chat.ends(1)
-    expect(await chat.button('Jump to the latest').count()).toBe(0)
+    expect(await chat.button('Jump to latest').count()).toBe(0)
     const list = page.getByRole('group', { name: 'Conversation' })
     await list.hover()
     await page.mouse.wheel(0, -4000)
-    await chat.button('Jump to the latest').waitFor()
+    await chat.button('Jump to latest').waitFor()
     await chat.say('More')
-    await expect.poll(chat.told).toContain('The latest.')
+    await expect.poll(chat.announced).toContain('The latest.')
     expect(await list.evaluate((box) => box.scrollTop)).toBe(0)
-    await chat.button('Jump to the latest').click()
+    await chat.button('Jump to latest').click()
     await chat.rows('text').getByText('The latest.').waitFor()
-    await expect.poll(() => chat.button('Jump to the latest').count()).toBe(0)
+    await expect.poll(() => chat.button('Jump to latest').count()).toBe(0)
   })
 
-  test('a connection that was lost is told, and that it is back', async () => {
+  test('a lost and a restored connection are reported', async () => {
     const desk = await openDesk({ script: ['Hello.', 'Hello again.'] })
     const page = await visit(desk.url, { tolerates: [/ERR_INTERNET_DISCONNECTED|WebSocket connection to/] })
     const chat = chatOf(page)
     await chat.say('Hi')
     await chat.ends(1)
     await page.context().setOffline(true)
-    await page.getByText('Connection lost. It comes back by itself.').waitFor()
+    await page.getByText('Connection lost. Reconnecting…').waitFor()
     await page.context().setOffline(false)
-    await page.getByText('The connection is back.').waitFor()
+    await page.getByText('Reconnected.').waitFor()
     expect(await page.getByText('Connection lost').count()).toBe(0)
     await chat.say('Still there?')
     await chat.rows('text').getByText('Hello again.').waitFor()
   })
 
-  test('on a phone nothing is wider than the screen', async () => {
+  test('nothing is wider than the screen of a phone', async () => {
     const wide = 'x'.repeat(400)
     const desk = await openDesk({
       script: [[{ text: `${wide} and \`${wide}\`` }, { call: 'lookup_order', input: { id: wide } }], wide],

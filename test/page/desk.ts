@@ -13,13 +13,16 @@ import { fixedPort, startServer } from '../survival/server-process.ts'
 import { simulatedModel } from './simulated-model.ts'
 
 export interface DeskOptions {
-  /** What the provider's model does: round by round, or as each request asks for. */
+  /** What the simulated provider generates: a list of rounds, or a function of the request. */
   readonly script: Parameters<typeof providerSimulator>[0]
   readonly provider?: ProviderSimulatorOptions
 }
 
 export interface OpenDeskOptions extends DeskOptions {
-  /** The support desk's if absent: `list_orders`, `lookup_order`, `track_parcel` (slow), `refund_order` (asks first). */
+  /**
+   * Default: the agents of the support desk example, with the tools `list_orders`, `lookup_order`,
+   * `track_parcel` (slow) and `refund_order` (needs approval).
+   */
   readonly agents?: (model: Model) => Record<string, Agent>
   readonly app?: Partial<ServeOptions>
 }
@@ -27,15 +30,15 @@ export interface OpenDeskOptions extends DeskOptions {
 export interface Desk {
   readonly url: string
   readonly app: ServedApp
-  /** For a test that needs a log that no run would write. */
+  /** For tests that need a log no run would write. */
   readonly store: ThreadStore
   readonly provider: ProviderSimulator
 }
 
-/** A server in this process, from what `npm run build` made, over SQLite and a provider that plays the script. Ends with the test. */
+/** A server with the built page, SQLite and a simulated provider. Ends with the test. */
 export async function openDesk(options: OpenDeskOptions): Promise<Desk> {
   const { agents = supportDesk, app: more } = options
-  const { provider, file } = await groundwork(options)
+  const { provider, file } = await startProvider(options)
   const store = sqliteStore(file)
   const app = serve({ agents: { ...agents(simulatedModel(provider.url)) }, store, ...more })
   onTestFinished(async () => {
@@ -47,18 +50,18 @@ export async function openDesk(options: OpenDeskOptions): Promise<Desk> {
 }
 
 export interface DeskProcess {
-  /** Always the same. */
+  /** Does not change when the server is restarted. */
   readonly url: string
   readonly provider: ProviderSimulator
-  /** kill -9. Resolves when it is gone. */
+  /** kill -9. Resolves when the process has exited. */
   kill(): Promise<void>
-  /** Another one, at the same address, over the same file. Resolves when it can be reached. */
+  /** Starts another process with the same address and file. Resolves when it accepts requests. */
   start(): Promise<void>
 }
 
-/** The same in a process of its own, which can be killed and started again. */
+/** Like `openDesk`, in a separate process that can be killed and restarted. */
 export async function openDeskProcess(options: DeskOptions): Promise<DeskProcess> {
-  const { provider, file } = await groundwork(options)
+  const { provider, file } = await startProvider(options)
   const port = await fixedPort()
   const program = await bundled(fileURLToPath(new URL('./serve.ts', import.meta.url)))
   const start = () => startServer(program, { port, file, provider: provider.url })
@@ -77,9 +80,9 @@ export async function openDeskProcess(options: DeskOptions): Promise<DeskProcess
   }
 }
 
-async function groundwork({ script, provider: settings }: DeskOptions) {
+async function startProvider({ script, provider: settings }: DeskOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-page-'))
-  // Last of all, since what ends with a test ends in reverse order.
+  // Registered first, so that it runs last: handlers run in reverse order.
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const provider = await providerSimulator(script, settings)
   onTestFinished(() => provider.close())

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { openDesk } from './desk.ts'
-import { askedThread, clipboard, copied, eventsOf, openCall, parsed, patience } from './detail.test-kit.ts'
+import { askedThread, clipboard, copied, eventsOf, longTimeout, openCall, parsed } from './detail.test-kit.ts'
 import { describePage, screenshot, textOfDownload } from './page.test-kit.ts'
 
 const script = [
@@ -10,27 +10,27 @@ const script = [
 ]
 
 describePage('the raw events', (visit) => {
-  test('are filtered by kind and by text, opened and copied', async () => {
+  test('can be filtered by kind and text, expanded and copied', async () => {
     const { url, app } = await openDesk({ script })
     const address = await askedThread(url, 'Where is ORD-42?')
     const page = await visit(url, clipboard)
     await page.goto(address)
     const events = eventsOf(page)
     await events.open()
-    await expect.poll(events.types, patience).toContain('run-end')
-    const all = parsed(await copied(events.panel.getByRole('button', { name: 'Copy all shown' })))
+    await expect.poll(events.types, longTimeout).toContain('run-end')
+    const all = parsed(await copied(events.panel.getByRole('button', { name: 'Copy shown events' })))
     expect(all).toEqual(await (await app.thread(address.split('/').at(-1) ?? '')).read())
 
     await events.kind('people').click()
-    await expect.poll(events.types, patience).toEqual(['input'])
+    await expect.poll(events.types, longTimeout).toEqual(['input'])
     await events.kind('runs').click()
-    await expect.poll(events.types, patience).toEqual(['input', 'run-start', 'run-end'])
+    await expect.poll(events.types, longTimeout).toEqual(['input', 'run-start', 'run-end'])
     await events.kind('people').click()
     await events.kind('runs').click()
 
     await events.panel.getByRole('searchbox').fill('has ARRIVED')
-    await expect.poll(events.types, patience).toEqual(['text'])
-    const [found] = parsed(await copied(events.panel.getByRole('button', { name: 'Copy all shown' })))
+    await expect.poll(events.types, longTimeout).toEqual(['text'])
+    const [found] = parsed(await copied(events.panel.getByRole('button', { name: 'Copy shown events' })))
     expect(found?.event).toEqual({ type: 'text', text: 'ORD-42 has arrived.' })
     await events.rows.locator('summary').click()
     await events.panel.getByText('text: "ORD-42 has arrived."', { exact: true }).waitFor()
@@ -38,23 +38,23 @@ describePage('the raw events', (visit) => {
     expect(JSON.parse(one)).toEqual(found)
 
     await events.panel.getByRole('searchbox').fill('nowhere in it')
-    await events.panel.getByText('There is no such event.').waitFor()
+    await events.panel.getByText('No matching events.').waitFor()
     await events.panel.getByRole('button', { name: 'Show all' }).click()
-    // Only as many as there is room for are drawn, and one of them is open.
+    // Only visible events are rendered, and one of them is expanded.
     await events.panel.getByText(`${all.length} of ${all.length}`, { exact: true }).waitFor()
-    await expect.poll(events.types, patience).toContain('run-end')
+    await expect.poll(events.types, longTimeout).toContain('run-end')
     await screenshot(page, 'events')
   })
 
-  test('are downloaded as lines of JSON', async () => {
+  test('can be downloaded as JSON lines', async () => {
     const { url } = await openDesk({ script })
     const page = await visit(url)
     await page.goto(await askedThread(url, 'Where is ORD-42?'))
     const events = eventsOf(page)
     await events.open()
-    await expect.poll(events.types, patience).toContain('run-end')
+    await expect.poll(events.types, longTimeout).toContain('run-end')
     await events.kind('text').click()
-    await expect.poll(events.types, patience).not.toContain('run-end')
+    await expect.poll(events.types, longTimeout).not.toContain('run-end')
     const [file] = await Promise.all([
       page.waitForEvent('download'),
       events.panel.getByRole('button', { name: 'Download' }).click(),
@@ -64,7 +64,7 @@ describePage('the raw events', (visit) => {
     expect(lines.map(({ event }) => event.type)).toEqual(await events.types())
   })
 
-  test('can be those of the chosen run alone, and one of them is found from its call', async () => {
+  test('can be limited to the selected run, and a call links to its event', async () => {
     const { url, app } = await openDesk({ script })
     const address = await askedThread(url, 'Where is ORD-42?')
     const thread = await app.thread(address.split('/').at(-1) ?? '')
@@ -76,14 +76,14 @@ describePage('the raw events', (visit) => {
     const events = eventsOf(page)
     const opened = events.rows.filter({ has: page.locator('[open]') })
     await expect
-      .poll(() => opened.locator('.events-type').allInnerTexts(), patience)
+      .poll(() => opened.locator('.events-type').allInnerTexts(), longTimeout)
       .toEqual(['tool-input-start'])
     await thread.send('Thank you!')
     await page.getByText('You are welcome.').first().waitFor()
-    await events.kind('only the chosen run').click()
+    await events.kind('selected run only').click()
     await events.kind('people').click()
     await events.kind('runs').click()
-    // The question before the run is none of its events.
-    await expect.poll(events.types, patience).toEqual(['run-start', 'run-end'])
+    // The input before the run is not part of the run.
+    await expect.poll(events.types, longTimeout).toEqual(['run-start', 'run-end'])
   })
 })

@@ -7,7 +7,7 @@ import { askedThread, openCall, openLatestRun, openRound } from './detail.test-k
 import { describePage } from './page.test-kit.ts'
 
 describePage('the detail of a round', (visit) => {
-  test('has each attempt of a request that was sent again', async () => {
+  test('shows each attempt of a retried request', async () => {
     const { url } = await openDesk({
       script: [[{ call: 'list_orders', input: {} }], 'Three orders.'],
       provider: { faults: [{ kind: 'status', status: 503, retryAfter: { seconds: 0 }, request: 0 }] },
@@ -19,12 +19,12 @@ describePage('the detail of a round', (visit) => {
     const first = detail.getByRole('article', { name: 'Attempt 1' })
     expect(await first.textContent()).toMatch(/503/)
     expect(await first.textContent()).toMatch(/overloaded/)
-    expect(await detail.getByRole('region', { name: 'Sent again' }).textContent()).toMatch(
+    expect(await detail.getByRole('region', { name: 'Retries' }).textContent()).toMatch(
       /Attempt 2.*overloaded/,
     )
   })
 
-  test('tells what becomes of its calls after the model has ended', async () => {
+  test('updates the status of its calls after generation has ended', async () => {
     const { promise, resolve } = Promise.withResolvers<string>()
     const wait = tool({ name: 'wait', description: 'Waits', input: z.object({}), run: () => promise })
     const { url } = await openDesk({
@@ -42,7 +42,7 @@ describePage('the detail of a round', (visit) => {
     await detail.getByRole('button', { name: /^Done/ }).waitFor()
   })
 
-  test('says how to have requests recorded where they are not', async () => {
+  test('says how to enable recording if requests are not recorded', async () => {
     const { url } = await openDesk({
       script: [[{ call: 'list_orders', input: {} }], 'Three.'],
       app: { exchanges: false },
@@ -54,7 +54,7 @@ describePage('the detail of a round', (visit) => {
     await detail.getByRole('region', { name: 'Tools called' }).getByText('list_orders').waitFor()
   })
 
-  test('is fetched again when the answer has come, and before when that is asked for', async () => {
+  test('loads requests again when the response ends, or on demand', async () => {
     const { url } = await openDesk({ script: [[{ text: 'Slowly' }, { hang: true }]] })
     const page = await visit(url)
     const thread = await client(url).create()
@@ -64,7 +64,7 @@ describePage('the detail of a round', (visit) => {
     const detail = await openLatestRun(page)
     await detail.getByRole('button', { name: 'Round 1' }).click()
     await detail.getByRole('button', { name: 'Refresh' }).click()
-    await detail.getByRole('article').getByText('goes on').waitFor()
+    await detail.getByRole('article').getByText('still running').waitFor()
     await thread.stop()
     await detail.getByText(/took \d/).waitFor()
     await expect.poll(() => detail.getByRole('button', { name: 'Refresh' }).count()).toBe(0)
@@ -72,7 +72,7 @@ describePage('the detail of a round', (visit) => {
 })
 
 describePage('the detail of a call', (visit) => {
-  test('draws little of a large result, and all of it can be reached by keyboard', async () => {
+  test('renders a large result in part, and all of it is reachable by keyboard', async () => {
     const list = tool({
       name: 'list',
       description: 'Lists',

@@ -6,21 +6,21 @@ import type { Locator, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 
 /** Only turns a hang into a failure. */
-export const patience = { timeout: 60_000 }
+export const longTimeout = { timeout: 60_000 }
 
 export const clipboard = { permissions: ['clipboard-read', 'clipboard-write'] }
 
-/** Says something in a new thread and waits until it has been dealt with. Gives the thread's address on the page. */
+/** Sends a message in a new thread and waits for the run. Returns the URL of the thread. */
 export async function askedThread(url: string, text: string): Promise<string> {
   const thread = await client(url).create()
   const seq = await thread.send(text)
   for await (const _ of thread.follow({ until: seq })) {
-    // Until it is answered, or waits for a person.
+    // Until it is answered or suspended.
   }
   return `${url}/#/threads/${thread.id}`
 }
 
-/** Looks closer at the first call of a tool in the latest run. */
+/** Opens the detail of the first call of a tool in the latest run. */
 export async function openCall(page: Page, name: string): Promise<Locator> {
   const detail = await openLatestRun(page)
   const uses = detail.getByRole('region', { name: 'Tools called' }).getByRole('listitem')
@@ -28,7 +28,7 @@ export async function openCall(page: Page, name: string): Promise<Locator> {
   return detail
 }
 
-/** Looks at the round of a call, and from there at anything above it. */
+/** Opens the detail of the round of a call. */
 export async function openRound(page: Page, call: string): Promise<Locator> {
   const detail = await openCall(page, call)
   await detail
@@ -38,7 +38,7 @@ export async function openRound(page: Page, call: string): Promise<Locator> {
   return detail
 }
 
-/** Looks at what has happened last, from anywhere. */
+/** Opens the detail of the latest run. */
 export async function openLatestRun(page: Page): Promise<Locator> {
   await page.getByRole('button', { name: 'Inspect' }).click()
   await page.getByRole('tab', { name: 'Detail' }).click()
@@ -51,7 +51,7 @@ function detailOf(page: Page): Locator {
   return page.getByRole('tabpanel', { name: 'Detail' })
 }
 
-/** What stands beside a label in the list of facts. */
+/** The value of a fact. */
 export function fact(detail: Locator, label: string): Promise<string | null> {
   return detail
     .locator('dl.detail-facts > div', { has: detail.page().getByText(label, { exact: true }) })
@@ -60,14 +60,14 @@ export function fact(detail: Locator, label: string): Promise<string | null> {
     .textContent()
 }
 
-/** What a button puts on the clipboard. */
+/** Clicks a button and returns what it copied. */
 export async function copied(button: Locator): Promise<string> {
   const page = button.page()
   const before = `nothing yet ${Math.random()}`
   await page.evaluate((text) => navigator.clipboard.writeText(text), before)
   await button.click()
   const read = () => page.evaluate(() => navigator.clipboard.readText())
-  await expect.poll(read, patience).not.toBe(before)
+  await expect.poll(read, longTimeout).not.toBe(before)
   return read()
 }
 
@@ -76,7 +76,7 @@ export interface FixedProvider {
   readonly bodies: Buffer[]
 }
 
-/** A provider that says the same bytes to everybody, and keeps what it was sent byte for byte. */
+/** A provider with a fixed response, which records the exact request bodies. */
 export async function fixedProvider(answer: string): Promise<FixedProvider> {
   const bodies: Buffer[] = []
   const server = createServer(async (request, response) => {
@@ -89,7 +89,7 @@ export async function fixedProvider(answer: string): Promise<FixedProvider> {
   return { baseURL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, bodies }
 }
 
-/** What a person sees of the raw events. */
+/** Actions and locators of the Events tab. */
 export function eventsOf(page: Page) {
   const panel = page.getByRole('tabpanel', { name: 'Events' })
   const rows = panel.getByRole('listitem')
@@ -105,7 +105,7 @@ export function eventsOf(page: Page) {
   }
 }
 
-/** Lines of JSON that were copied or downloaded. */
+/** Parses JSON lines. */
 export const parsed = (lines: string): Entry[] =>
   lines
     .trimEnd()

@@ -19,7 +19,7 @@ import { describePage, screenshot } from './page.test-kit.ts'
 const usage = { inputTokens: 1200, outputTokens: 80, reasoningTokens: 12, cacheReadTokens: 900 }
 
 describePage('the detail of a round', (visit) => {
-  test('shows the exact bytes that were sent and came back, and the key nowhere', async () => {
+  test('shows the exact bytes of request and response, and never the API key', async () => {
     const key = 'sk-the-key-of-this-test-0123456789'
     const answer = [
       `: who asked with ${key}\n\n`,
@@ -44,26 +44,27 @@ describePage('the detail of a round', (visit) => {
     await detail.getByRole('button', { name: 'Round 1' }).click()
     const sent = await copied(detail.getByRole('button', { name: /^Copy: Request body/ }))
     expect(Buffer.from(sent)).toEqual(provider.bodies[0])
-    const came = await copied(detail.getByRole('button', { name: /^Copy: Answer/ }))
+    const came = await copied(detail.getByRole('button', { name: /^Copy: Response body/ }))
     expect(came).toBe(answer.replace(key, '[key]'))
     const curl = await copied(detail.getByRole('button', { name: 'Copy as curl' }))
     expect(curl).toContain(`'authorization: Bearer '"$API_KEY"''`)
 
-    const frames = detail.getByRole('group', { name: 'Frames' }).locator('summary', { hasText: /DONE|Größe/ })
+    const frames = detail
+      .getByRole('group', { name: 'Response frames' })
+      .locator('summary', { hasText: /DONE|Größe/ })
     expect(await frames.count()).toBe(2)
     await frames.first().click()
     await detail.getByText('content: "Größe ü 🦀"', { exact: true }).waitFor()
-    for (const name of ['Headers of the request', 'Headers of the answer'])
-      await detail.getByText(name).click()
+    for (const name of ['Request headers', 'Response headers']) await detail.getByText(name).click()
     await detail.getByText('x-request-id: "req_7"', { exact: true }).waitFor()
-    for (const name of [/^Request body/, /^Answer/])
+    for (const name of [/^Request body/, /^Response body/])
       await detail.getByRole('group', { name }).getByRole('button', { name: 'Raw' }).click()
     expect(await page.content()).not.toContain(key)
     for (const text of await Promise.all(seen)) expect(text).not.toContain(key)
     expect(seen.length).toBeGreaterThan(3)
   })
 
-  test('tells which tools were offered and which were called, what did not fit its schema, and what it cost', async () => {
+  test('shows offered and called tools, schema errors and usage', async () => {
     const { url } = await openDesk({
       script: [
         [
@@ -86,10 +87,8 @@ describePage('the detail of a round', (visit) => {
     expect(tools.filter((line) => /not called/.test(line)).map((line) => line.split(' ')[0])).toEqual(
       expect.arrayContaining(['list_orders', 'refund_order', 'track_parcel']),
     )
-    expect(tools.find((line) => line.startsWith('lookup_order'))).toMatch(
-      /called 2 ×.* 1 failed: Done.*Not run/,
-    )
-    expect(tools.find((line) => line.startsWith('read_minds'))).toMatch(/had not been offered/)
+    expect(tools.find((line) => line.startsWith('lookup_order'))).toMatch(/2 calls.* 1 failed: Done.*Not run/)
+    expect(tools.find((line) => line.startsWith('read_minds'))).toMatch(/Called, but not offered/)
 
     const errors = await detail
       .getByRole('region', { name: 'Schema errors' })
@@ -102,7 +101,7 @@ describePage('the detail of a round', (visit) => {
     expect(await fact(detail, 'Input tokens')).toBe('1,200')
     expect(await fact(detail, 'Reasoning tokens')).toBe('12')
     expect(await fact(detail, 'Read from cache')).toBe('900')
-    expect(await fact(detail, 'Cache hits')).toBe('75 %')
+    expect(await fact(detail, 'Cache hits')).toBe('75%')
     expect(await fact(detail, 'Speed')).toMatch(/tokens\/s$/)
     expect(await fact(detail, 'First token')).toMatch(/^after \d/)
     await screenshot(page, 'detail-round')
@@ -110,14 +109,14 @@ describePage('the detail of a round', (visit) => {
     await detail.getByRole('button', { name: 'Run of support' }).click()
     await detail.getByRole('heading', { name: 'Run of support' }).waitFor()
     expect(await fact(detail, 'Input tokens')).toBe('2,500')
-    expect(await fact(detail, 'Cache hits')).toBe('76 %')
+    expect(await fact(detail, 'Cache hits')).toBe('76%')
     expect(await fact(detail, 'Outcome')).toBe('Done')
     const uses = detail.getByRole('region', { name: 'Tools called' })
-    await uses.getByText(/^lookup_order called 2 ×, .* in all, 1 failed:$/).waitFor()
-    await uses.getByText(/^read_minds called 1 ×, .* in all, 1 failed:$/).waitFor()
+    await uses.getByText(/^lookup_order 2 calls, .* total, 1 failed:$/).waitFor()
+    await uses.getByText(/^read_minds 1 call, .* total, 1 failed:$/).waitFor()
   })
 
-  test('keeps requests from those who may not inspect', async () => {
+  test('hides requests from users without inspect access', async () => {
     const { url } = await openDesk({
       script: [[{ call: 'list_orders', input: {} }], 'Three.'],
       app: { auth: () => ({ user: 'ada' }), exchanges: true },
@@ -125,13 +124,13 @@ describePage('the detail of a round', (visit) => {
     const page = await visit(url, { tolerates: [/403/] })
     await page.goto(await askedThread(url, 'What have I ordered?'))
     const detail = await openRound(page, 'list_orders')
-    await detail.getByText('only for those who may inspect').waitFor()
+    await detail.getByText('You need inspect access').waitFor()
     expect(await detail.getByRole('article').count()).toBe(0)
   })
 })
 
 describePage('the detail of a call', (visit) => {
-  test('has what the model wrote, what a person made of it, and both results', async () => {
+  test('shows raw and edited arguments, and the full and the shortened result', async () => {
     const refund = tool({
       name: 'refund',
       description: 'Pays back',
@@ -159,23 +158,23 @@ describePage('the detail of a call', (visit) => {
     await page.goto(`${url}/#/threads/${thread.id}`)
     await page.getByText('Done.', { exact: true }).first().waitFor()
     const detail = await openCall(page, 'refund')
-    expect(await copied(detail.getByRole('button', { name: 'Copy: As the model wrote them' }))).toBe(
+    expect(await copied(detail.getByRole('button', { name: 'Copy: Raw arguments' }))).toBe(
       '{"id":"ORD-42","cents":9900}',
     )
-    const changed = await copied(detail.getByRole('button', { name: 'Copy: What it was run with instead' }))
+    const changed = await copied(detail.getByRole('button', { name: 'Copy: Edited arguments' }))
     expect(JSON.parse(changed)).toEqual({ id: 'ORD-42', cents: 4950 })
     expect(await detail.getByRole('region', { name: 'Decisions' }).textContent()).toMatch(
-      /Allowed as changed after .*half of it/,
+      /Allowed with changes after .*half of it/,
     )
-    const whole = await copied(detail.getByRole('button', { name: /^Copy: All of it/ }))
+    const whole = await copied(detail.getByRole('button', { name: 'Copy: Full result (JSON)' }))
     expect(JSON.parse(whole).receipt).toHaveLength(2000)
-    const shown = await copied(detail.getByRole('button', { name: /^Copy: What the model was shown/ }))
+    const shown = await copied(detail.getByRole('button', { name: /^Copy: Shown to the model/ }))
     expect(shown.length).toBeLessThan(1000)
     expect(await fact(detail, 'State')).toBe('Done')
     expect(await fact(detail, 'Ran')).toMatch(/for \d/)
   })
 
-  test('leads to the run of its sub-agent, with the requests of that', async () => {
+  test('links to the run of its sub-agent, with its requests', async () => {
     const { url, provider } = await openDesk({
       script: [[{ call: 'clerk', input: { prompt: 'Look it up' } }], 'The clerk knows.', 'So it is.'],
       agents: (model) => {
@@ -196,7 +195,7 @@ describePage('the detail of a call', (visit) => {
     await detail.getByRole('button', { name: 'Round 1' }).click()
     const sent = await copied(detail.getByRole('button', { name: /^Copy: Request body/ }))
     expect(JSON.parse(sent)).toEqual(provider.requests[1]?.body)
-    // It stands in the log of the thread as progress of the call.
+    // In the log of the thread, it is progress of the call.
     await detail.getByRole('button', { name: /^Event/ }).click()
     await page
       .locator('details[open] > summary', { hasText: /tool-progress.*round-start: round 1/ })

@@ -1,6 +1,6 @@
 import type { ScriptRound } from 'millrace/testing'
 
-/** A conversation with everything in it: thoughts, Markdown, calls that succeed and fail, and one that waits for a person. */
+/** A conversation with reasoning, Markdown, successful and failed calls, and an approval. */
 export const everything: ScriptRound[] = [
   [
     { reasoning: 'Two orders. I look both up, and ask the carrier.' },

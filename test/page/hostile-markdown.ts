@@ -1,4 +1,4 @@
-/** What can be in it, and what each may have: everything else is a hole. */
+/** The allowed elements and their attributes. Anything else is a vulnerability. */
 export const allowed: Record<string, readonly string[]> = {
   P: ['dir'],
   H3: ['class', 'dir'],
@@ -30,7 +30,7 @@ export const allowed: Record<string, readonly string[]> = {
   path: ['d', 'fill', 'stroke', 'stroke-width', 'stroke-linecap', 'stroke-linejoin'],
 }
 
-/** Whatever has been tried to make a page run or load something. */
+/** Known attempts to make a page run or load something. */
 export const hostile = [
   '<script>hack()</script>',
   '<SCRIPT SRC=http://127.0.0.1:9/x.js></SCRIPT>',

@@ -8,9 +8,9 @@ import { describePage, say, seen } from './page.test-kit.ts'
 const escapes = '\u001b[31mred\u001b[0m \u001b]8;;javascript:alert(1)\u0007link\u001b]8;;\u0007 \u009b2J'
 const markup =
   '<script>window.hit = 1</script><img src=x onerror="window.hit = 1"><a href="javascript:window.hit=1">go</a>'
-const everything = `${markup} ${escapes} [go](javascript:window.hit=1) end of it`
+const hostileText = `${markup} ${escapes} [go](javascript:window.hit=1) end of it`
 
-/** What a browser would do, or a person could be led to do, by what was written. */
+/** Finds markup that could run, load or link to something. */
 async function dangers(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const found = 'hit' in globalThis ? ['a script has run'] : []
@@ -22,7 +22,7 @@ async function dangers(page: Page): Promise<string[]> {
           found.push(`${name} is ${value}`)
       }
       if (element.localName === 'script' && !element.getAttribute('src')?.startsWith('./assets/'))
-        found.push('a script of its own')
+        found.push('an injected script')
       if (
         /^(iframe|object|embed|form|base|link|style|meta)$/.test(element.localName) &&
         element.closest('main')
@@ -37,26 +37,26 @@ async function dangers(page: Page): Promise<string[]> {
   })
 }
 
-describePage('what a model, a tool or a person writes', (visit) => {
-  test('does nothing, wherever it is shown', async () => {
+describePage('output of models, tools and users', (visit) => {
+  test('is inert everywhere on the page', async () => {
     const echo = tool({
       name: 'echo',
       description: 'Says it again',
       input: { jsonSchema: { type: 'object', properties: { text: { type: 'string' } } } },
       async *run() {
-        yield everything
-        throw new Error(everything)
+        yield hostileText
+        throw new Error(hostileText)
       },
     })
     const { url } = await openDesk({
       script: [
-        [{ reasoning: everything }, { text: everything }, { call: 'echo', input: { text: everything } }],
+        [{ reasoning: hostileText }, { text: hostileText }, { call: 'echo', input: { text: hostileText } }],
         [{ text: hostile.join('\n\n') }],
       ],
       agents: (model) => ({ echo: agent({ name: 'echo', model, tools: [echo] }) }),
     })
     const page = await visit(url)
-    await say(page, everything)
+    await say(page, hostileText)
     await page.getByRole('button', { name: 'Retry' }).waitFor()
     expect(await dangers(page)).toEqual([])
     expect(await seen(page).getByText('<script>').count()).toBeGreaterThan(0)

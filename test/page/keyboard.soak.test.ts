@@ -11,12 +11,12 @@ async function focusIsVisible(page: Page): Promise<string> {
     if (!element || element === document.body) return 'nothing has the focus'
     const { outlineStyle, outlineWidth } = getComputedStyle(element)
     const visible = element.matches(':focus-visible') && outlineStyle !== 'none' && outlineWidth !== '0px'
-    return visible ? 'visible' : `not to be seen on ${element.outerHTML.slice(0, 200)}`
+    return visible ? 'visible' : `not visible on ${element.outerHTML.slice(0, 200)}`
   })
 }
 
-describePage('with nothing but a keyboard', (visit) => {
-  test('whatever can be reached shows that it is', async () => {
+describePage('with only a keyboard', (visit) => {
+  test('every focused element has a visible focus indicator', async () => {
     const { url } = await openDesk({ script: everything })
     const page = await visit(url)
     await say(page, 'Refund ORD-42 and ORD-99')
@@ -26,7 +26,7 @@ describePage('with nothing but a keyboard', (visit) => {
     for (let steps = 0; steps < 80; steps++) {
       await page.keyboard.press('Tab')
       const seen = await focusIsVisible(page)
-      // Behind the last one comes the browser's own.
+      // After the last element, the browser itself has the focus.
       if (seen !== 'visible' && seen !== 'nothing has the focus') hidden.add(seen)
     }
     expect([...hidden]).toEqual([])

@@ -4,8 +4,8 @@ import { openDesk } from './desk.ts'
 import { everything } from './everything.ts'
 import { describePage, seen } from './page.test-kit.ts'
 
-describePage('with nothing but a keyboard', (visit) => {
-  test('a person asks, decides, looks closer and begins anew', async () => {
+describePage('with only a keyboard', (visit) => {
+  test('a user can ask, approve, inspect and start a new thread', async () => {
     const { url } = await openDesk({ script: everything })
     const page = await visit(url)
     await page.keyboard.press('/')
@@ -30,7 +30,7 @@ describePage('with nothing but a keyboard', (visit) => {
     await expect.poll(() => new URL(page.url()).hash).toBe('#/')
   })
 
-  test('single keys can be switched off, and colours chosen', async () => {
+  test('single-key shortcuts can be turned off, and the theme changed', async () => {
     const { url } = await openDesk({ script: everything })
     const page = await visit(url)
     await page.keyboard.press('?')
@@ -38,14 +38,15 @@ describePage('with nothing but a keyboard', (visit) => {
     await page.keyboard.press('Escape')
     await page.keyboard.press('?')
     expect(await page.getByRole('dialog').count()).toBe(0)
-    const colours = page.getByRole('button', { name: /colours/i })
-    const back = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)
-    const light = await back()
-    await colours.click()
-    await colours.click()
-    expect(await back()).not.toBe(light)
+    const theme = page.getByRole('button', { name: /^Theme: / })
+    expect(await theme.getAttribute('aria-label')).toBe('Theme: system (switch to light)')
+    const background = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)
+    const light = await background()
+    await theme.click()
+    await theme.click()
+    expect(await background()).not.toBe(light)
     await page.reload()
-    expect(await back()).not.toBe(light)
+    expect(await background()).not.toBe(light)
   })
 })
 
@@ -59,5 +60,5 @@ async function tabTo(page: Page, name: RegExp, role = 'button') {
     if (name.test(focused.label) && focused.role === role) return
     await page.keyboard.press('Tab')
   }
-  throw new Error(`Tab does not lead to ${name}`)
+  throw new Error(`Tab does not reach ${name}`)
 }

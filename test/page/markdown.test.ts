@@ -31,7 +31,7 @@ const script = `
 `
 
 /** Only turns a hang into a failure. */
-const patience = { timeout: 60_000 }
+const longTimeout = { timeout: 60_000 }
 
 interface Stage {
   write(...pieces: string[]): void
@@ -82,7 +82,7 @@ Never **closed, and 2 * 3
 שלום עולם
 `
 
-/** Looked at inside the page: everything that is drawn and should not be. */
+/** Runs inside the page: returns elements and attributes that are not allowed. */
 function findHoles(list: Record<string, readonly string[]>): string[] {
   const holes: string[] = []
   for (const element of document.querySelectorAll('.md *')) {
@@ -99,7 +99,7 @@ function findHoles(list: Record<string, readonly string[]>): string[] {
 }
 
 describePage('Markdown', (visit) => {
-  test('what a model writes is inert, wherever it is cut', async () => {
+  test('hostile output is inert, wherever it is split', async () => {
     const page = await visit(await openStage(script))
     const found = await page.evaluate(
       async ({ texts, list, source }) => {
@@ -115,14 +115,14 @@ describePage('Markdown', (visit) => {
             window.close()
             see(text)
             for (const link of document.querySelectorAll<HTMLElement>('.md a')) {
-              // In another window it would be the test that runs it.
+              // In another window the script would not run in this page.
               link.removeAttribute('target')
               link.addEventListener('click', (event) => event.preventDefault())
               link.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }))
             }
           }
         }
-        // What was to be loaded would have been asked for by now.
+        // Requests would have been sent by then.
         await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
         return holes
       },
@@ -132,7 +132,7 @@ describePage('Markdown', (visit) => {
     expect(hostile.length).toBeGreaterThanOrEqual(30)
   })
 
-  test('a link leads out of the page, tells nobody where from, and shows its address', async () => {
+  test('a link opens a new tab, without a referrer, and shows its address', async () => {
     const page = await visit(await openStage(script))
     await page.evaluate(() =>
       window.write('[home](https://a.b/c) <mailto:x@y.z> ![cat](https://a.b/cat.png)'),
@@ -147,7 +147,7 @@ describePage('Markdown', (visit) => {
     }
   })
 
-  test('what is drawn is never drawn again: a selection stays while the answer grows', async () => {
+  test('rendered elements are kept: a selection stays while the answer grows', async () => {
     const page = await visit(await openStage(script))
     await page.evaluate(() => window.write('# One\n\nA **bold** word and *another', ' one'))
     const kept = await page.evaluate(async () => {
@@ -161,7 +161,7 @@ describePage('Markdown', (visit) => {
     expect(kept).toBe('bold')
   })
 
-  test('as many nodes are made as there is structure, however many pieces it came in', async () => {
+  test('the number of nodes does not depend on the number of pieces', async () => {
     const page = await visit(await openStage(script))
     const [inOne, inMany, sameText] = await page.evaluate(() => {
       const block =
@@ -187,7 +187,7 @@ describePage('Markdown', (visit) => {
     expect(sameText).toBe(true)
   })
 
-  test('a piece touches only the end: what came before is not looked at', async () => {
+  test('a new piece changes only the end', async () => {
     const page = await visit(await openStage(script))
     const changes = await page.evaluate(async () => {
       const seen = { length: 0, away: 0 }
@@ -205,7 +205,7 @@ describePage('Markdown', (visit) => {
     expect(changes).toEqual({ length: 100, away: 0 })
   })
 
-  test('another text begins anew, and nothing is left when it goes', async () => {
+  test('another text replaces the old one, and unmounting removes everything', async () => {
     const page = await visit(await openStage(script))
     await page.evaluate(() => window.write('```js\nold\n```\n'))
     await page.evaluate(() => window.restart())
@@ -218,19 +218,19 @@ describePage('Markdown', (visit) => {
     expect(await page.locator('#stage').evaluate((stage) => stage.childNodes.length)).toBe(0)
   })
 
-  test('a code block is copied as it is', async () => {
+  test('a code block is copied literally', async () => {
     const page = await visit(await openStage(script), { permissions: ['clipboard-read', 'clipboard-write'] })
     await page.evaluate(() => window.write('```py\n\tif a < b:\n\n', '\t\tprint("<b>")\n```\n'))
     await page.getByRole('button', { name: 'Copy code' }).click()
     await expect
-      .poll(() => page.evaluate(() => navigator.clipboard.readText()), patience)
+      .poll(() => page.evaluate(() => navigator.clipboard.readText()), longTimeout)
       .toBe('\tif a < b:\n\n\t\tprint("<b>")')
     expect(await page.locator('.md-code-bar').textContent()).toBe('py')
   })
 
-  test('a long code block is the same code, in stretches, also where it is selected', async () => {
+  test('a long code block is split into chunks, also when selected', async () => {
     const page = await visit(await openStage(script), { permissions: ['clipboard-read', 'clipboard-write'] })
-    // Every third line is empty, so some stretches would end with one, and the last does.
+    // Every third line is empty, so some chunks would end with one, and the last does.
     const code = `${Array.from({ length: 1000 }, (_, i) => (i % 3 === 0 ? '' : `line ${i}`)).join('\n')}\n`
     const [one, many] = await page.evaluate((text) => {
       const drawn: (string | undefined)[] = []
@@ -245,7 +245,7 @@ describePage('Markdown', (visit) => {
     expect(many).toBe(one)
     expect(await page.locator('.md-lines').count()).toBeGreaterThan(8)
     await page.getByRole('button', { name: 'Copy code' }).click()
-    await expect.poll(() => page.evaluate(() => navigator.clipboard.readText()), patience).toBe(code)
+    await expect.poll(() => page.evaluate(() => navigator.clipboard.readText()), longTimeout).toBe(code)
     const selected = await page.evaluate(() => {
       getSelection()?.selectAllChildren(document.querySelector('.md code') as Element)
       return getSelection()?.toString()
@@ -260,7 +260,7 @@ describePage('Markdown', (visit) => {
     expect(rows).toBe(1000)
   })
 
-  test('on a phone what is wide scrolls by itself, also by the keyboard', async () => {
+  test('wide content scrolls on its own on a phone, also by keyboard', async () => {
     const page = await visit(await openStage(script), { viewport: phone })
     const cells = Array.from({ length: 12 }, (_, i) => `column${i}`).join(' | ')
     await page.evaluate(
@@ -273,12 +273,12 @@ describePage('Markdown', (visit) => {
       const box = page.getByRole('group', { name })
       await box.focus()
       await page.keyboard.press('ArrowRight')
-      await expect.poll(() => box.evaluate((element) => element.scrollLeft), patience).toBeGreaterThan(0)
+      await expect.poll(() => box.evaluate((element) => element.scrollLeft), longTimeout).toBeGreaterThan(0)
     }
     await screenshot(page, 'markdown-phone')
   })
 
-  test.each(['light', 'dark'] as const)('everything there is can be read, in the %s', async (colorScheme) => {
+  test.each(['light', 'dark'] as const)('all elements are accessible in %s mode', async (colorScheme) => {
     const page = await visit(await openStage(script), { colorScheme, viewport: { width: 800, height: 1300 } })
     await page.evaluate((text) => window.write(text), everything)
     await page.evaluate(() => window.close())
@@ -289,7 +289,7 @@ describePage('Markdown', (visit) => {
     expect(serious.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
   })
 
-  test('only the blocks that are near the screen are laid out', async () => {
+  test('only blocks near the viewport are laid out', async () => {
     const page = await visit(await openStage(script))
     await page.evaluate(() => window.write('A *paragraph*.\n\n'.repeat(3000)))
     const skipped = () =>
@@ -297,6 +297,6 @@ describePage('Markdown', (visit) => {
         const isSkipped = (element: Element) => !element.checkVisibility({ contentVisibilityAuto: true })
         return [...document.querySelectorAll('.md em')].filter(isSkipped).length
       })
-    await expect.poll(skipped, patience).toBeGreaterThan(2500)
+    await expect.poll(skipped, longTimeout).toBeGreaterThan(2500)
   })
 })

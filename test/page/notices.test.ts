@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { openDesk } from './desk.ts'
 import { describePage } from './page.test-kit.ts'
 
-describePage('the page of a new thread', (visit) => {
-  test('says what there is to know of the tools of the agent that is chosen', async () => {
+describePage('the page for a new thread', (visit) => {
+  test('shows the notices of the selected agent', async () => {
     const sentence = 'Commands run without a sandbox.'
     const tools = [{ tools: [], notices: async () => [sentence] }]
     const { url } = await openDesk({

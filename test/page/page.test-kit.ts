@@ -16,23 +16,23 @@ import { watchContext } from './watch-context.ts'
 export const desktop = { width: 1280, height: 800 }
 export const phone = { width: 390, height: 844 }
 
-/** Only turns a hang into a failure that says what was waited for, before the test's own limit says less. */
-const patienceMs = 60_000
+/** Turns a hang into an error that names the locator, before the less specific test timeout. */
+const longTimeoutMs = 60_000
 
-/** Whoever leaves a thread, or loads the page again, before its socket is open: the browser remarks on it, and nothing is lost. */
-const leftEarly = /WebSocket is closed before the connection is established/
+/** Logged by the browser if a thread is left or the page reloaded before the socket is open. */
+const closedEarly = /WebSocket is closed before the connection is established/
 
 interface VisitOptions extends BrowserContextOptions {
-  /** What a browser may complain of in this test, such as a server that was killed. */
+  /** Browser errors that this test expects, such as those of a killed server. */
   readonly tolerates?: readonly RegExp[]
 }
 
-/** Opens an address in a context of its own: another tab is `page.context().newPage()`, another person another visit. */
+/** Opens a URL in a new browser context. For another tab, use `page.context().newPage()`. */
 export type Visit = (url: string, options?: VisitOptions) => Promise<Page>
 
 /**
- * Tests of the page, in the one browser that all files share, or in one of their own that is started with these arguments. They are skipped where there is none. A test fails, whatever else it has
- * seen, if the browser had something to complain of, or asked anybody but the server for anything.
+ * Page tests in the shared browser, or in a new one if `args` are given. Skipped without a browser.
+ * A test also fails if the browser logs an error or sends a request to another origin.
  */
 export function describePage(
   name: string,
@@ -52,11 +52,11 @@ export function describePage(
 
     body(async (url, { tolerates = [], ...options } = {}) => {
       const context = await browser.newContext({ viewport: desktop, ...options })
-      context.setDefaultTimeout(patienceMs)
+      context.setDefaultTimeout(longTimeoutMs)
       const complaints = watchContext(context, new URL(url).origin)
       onTestFinished(async () => {
         await context.close()
-        const tolerated = [leftEarly, ...tolerates]
+        const tolerated = [closedEarly, ...tolerates]
         expect(complaints.filter((one) => !tolerated.some((pattern) => pattern.test(one)))).toEqual([])
       })
       const page = await context.newPage()
@@ -66,7 +66,7 @@ export function describePage(
   })
 }
 
-/** A picture for whoever wants to see what the tests saw; with `SCREENSHOTS=1` those of the README are made anew. */
+/** Saves a screenshot. With `SCREENSHOTS=1`, also updates the images of the README. */
 export async function screenshot(page: Page, name: string, { inReadme = false } = {}): Promise<void> {
   const picture = { animations: 'disabled', caret: 'hide' } as const
   await page.screenshot({ ...picture, path: join(root, 'test', 'page', 'screenshots', `${name}.png`) })
@@ -74,18 +74,18 @@ export async function screenshot(page: Page, name: string, { inReadme = false } 
     await page.screenshot({ ...picture, path: join(root, 'docs', 'images', `${name}.png`) })
 }
 
-/** What was downloaded. The browser is another process's, which keeps its files to itself. */
+/** The content of a download. The shared browser runs in another process, so it is streamed. */
 export async function textOfDownload(download: Download): Promise<string> {
   return text(await download.createReadStream())
 }
 
-/** Writes into the composer and sends it. */
+/** Sends a message. */
 export async function say(page: Page, message: string): Promise<void> {
   await page.getByRole('textbox', { name: 'Message' }).fill(message)
   await page.keyboard.press('Enter')
 }
 
-/** What a person sees of the conversation; for those who listen it is told a second time elsewhere. */
+/** The visible conversation, without the announcements for screen readers. */
 export function seen(page: Page): Locator {
   return page.getByRole('group', { name: 'Conversation' })
 }

@@ -11,7 +11,7 @@ import { describePage, screenshot } from './page.test-kit.ts'
 
 const command = 'echo one && echo two'
 
-/** The last message that the model was sent. */
+/** The last message of a request to the model. */
 function lastOf({ body }: SimulatedRequest) {
   const { messages } = body as unknown as { messages: { role: string; content: unknown }[] }
   return messages.at(-1) as (typeof messages)[number]
@@ -25,7 +25,7 @@ function openShell() {
   return { workspace, box }
 }
 
-/** An agent with a real shell, whose model runs the same command each time it is asked. */
+/** An agent with a real shell, whose model runs the same command for each message. */
 async function openCoder() {
   const { box, workspace } = openShell()
   const rules = permission({
@@ -43,14 +43,15 @@ async function openCoder() {
   })
 }
 
-describePage('rules', (visit) => {
-  test('what they ask is asked, with the rules that would be remembered, and once is once', async () => {
+describePage('permission rules', (visit) => {
+  test('an approval shows the rules to remember, and applies once by default', async () => {
     const { url } = await openCoder()
     const page = await visit(url)
     const chat = chatOf(page)
     await chat.say('Go.')
     const card = chat.card('shell')
-    await card.getByText('it would run `echo one` and run `echo two`').waitFor()
+    await card.getByText('Run echo one and echo two?').waitFor()
+    expect(await card.locator('fieldset code').allTextContents()).toEqual(['echo one', 'echo two'])
     await card.getByText('run(echo one), run(echo two)').waitFor()
     expect(await card.getByRole('combobox').locator('option').allTextContents()).toEqual([
       'once',
@@ -64,7 +65,7 @@ describePage('rules', (visit) => {
     await chat.button('Allow').waitFor()
   })
 
-  test('what is allowed in the thread is not asked again, and the detail names the rule', async () => {
+  test('a rule allowed for the thread is not asked again, and the detail names it', async () => {
     const { url, app } = await openCoder()
     const page = await visit(url)
     const chat = chatOf(page)
@@ -81,7 +82,7 @@ describePage('rules', (visit) => {
     await page.getByText('allowed in this thread: run(echo one)').first().waitFor()
   })
 
-  test('what is always allowed is so in the next thread too', async () => {
+  test('a rule that is always allowed applies to the next thread', async () => {
     const { url, app } = await openCoder()
     const page = await visit(url)
     const chat = chatOf(page)
@@ -97,7 +98,7 @@ describePage('rules', (visit) => {
     expect(types).not.toContain('approval-request')
   })
 
-  test('what they deny is shown with its rule, and nobody is asked', async () => {
+  test('a denied call shows the rule, without asking', async () => {
     const { url } = await openCoder()
     const page = await visit(url)
     const chat = chatOf(page)
@@ -109,7 +110,7 @@ describePage('rules', (visit) => {
     await page.getByText('deny run(rm *)').first().waitFor()
   })
 
-  test('what a command prints is shown while it runs', async () => {
+  test('the output of a command is shown while it runs', async () => {
     const { box, workspace } = openShell()
     const { url } = await openDesk({
       script: (request) =>
@@ -118,7 +119,7 @@ describePage('rules', (visit) => {
           : [
               {
                 call: 'shell',
-                input: { command: 'echo begun; while [ ! -e go ]; do sleep 0.05; done; echo over' },
+                input: { command: 'echo started; while [ ! -e go ]; do sleep 0.05; done; echo finished' },
               },
             ],
       agents: (model: Model) => ({ coder: agent({ name: 'coder', model, tools: [box] }) }),
@@ -126,10 +127,10 @@ describePage('rules', (visit) => {
     const page = await visit(url)
     const chat = chatOf(page)
     await chat.say('Go.')
-    await chat.card('shell').getByLabel('Output').getByText('begun').waitFor()
+    await chat.card('shell').getByLabel('Output').getByText('started').waitFor()
     writeFileSync(join(workspace, 'go'), '')
     await chat.ends(1)
-    await chat.card('shell').getByLabel('Result').getByText('over').first().waitFor()
+    await chat.card('shell').getByLabel('Result').getByText('finished').first().waitFor()
     expect(await chat.card('shell').getByLabel('Output').count()).toBe(0)
   })
 })

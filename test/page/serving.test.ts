@@ -8,8 +8,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openDesk } from './desk.ts'
 import { describePage, phone, say, screenshot, seen } from './page.test-kit.ts'
 
-describePage('the page as it is served', (visit) => {
-  test('loads under its own policy, and asks nobody else for anything', async () => {
+describePage('the served page', (visit) => {
+  test('loads under its content security policy, without requests to other origins', async () => {
     const { url } = await openDesk({ script: ['It is on its way.'] })
     const page = await visit(url)
     await say(page, 'Where is my parcel?')
@@ -18,7 +18,7 @@ describePage('the page as it is served', (visit) => {
     await screenshot(page, 'first-answer')
   })
 
-  test('works where the browser keeps nothing', async () => {
+  test('works without browser storage', async () => {
     const { url } = await openDesk({ script: ['Hello.'] })
     const page = await visit(url)
     await page.addInitScript(() => {
@@ -40,7 +40,7 @@ describePage('the page as it is served', (visit) => {
     await screenshot(page, 'first-answer-phone')
   })
 
-  test('works below a path of somebody else, who passes on requests but no sockets', async () => {
+  test('works mounted under a path without WebSocket support', async () => {
     const { app } = await openDesk({ script: ['It is on its way.'] })
     const page = await visit(`${await mountedAt('/tools/desk', app)}/tools/desk/`, {
       tolerates: [/WebSocket connection to/],
@@ -54,7 +54,7 @@ async function answered(page: Page) {
   await seen(page).getByText('It is on its way.').waitFor()
 }
 
-/** A framework of somebody's own, over Node. */
+/** Mounts the app in Hono, on a plain Node server. */
 async function mountedAt(path: string, app: ServedApp): Promise<string> {
   const outer = new Hono().mount(path, (request) => app.fetch(request))
   const server = createServer(async (incoming, response) => {

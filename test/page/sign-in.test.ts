@@ -9,17 +9,17 @@ const secret = 'secret-of-ada'
 const auth = (request: Request) =>
   request.headers.get('authorization') === `Bearer ${secret}` ? { user: 'ada' } : undefined
 
-/** The browser tells of what it was refused, and of the socket. */
+/** The browser logs rejected requests and sockets. */
 const tolerates = [/401/, /WebSocket connection to/]
 
 async function signIn(page: Page, token = secret) {
-  const dialog = page.getByRole('dialog', { name: 'Who are you?' })
-  await dialog.getByLabel('Token').fill(token)
+  const dialog = page.getByRole('dialog', { name: 'Sign in' })
+  await dialog.getByLabel('Access token').fill(token)
   await dialog.getByRole('button', { name: 'Sign in' }).click()
 }
 
-describePage('a server that asks who one is', (visit) => {
-  test('is told, and the thread that was asked for is there with all that can be done in it', async () => {
+describePage('a server that requires a token', (visit) => {
+  test('opens the requested thread after signing in', async () => {
     const { url } = await openDesk({
       script: [[{ text: 'It is on its way' }, { hang: true }]],
       app: { auth },
@@ -34,16 +34,16 @@ describePage('a server that asks who one is', (visit) => {
     await chat.ends(1)
   })
 
-  test('says so if it does not know the token', async () => {
+  test('reports a rejected token', async () => {
     const { url } = await openDesk({ script: ['Hello.'], app: { auth } })
     const page = await visit(url, { tolerates })
     await signIn(page, 'a guess')
-    await page.getByRole('alert').getByText('The token you gave is not known here.').waitFor()
+    await page.getByRole('alert').getByText('The server rejected this token.').waitFor()
     await signIn(page)
     await page.getByRole('dialog').waitFor({ state: 'detached' })
   })
 
-  test('offers its agents to somebody who has signed in', async () => {
+  test('lists its agents after signing in', async () => {
     const { url } = await openDesk({ script: ['Hello.'], app: { auth } })
     const page = await visit(url, { tolerates })
     await signIn(page)

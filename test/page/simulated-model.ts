@@ -1,7 +1,7 @@
 import type { Model } from 'millrace'
 import { openaiChat } from 'millrace/openai'
 
-/** Of the provider that plays the script, wherever the server runs. The key is one that no page may ever see. */
+/** A model of the simulated provider. Its API key must never reach a page. */
 export function simulatedModel(provider: string): Model {
   return openaiChat('simulated-1', {
     baseURL: `${provider}/v1`,

@@ -8,8 +8,8 @@ import { root } from '../root.ts'
 const built = new Map<string, Promise<Map<string, string>>>()
 
 /**
- * A page with nothing on it but a part of the real one, to be driven from outside: `script` imports it from where it lies in
- * `inspector/`. There is no policy here, so that what a part must not do is not only forbidden but not done.
+ * Serves a page with a single component, which `script` imports from `packages/inspector`. It has
+ * no content security policy, so that tests check the component and not the policy.
  */
 export async function openStage(script: string): Promise<string> {
   const files = await (built.get(script) ?? buildStage(script))

@@ -3,10 +3,10 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openDesk, openDeskProcess } from './desk.ts'
 import { describePage, say, seen } from './page.test-kit.ts'
-import { expectWhole, lost, slow } from './survive.test-kit.ts'
+import { connectionErrors, expectWhole, slow } from './survive.test-kit.ts'
 
-/** Resolves when the page has asked for events in vain so many times: more often than a client asks who was never answered. */
-async function inVain(page: Page, times = 9): Promise<void> {
+/** Resolves after `times` failed requests: more than a client sends before it gives up. */
+async function failedRequests(page: Page, times = 9): Promise<void> {
   let failed = 0
   page.on('requestfailed', (request) => {
     if (request.url().includes('/events')) failed++
@@ -14,8 +14,8 @@ async function inVain(page: Page, times = 9): Promise<void> {
   await expect.poll(() => failed, { timeout: 60_000 }).toBeGreaterThanOrEqual(times)
 }
 
-describePage('an answer goes on', (visit) => {
-  test('in another tab, which shows the same', async () => {
+describePage('an answer continues', (visit) => {
+  test('in another tab, with the same content', async () => {
     const { url } = await openDesk({ script: [slow, 'And that was all.'] })
     const page = await visit(url)
     await say(page, 'Count')
@@ -28,31 +28,31 @@ describePage('an answer goes on', (visit) => {
     await seen(page).getByText('And that was all.').waitFor()
   })
 
-  test('when the network was away for long', async () => {
+  test('after a long network outage', async () => {
     const { url } = await openDesk({ script: [slow] })
-    const page = await visit(url, { tolerates: [lost] })
+    const page = await visit(url, { tolerates: [connectionErrors] })
     await say(page, 'Count')
     await seen(page).getByText('word3').waitFor()
     await page.context().setOffline(true)
-    await inVain(page)
+    await failedRequests(page)
     await page.getByText('Connection lost').waitFor()
     await page.context().setOffline(false)
     await expectWhole(page)
     await expect.poll(() => page.getByText('Connection lost').count(), { timeout: 60_000 }).toBe(0)
   })
 
-  test('in a thread that was opened while its server was away', async () => {
+  test('in a thread that was opened while the server was down', async () => {
     const desk = await openDeskProcess({ script: ['First.', 'Second.'] })
-    const page = await visit(desk.url, { tolerates: [lost] })
+    const page = await visit(desk.url, { tolerates: [connectionErrors] })
     await say(page, 'One')
     await seen(page).getByText('First.').waitFor()
     const address = page.url()
     await page.getByRole('button', { name: 'New thread', exact: true }).click()
-    await page.getByRole('heading', { name: 'What is it about?' }).waitFor()
+    await page.getByRole('heading', { name: 'How can I help?' }).waitFor()
     await desk.kill()
-    const vain = inVain(page)
+    const failed = failedRequests(page)
     await page.evaluate((to) => location.assign(to), address)
-    await vain
+    await failed
     await page.getByText('Connection lost').waitFor()
     await desk.start()
     await seen(page).getByText('First.').waitFor()
@@ -60,13 +60,13 @@ describePage('an answer goes on', (visit) => {
     await seen(page).getByText('Second.').waitFor()
   })
 
-  test('when its server was killed in the middle of an approval, which can still be given', async () => {
+  test('after its server was killed during an approval, which can still be given', async () => {
     const refund: ScriptStep[] = [
       { text: 'I need your word.' },
       { call: 'refund_order', input: { id: 'ORD-42' } },
     ]
     const desk = await openDeskProcess({ script: [refund, 'It is done.'] })
-    const page = await visit(desk.url, { tolerates: [lost] })
+    const page = await visit(desk.url, { tolerates: [connectionErrors] })
     await say(page, 'Refund ORD-42')
     await page.getByRole('button', { name: /^allow/i }).waitFor()
     await desk.kill()
@@ -78,7 +78,7 @@ describePage('an answer goes on', (visit) => {
 })
 
 describePage('the page', (visit) => {
-  test('is served by the process that comes after one that was killed', async () => {
+  test('is served by the process after a killed one', async () => {
     const desk = await openDeskProcess({ script: ['It is on its way.'] })
     const page = await visit(desk.url, { tolerates: [/net::ERR_|WebSocket connection to/] })
     await desk.kill()

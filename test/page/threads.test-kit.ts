@@ -1,7 +1,7 @@
 import { client } from 'millrace/client'
 import type { Page } from 'playwright-core'
 
-/** What a person sees of the list. */
+/** Actions and locators of the thread list. */
 export function listOf(page: Page) {
   const nav = page.getByRole('navigation', { name: 'Threads' })
   const row = (title: string) => nav.getByRole('listitem').filter({ hasText: title })
@@ -17,7 +17,7 @@ export function listOf(page: Page) {
   }
 }
 
-/** Another client of the same server. */
+/** Sends a message in a new thread, with another client, and waits for the run. */
 export async function talk(url: string, id: string, message: string) {
   const thread = await client(url).create({ id })
   const until = await thread.send(message)
@@ -27,4 +27,4 @@ export async function talk(url: string, id: string, message: string) {
 
 export const answers = () => 'So be it.'
 /** Only turns a hang into a failure. */
-export const patience = { timeout: 60_000 }
+export const longTimeout = { timeout: 60_000 }

@@ -3,10 +3,10 @@ import { client } from 'millrace/client'
 import { expect, test } from 'vitest'
 import { openDesk } from './desk.ts'
 import { describePage, phone, screenshot, textOfDownload } from './page.test-kit.ts'
-import { answers, listOf, patience, talk } from './threads.test-kit.ts'
+import { answers, listOf, longTimeout, talk } from './threads.test-kit.ts'
 
-describePage('the list of threads', (visit) => {
-  test('shows what others begin, do and wait for, as it happens', async () => {
+describePage('the thread list', (visit) => {
+  test('shows new threads and status changes as they happen', async () => {
     const { url } = await openDesk({
       script: [
         [{ text: 'Let me see.' }, { call: 'refund_order', input: { id: 'ORD-42' } }],
@@ -16,7 +16,7 @@ describePage('the list of threads', (visit) => {
     })
     const page = await visit(url)
     const list = listOf(page)
-    await list.nav.getByText('There are no threads yet.').waitFor()
+    await list.nav.getByText('No threads yet.').waitFor()
     const thread = await talk(url, 'a', 'Money back, please')
     const row = list.row('Money back, please')
     await row.getByText('Waiting for you').waitFor()
@@ -32,8 +32,8 @@ describePage('the list of threads', (visit) => {
   })
 })
 
-describePage('threads are found', (visit) => {
-  test('by their words, on the server, and by what they are doing', async () => {
+describePage('thread search', (visit) => {
+  test('finds threads by text and status, on the server', async () => {
     const { url } = await openDesk({ script: [[{ hang: true }], 'Sunny.', 'Rainy.'] })
     const busy = await client(url).create({ id: 'busy' })
     await busy.send('Where is my order 42?')
@@ -41,30 +41,30 @@ describePage('threads are found', (visit) => {
     await talk(url, 'c', 'And the weather of order 42?')
     const page = await visit(url)
     const list = listOf(page)
-    await expect.poll(async () => (await list.titles()).length, patience).toBe(3)
+    await expect.poll(async () => (await list.titles()).length, longTimeout).toBe(3)
     await page.keyboard.press('Control+k')
     await page.keyboard.type('order WHERE')
     await list.nav.getByText('1 found.').waitFor()
     expect(await list.titles()).toEqual(['Where is my order 42?'])
     await list.search.fill('nothing like that')
-    await list.nav.getByRole('status').getByText('Nothing found.').waitFor()
+    await list.nav.getByRole('status').getByText('No threads found.').waitFor()
     expect(await list.titles()).toEqual([])
     await list.search.fill('')
-    await expect.poll(async () => (await list.titles()).length, patience).toBe(3)
+    await expect.poll(async () => (await list.titles()).length, longTimeout).toBe(3)
     await list.nav.getByRole('combobox').selectOption('Idle')
     await list.nav.getByText('2 found.').waitFor()
     await list.nav.getByRole('combobox').selectOption('Running')
-    await expect.poll(list.titles, patience).toEqual(['Where is my order 42?'])
+    await expect.poll(list.titles, longTimeout).toEqual(['Where is my order 42?'])
   })
 })
 
-describePage('a thread is exported', (visit) => {
+describePage('thread export', (visit) => {
   const script = [
     [{ text: 'Let me look. ' }, { call: 'lookup_order', input: { id: 'ORD-42' } }],
     'It is there.',
   ]
 
-  test('as JSON: the transcript, and the log it was made of', async () => {
+  test('as JSON has the transcript and the log', async () => {
     const { url } = await openDesk({ script })
     const thread = await talk(url, 'a', 'Where is ORD-42?')
     const page = await visit(url)
@@ -81,7 +81,7 @@ describePage('a thread is exported', (visit) => {
     })
   })
 
-  test('as a test that plays it again', async () => {
+  test('as a test script replays the thread', async () => {
     const { url } = await openDesk({ script })
     await talk(url, 'a', 'Where is ORD-42?')
     const page = await visit(url)
@@ -96,36 +96,36 @@ describePage('a thread is exported', (visit) => {
   })
 })
 
-describePage('a thread is deleted', (visit) => {
-  test('only after a question, and is gone for everybody', async () => {
+describePage('deleting a thread', (visit) => {
+  test('asks for confirmation, and deletes it for everyone', async () => {
     const { url } = await openDesk({ script: answers })
     const thread = await talk(url, 'a', 'Not for ever')
     await talk(url, 'b', 'Stays')
     const page = await visit(`${url}/#/threads/a`)
     const other = await page.context().newPage()
     await other.goto(`${url}/#/threads/a`)
-    // A page behind another one is drawn seldom, and clicks wait for that.
+    // A background page is rendered rarely, and clicks wait for a frame.
     await page.bringToFront()
     const list = listOf(page)
     await list.choose('Not for ever', 'Delete')
     const dialog = page.getByRole('dialog', { name: 'Delete this thread?' })
     await dialog.getByText('Not for ever').waitFor()
-    await dialog.getByRole('button', { name: 'Keep it' }).click()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
     await dialog.waitFor({ state: 'detached' })
     expect((await thread.state()).id).toBe('a')
 
     await list.choose('Not for ever', 'Delete')
     await dialog.getByRole('button', { name: 'Delete' }).click()
-    await expect.poll(list.titles, patience).toEqual(['Stays'])
-    await expect.poll(() => new URL(page.url()).hash, patience).toBe('#/')
+    await expect.poll(list.titles, longTimeout).toEqual(['Stays'])
+    await expect.poll(() => new URL(page.url()).hash, longTimeout).toBe('#/')
     await expect(thread.state()).rejects.toMatchObject({ code: 'not_found' })
     await other.getByText('This thread was deleted.').waitFor()
-    await expect.poll(listOf(other).titles, patience).toEqual(['Stays'])
+    await expect.poll(listOf(other).titles, longTimeout).toEqual(['Stays'])
   })
 })
 
-describePage('with nothing but a keyboard', (visit) => {
-  test('a thread is searched, its menu gone through, and it is deleted', async () => {
+describePage('with only a keyboard', (visit) => {
+  test('a user can search, use the menu and delete a thread', async () => {
     const { url } = await openDesk({ script: answers })
     await talk(url, 'a', 'The one')
     await talk(url, 'b', 'The other')
@@ -135,8 +135,8 @@ describePage('with nothing but a keyboard', (visit) => {
       page.evaluate(
         () => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent,
       )
-    await expect.poll(async () => (await list.titles()).length, patience).toBe(2)
-    // However soon the next key comes, it is one of the search.
+    await expect.poll(async () => (await list.titles()).length, longTimeout).toBe(2)
+    // The search has the focus immediately, so that the next key goes there.
     const focusedAtOnce = () => {
       document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 's', bubbles: true }))
       return document.activeElement?.getAttribute('type')
@@ -162,25 +162,25 @@ describePage('with nothing but a keyboard', (visit) => {
     await page.getByRole('dialog', { name: 'Delete this thread?' }).waitFor()
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
-    await list.nav.getByRole('status').getByText('Nothing found.').waitFor()
+    await list.nav.getByRole('status').getByText('No threads found.').waitFor()
     expect((await focused())?.trim()).toBe('New thread')
   })
 
-  test('a thread is opened, and a new one begun', async () => {
+  test('a user can open a thread and start a new one', async () => {
     const { url } = await openDesk({ script: answers })
     await talk(url, 'a', 'The one')
     const page = await visit(url)
     const link = listOf(page).row('The one').getByRole('link')
     await link.focus()
     await page.keyboard.press('Enter')
-    await expect.poll(() => link.getAttribute('aria-current'), patience).toBe('page')
+    await expect.poll(() => link.getAttribute('aria-current'), longTimeout).toBe('page')
     await page.keyboard.press('n')
-    await expect.poll(() => new URL(page.url()).hash, patience).toBe('#/')
+    await expect.poll(() => new URL(page.url()).hash, longTimeout).toBe('#/')
   })
 })
 
 describePage('on a phone', (visit) => {
-  test('the list lies over the chat, and goes when a thread is opened', async () => {
+  test('the list covers the chat, and closes when a thread is opened', async () => {
     const { url } = await openDesk({ script: answers })
     await talk(url, 'a', 'The one, with a title that is much too long to fit on the screen of any telephone')
     const page = await visit(url, { viewport: phone })
@@ -194,6 +194,6 @@ describePage('on a phone', (visit) => {
     expect((box?.x ?? -1) >= 0 && (box?.x ?? 0) + (box?.width ?? 0) <= phone.width).toBe(true)
     await page.keyboard.press('Escape')
     await list.row('The one').getByRole('link').click()
-    await expect.poll(() => list.nav.isVisible(), patience).toBe(false)
+    await expect.poll(() => list.nav.isVisible(), longTimeout).toBe(false)
   })
 })

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { describePage } from './page.test-kit.ts'
-import { openReplay, whole } from './timeline-replay.test-kit.ts'
+import { fullText, openReplay } from './timeline-replay.test-kit.ts'
 
 const playhead = '.timeline-band[data-kind="playhead"]'
 
 describePage('a replay', (visit) => {
-  test('is scrubbed back and forth, step by step too, with a line where it is', async () => {
+  test('can be scrubbed and stepped, with a playhead in the chart', async () => {
     const page = await openReplay(visit)
-    const slider = page.getByRole('slider', { name: 'Place in the replay' })
-    const replayed = page.getByRole('region', { name: 'The chat as it was' })
+    const slider = page.getByRole('slider', { name: 'Replay position' })
+    const replayed = page.getByRole('region', { name: 'Chat at this time' })
     await page.getByRole('button', { name: 'Pause', exact: true }).click()
     const answered = replayed.getByText('word1 ')
     const to = (share: number) =>
@@ -22,9 +22,9 @@ describePage('a replay', (visit) => {
     await replayed.getByText('word30').waitFor()
     const atEnd = await line()
     await to(0.8)
-    await expect.poll(async () => ((await answered.textContent()) ?? '').length).toBeLessThan(whole.length)
+    await expect.poll(async () => ((await answered.textContent()) ?? '').length).toBeLessThan(fullText.length)
     const part = (await answered.textContent()) ?? ''
-    expect(whole.startsWith(part.trim())).toBe(true)
+    expect(fullText.startsWith(part.trim())).toBe(true)
     expect(await line()).toBeLessThan(atEnd)
     expect(await slider.getAttribute('aria-valuetext')).toMatch(/^[\d.]+ m?s of [\d.]+ m?s$/)
 
@@ -39,10 +39,10 @@ describePage('a replay', (visit) => {
     await answered.waitFor({ state: 'detached' })
     await replayed.getByText('Where is it?').waitFor()
     await to(1)
-    await expect.poll(async () => (await answered.textContent())?.trim()).toBe(whole)
+    await expect.poll(async () => (await answered.textContent())?.trim()).toBe(fullText)
   })
 
-  test('begins and rests with the space bar, and leaves no line when it is ended', async () => {
+  test('plays and pauses with the space bar, and removes the playhead when closed', async () => {
     const page = await openReplay(visit)
     const slider = page.getByRole('slider')
     const replay = page.getByRole('region', { name: 'Replay' })

@@ -5,13 +5,13 @@ import { openDesk } from './desk.ts'
 import { say, type Visit } from './page.test-kit.ts'
 
 const words = Array.from({ length: 30 }, (_, index) => `word${index + 1} `)
-export const whole = words.join('').trim()
+export const fullText = words.join('').trim()
 const script: ScriptStep[][] = [
   [{ text: 'Let me look. ' }, { call: 'lookup_order', input: { id: 'ORD-42' } }],
   words.flatMap((text): ScriptStep[] => [{ text }, { pause: 20 }]),
 ]
 
-/** A run that has happened, being replayed. */
+/** Opens the replay of a completed run. */
 export async function openReplay(visit: Visit): Promise<Page> {
   const { url } = await openDesk({ script })
   const page = await visit(url)

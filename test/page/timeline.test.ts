@@ -1,51 +1,51 @@
 import type { ScriptStep } from 'millrace/testing'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import type { Told } from '../../packages/inspector/timeline/written.test-kit.ts'
-import { entriesOf, tell } from '../../packages/inspector/timeline/written.test-kit.ts'
+import type { TimedEvent } from '../../packages/inspector/timeline/events.test-kit.ts'
+import { emit, entriesOf } from '../../packages/inspector/timeline/events.test-kit.ts'
 import { describePage, phone, say, screenshot } from './page.test-kit.ts'
 import { bar, focused, openTimeline } from './timeline.test-kit.ts'
 
 const day = 86_400_000
 
-/** Two calls side by side, one of which fails; another that waited two days for a person; an answer that was taken back. */
-const eventful: readonly Told[] = [
-  [0, tell.says('Where is ORD-42? Please pay it back.')],
-  [0, tell.starts({ heard: [1] })],
-  [0, tell.round(1)],
-  [420, tell.thinks('Two things at once.')],
-  [910, tell.text('Let me ')],
-  [1190, tell.text('look.')],
-  [1190, tell.writes('a', 'lookup_order')],
-  [1200, tell.calls('a', 'lookup_order')],
-  [1200, tell.runs('a')],
-  [1400, tell.writes('b', 'track_parcel')],
-  [1500, tell.calls('b', 'track_parcel')],
-  [1500, tell.runs('b')],
-  [1600, tell.writes('c', 'refund_order')],
-  [1700, tell.calls('c', 'refund_order')],
-  [1700, tell.asks('c')],
-  [1710, tell.roundEnds(1, { firstEventMs: 411, ms: 1708 })],
-  [1830, tell.result('a', 630)],
-  [2000, tell.reports('b')],
-  [2500, tell.result('b', 1000, 'failed')],
-  [2510, tell.ends('suspended')],
-  [2 * day, tell.approves('c')],
-  [2 * day, tell.starts({ resumes: 'run_1', runId: 'run_2' })],
-  [2 * day, tell.runs('c')],
-  [2 * day + 600, tell.result('c', 600)],
-  [2 * day + 610, tell.round(2)],
-  [2 * day + 900, tell.text('It is nowh')],
-  [2 * day + 1000, tell.retracts(2)],
-  [2 * day + 1000, tell.retries(2, 2, 100)],
-  [2 * day + 1400, tell.text('It is on ')],
-  [2 * day + 1700, tell.text('its way.')],
-  [2 * day + 1710, tell.roundEnds(2, { firstEventMs: 300, ms: 610 })],
-  [2 * day + 1720, tell.ends()],
+/** Two concurrent calls, one of which fails; a call that waits two days; a retracted round. */
+const eventful: readonly TimedEvent[] = [
+  [0, emit.input('Where is ORD-42? Please pay it back.')],
+  [0, emit.runStart({ inputs: [1] })],
+  [0, emit.roundStart(1)],
+  [420, emit.reasoning('Two things at once.')],
+  [910, emit.text('Let me ')],
+  [1190, emit.text('look.')],
+  [1190, emit.toolInputStart('a', 'lookup_order')],
+  [1200, emit.toolCall('a', 'lookup_order')],
+  [1200, emit.toolStart('a')],
+  [1400, emit.toolInputStart('b', 'track_parcel')],
+  [1500, emit.toolCall('b', 'track_parcel')],
+  [1500, emit.toolStart('b')],
+  [1600, emit.toolInputStart('c', 'refund_order')],
+  [1700, emit.toolCall('c', 'refund_order')],
+  [1700, emit.approvalRequest('c')],
+  [1710, emit.roundEnd(1, { firstEventMs: 411, ms: 1708 })],
+  [1830, emit.toolResult('a', 630)],
+  [2000, emit.toolProgress('b')],
+  [2500, emit.toolResult('b', 1000, 'failed')],
+  [2510, emit.runEnd('suspended')],
+  [2 * day, emit.approval('c')],
+  [2 * day, emit.runStart({ resumes: 'run_1', runId: 'run_2' })],
+  [2 * day, emit.toolStart('c')],
+  [2 * day + 600, emit.toolResult('c', 600)],
+  [2 * day + 610, emit.roundStart(2)],
+  [2 * day + 900, emit.text('It is nowh')],
+  [2 * day + 1000, emit.roundRetract(2)],
+  [2 * day + 1000, emit.roundRetry(2, 2, 100)],
+  [2 * day + 1400, emit.text('It is on ')],
+  [2 * day + 1700, emit.text('its way.')],
+  [2 * day + 1710, emit.roundEnd(2, { firstEventMs: 300, ms: 610 })],
+  [2 * day + 1720, emit.runEnd()],
 ]
 
 describePage('the timeline', (visit) => {
-  test('draws a run with its exact times, each bar with a name that says it all', async () => {
+  test('labels each bar with its exact times', async () => {
     const page = await openTimeline(visit, entriesOf(eventful))
     await page.getByRole('button', { name: 'Round 1, waiting for m, from 0 ms to 411 ms, 411 ms' }).waitFor()
     for (const name of [
@@ -53,16 +53,16 @@ describePage('the timeline', (visit) => {
       'lookup_order running, from 1.200 s to 1.830 s, 630 ms',
       'track_parcel running, from 1.500 s to 2.500 s, 1.000 s, failed, 1 report',
       /^refund_order waiting for a person, from 1.700 s to 2 d, 1 d 23 h/,
-      /^Round 2, writing, .*taken back: the stream broke/,
+      /^Round 2, writing, .*retracted: the stream broke/,
     ])
       expect(await page.getByRole('button', { name }).count()).toBe(1)
     await page.locator('.timeline > p').getByText('first token after 411 ms').waitFor()
-    for (const label of ['0 ms', '1 d 23 h idle', 'Went on'])
+    for (const label of ['0 ms', '1 d 23 h idle', 'Resumed'])
       await page.locator('.timeline-band').getByText(label, { exact: true }).waitFor()
     await screenshot(page, 'timeline')
   })
 
-  test('shows the times to the millisecond of what is pointed at or focused', async () => {
+  test('shows a tooltip with exact times on hover and focus', async () => {
     const page = await openTimeline(visit, entriesOf(eventful))
     const hint = page.locator('.timeline-hint')
     await bar(page, 'lookup_order running').hover()
@@ -75,7 +75,7 @@ describePage('the timeline', (visit) => {
     await hint.getByText('failed').waitFor()
   })
 
-  test('is gone through with the arrows, and opens details with Enter or a click', async () => {
+  test('supports arrow keys, and opens details with Enter or a click', async () => {
     const page = await openTimeline(visit, entriesOf(eventful))
     await bar(page, 'Round 1, waiting').focus()
     expect(await focused(page)).toMatch(/^Round 1, waiting/)
@@ -102,7 +102,7 @@ describePage('the timeline', (visit) => {
     await detail.getByText('refund_order').first().waitFor()
   })
 
-  test('comes closer and moves, by keys, buttons, wheel and drag', async () => {
+  test('zooms and pans by keys, buttons, wheel and drag', async () => {
     const page = await openTimeline(visit, entriesOf(eventful))
     const running = bar(page, 'lookup_order running')
     const place = async () => (await running.boundingBox()) ?? { x: -1, width: -1, y: 0, height: 0 }
@@ -138,7 +138,7 @@ describePage('the timeline', (visit) => {
     await page.locator('.timeline-ruler').dblclick()
     await wider(1)
 
-    // From the beginning of the bar to its end, and that is all there is to see.
+    // Dragging from the start to the end of the bar makes it fill the view.
     const box = (await page.locator('.timeline-lanes').boundingBox()) ?? all
     await drag(page, { x: all.x, y: box.y + 70 }, { x: all.x + all.width, y: box.y + 70 })
     await expect.poll(async () => (await place()).width).toBeGreaterThan((box.width - 104) * 0.9)
@@ -147,9 +147,9 @@ describePage('the timeline', (visit) => {
     await expect.poll(async () => (await place()).x).toBeCloseTo(x + 60, -1)
   })
 
-  test('says the same as a table', async () => {
+  test('has the same content as a table', async () => {
     const page = await openTimeline(visit, entriesOf(eventful))
-    await page.getByText('As a table').click()
+    await page.getByText('Show as table').click()
     const row = page.getByRole('row', { name: /lookup_order running/ })
     expect(await row.getByRole('cell').allTextContents()).toEqual([
       'lookup_order',
@@ -163,7 +163,7 @@ describePage('the timeline', (visit) => {
     await page.getByRole('tabpanel', { name: 'Detail' }).getByText('lookup_order').first().waitFor()
   })
 
-  test('follows the newest run, unless another was picked', async () => {
+  test('follows the latest run, unless another is selected', async () => {
     const page = await openTimeline(visit, entriesOf(eventful), ['One.', 'Two.'])
     await say(page, 'And now?')
     await page.locator('.timeline > p').getByText('completed · ').waitFor()
@@ -174,32 +174,32 @@ describePage('the timeline', (visit) => {
     await say(page, 'And then?')
     await page.getByRole('option', { name: /^Run 3.*completed/ }).waitFor({ state: 'attached' })
     await bar(page, 'refund_order running').waitFor()
-    await runs.selectOption('Newest run')
+    await runs.selectOption('Latest run')
     await bar(page, 'Round 1, waiting for simulated-1').waitFor()
   })
 
-  test('grows while a run goes on, and stands still when it is over', async () => {
+  test('grows during a run, and stops when it ends', async () => {
     const slow = Array.from({ length: 40 }, (_, index): ScriptStep[] => [
       { text: `word${index} ` },
       { pause: 60 },
     ])
     const page = await openTimeline(visit, entriesOf(eventful), [slow.flat()])
     await say(page, 'Slowly, please')
-    const writing = bar(page, /^Round 1, writing, from .* and going on/)
+    const writing = bar(page, /^Round 1, writing, from .*, still running/)
     const took = async () =>
-      Number(/going on, ([\d.]+)/.exec((await writing.getAttribute('aria-label')) ?? '')?.[1])
+      Number(/still running, ([\d.]+)/.exec((await writing.getAttribute('aria-label')) ?? '')?.[1])
     await writing.waitFor()
     await page.locator('.timeline > p').getByText('so far').waitFor()
     const before = await took()
     await expect.poll(took).not.toBe(before)
     await page.locator('.timeline > p').getByText('completed').waitFor()
-    expect(await bar(page, /and going on/).count()).toBe(0)
+    expect(await bar(page, /still running/).count()).toBe(0)
   })
 
-  test('is no wider than a phone', async () => {
+  test('fits on a phone', async () => {
     const page = await openTimeline(visit, entriesOf(eventful), [], { viewport: phone })
     await bar(page, 'lookup_order running').waitFor()
-    await page.getByText('As a table').click()
+    await page.getByText('Show as table').click()
     await page.getByRole('button', { name: 'Replay' }).click()
     await page.getByRole('slider').waitFor()
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(phone.width)

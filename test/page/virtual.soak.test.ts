@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { describePage } from './page.test-kit.ts'
 import { openStage } from './stage.test-kit.ts'
 
-/** As in a browser that has no scroll anchoring of its own. */
+/** Disables scroll anchoring, as in a browser without it. */
 const without = `
   CSS.supports = () => false
   document.documentElement.style.overflowAnchor = 'none'
@@ -55,7 +55,7 @@ const script = `
 `
 
 /** Only turns a hang into a failure. */
-const patience = { timeout: 60_000 }
+const longTimeout = { timeout: 60_000 }
 
 interface Made {
   name: string
@@ -72,7 +72,7 @@ interface Stage {
 }
 declare const window: Stage & typeof globalThis.window
 
-/** Two frames: what was changed is laid out, reported, and drawn after that. */
+/** Waits for layout, resize observers, and the render after that. */
 const settled = (page: Page) =>
   page.evaluate(async () => {
     for (let i = 0; i < 4; i++) await new Promise(requestAnimationFrame)
@@ -89,7 +89,7 @@ const names = (page: Page) =>
       .map((row) => row.querySelector('button')?.textContent)
   })
 
-/** Where something is on the screen. */
+/** The position of an element on the screen. */
 const topOf = (page: Page, text: string) =>
   page.getByText(text, { exact: true }).evaluate((element) => Math.round(element.getBoundingClientRect().top))
 
@@ -104,22 +104,22 @@ async function scrollBy(page: Page, pixels: number): Promise<void> {
   const before = await scrollTop(page)
   await page.mouse.move(300, 300)
   await page.mouse.wheel(0, pixels)
-  await expect.poll(() => scrollTop(page), patience).not.toBe(before)
+  await expect.poll(() => scrollTop(page), longTimeout).not.toBe(before)
   await settled(page)
 }
 
-/** As with the bar at the side, or a finger. */
+/** Like dragging the scroll bar, or touch. */
 async function dragBy(page: Page, pixels: number): Promise<void> {
   await page.getByRole('group', { name: 'Rows' }).evaluate((list, by) => (list.scrollTop += by), pixels)
   await settled(page)
 }
 
 describe.each([
-  ['with the scroll anchoring of the browser', script],
+  ['with scroll anchoring of the browser', script],
   ['without it', script + without],
-])('a list that draws what is seen, %s', (name, script) =>
+])('the virtual list %s', (name, script) =>
   describePage(name, (visit) => {
-    test('has few nodes for a hundred thousand rows, wherever one looks', async () => {
+    test('has few nodes for 100,000 rows', async () => {
       const page = await visit(await openStage(script))
       await page.evaluate(() => window.start(window.make(100_000, (n) => 20 + (n % 7) * 10)))
       await settled(page)
@@ -140,7 +140,7 @@ describe.each([
       expect(await page.evaluate(() => window.seen.rendered)).toBeLessThan(100)
     })
 
-    test('stays at the end while rows are added and grow, if the reader is there', async () => {
+    test('stays at the end while rows are added and grow', async () => {
       const page = await visit(await openStage(script))
       await page.evaluate(() => window.start(window.make(500), { stick: true }))
       await settled(page)
@@ -163,33 +163,30 @@ describe.each([
     test.each([
       ['by the wheel', scrollBy],
       ['by dragging', dragBy],
-    ])(
-      'never pulls back a reader who has scrolled up %s, and follows again from the end',
-      async (_, scroll) => {
-        const page = await visit(await openStage(script))
-        await page.evaluate(() => window.start(window.make(500), { stick: true }))
-        await settled(page)
-        await scroll(page, -5)
-        const seen = await names(page)
-        const name = seen[3] ?? ''
-        const before = await topOf(page, name)
-        for (let i = 0; i < 5; i++) {
-          await page.evaluate(() => window.change((rows) => void rows.push(...window.make(10, 80))))
-          await settled(page)
-          expect(await topOf(page, name)).toBe(before)
-        }
-        expect(await page.evaluate(() => window.seen.atEnd)).toEqual([true, false])
-        await page.evaluate(() => window.list().toEnd())
-        await settled(page)
-        expect(await fromEnd(page)).toBeLessThan(1)
+    ])('stays in place after scrolling up %s, and follows again from the end', async (_, scroll) => {
+      const page = await visit(await openStage(script))
+      await page.evaluate(() => window.start(window.make(500), { stick: true }))
+      await settled(page)
+      await scroll(page, -5)
+      const seen = await names(page)
+      const name = seen[3] ?? ''
+      const before = await topOf(page, name)
+      for (let i = 0; i < 5; i++) {
         await page.evaluate(() => window.change((rows) => void rows.push(...window.make(10, 80))))
         await settled(page)
-        expect(await fromEnd(page)).toBeLessThan(1)
-        expect(await page.evaluate(() => window.seen.atEnd)).toEqual([true, false, true])
-      },
-    )
+        expect(await topOf(page, name)).toBe(before)
+      }
+      expect(await page.evaluate(() => window.seen.atEnd)).toEqual([true, false])
+      await page.evaluate(() => window.list().toEnd())
+      await settled(page)
+      expect(await fromEnd(page)).toBeLessThan(1)
+      await page.evaluate(() => window.change((rows) => void rows.push(...window.make(10, 80))))
+      await settled(page)
+      expect(await fromEnd(page)).toBeLessThan(1)
+      expect(await page.evaluate(() => window.seen.atEnd)).toEqual([true, false, true])
+    })
 
-    test('a reader inside a row that grows below stays, and so does one inside a row that grows above', async () => {
+    test('keeps the position inside a row that grows below or above it', async () => {
       const page = await visit(await openStage(script))
       await page.evaluate(() => {
         const rows = window.make(50)
@@ -209,7 +206,7 @@ describe.each([
       expect(await topOf(page, 'long part 35')).toBe(before)
     })
 
-    test('what is read does not move when rows are put before it, or those above turn out higher', async () => {
+    test('keeps the position when rows are inserted above, or are higher than estimated', async () => {
       const page = await visit(await openStage(script))
       await page.evaluate(() => window.start(window.make(1000, (n) => 20 + (n % 9) * 15)))
       await page.evaluate(() => window.list().scrollTo(500, 'start'))
@@ -222,19 +219,19 @@ describe.each([
       await page.evaluate(() => window.change((rows) => void rows.splice(0, 150)))
       await settled(page)
       expect(await topOf(page, name)).toBe(before)
-      // Upwards, over rows that nobody has seen yet.
+      // Up, over rows that were not rendered yet.
       for (let i = 0; i < 10; i++) {
         const first = (await names(page))[1] ?? ''
         const from = await topOf(page, first)
         await page.mouse.move(300, 300)
         await page.mouse.wheel(0, -100)
-        await expect.poll(() => topOf(page, first), patience).toBe(from + 100)
+        await expect.poll(() => topOf(page, first), longTimeout).toBe(from + 100)
         await settled(page)
         expect(await topOf(page, first)).toBe(from + 100)
       }
     })
 
-    test('the keys that scroll do so, to both ends', async () => {
+    test('scrolls by keyboard, to both ends', async () => {
       const page = await visit(await openStage(script))
       await page.evaluate(() => window.start(window.make(2000, (n) => 25 + (n % 5) * 20)))
       await page.keyboard.press('Tab')
@@ -252,12 +249,12 @@ describe.each([
       for (const key of ['PageDown', 'ArrowDown', 'PageUp']) {
         const before = await scrollTop(page)
         await page.keyboard.press(key)
-        await expect.poll(() => scrollTop(page), patience).not.toBe(before)
+        await expect.poll(() => scrollTop(page), longTimeout).not.toBe(before)
         await settled(page)
       }
     })
 
-    test('the row that has the focus stays, out of sight too', async () => {
+    test('keeps the focused row while it is out of view', async () => {
       const page = await visit(await openStage(script))
       await page.evaluate(() => window.start(window.make(5000)))
       await settled(page)
@@ -275,7 +272,7 @@ describe.each([
       expect(await page.getByRole('button', { name: 'row 5', exact: true }).count()).toBe(0)
     })
 
-    test('it is where it was after it was hidden for a while', async () => {
+    test('keeps its position while it is hidden', async () => {
       const page = await visit(await openStage(script))
       await page.evaluate(() => window.start(window.make(1000, 70)))
       await page.evaluate(() => window.list().scrollTo(500, 'start'))
@@ -294,7 +291,7 @@ describe.each([
       expect(await page.locator('.virtual *').count()).toBeLessThan(150)
     })
 
-    test('each row says which of how many it is', async () => {
+    test('each row has its position and the total count', async () => {
       const page = await visit(await openStage(script))
       await page.evaluate(() => window.start(window.make(300), { role: 'list', rowRole: 'listitem' }))
       await settled(page)
@@ -303,7 +300,7 @@ describe.each([
       expect(await rows.first().getAttribute('aria-setsize')).toBe('300')
     })
 
-    test('one that is empty, shrinks or is shown another list draws that', async () => {
+    test('can be empty, shrink, or change its rows', async () => {
       const page = await visit(await openStage(script))
       await page.evaluate(() => window.start([], { stick: true }))
       await settled(page)

@@ -3,15 +3,15 @@ import { openDesk } from './desk.ts'
 import { describePage } from './page.test-kit.ts'
 import { watchContext } from './watch-context.ts'
 
-describePage('what a browser complains of', (visit) => {
+describePage('watchContext()', (visit) => {
   test.each([
-    ['markup made of text', () => document.body.append(new DOMParser().parseFromString('<b>', 'text/html'))],
+    ['markup from text', () => document.body.append(new DOMParser().parseFromString('<b>', 'text/html'))],
     ['an inline style', () => document.body.setAttribute('style', 'color: red')],
     ['an inline script', () => document.body.setAttribute('onclick', 'alert()')],
     ['a request to another origin', () => void fetch('http://127.0.0.1:9/').catch(() => {})],
-    ['a picture of another origin', () => void Object.assign(new Image(), { src: 'http://127.0.0.1:9/' })],
-    ['an error that nobody catches', () => void setTimeout(() => JSON.parse('{'))],
-  ])('%s is noticed', async (_, act) => {
+    ['an image from another origin', () => void Object.assign(new Image(), { src: 'http://127.0.0.1:9/' })],
+    ['an uncaught error', () => void setTimeout(() => JSON.parse('{'))],
+  ])('reports %s', async (_, act) => {
     const { url } = await openDesk({ script: [] })
     const page = await visit(url, { tolerates: [/./] })
     const complaints = watchContext(page.context(), url)

@@ -1,14 +1,14 @@
 import type { BrowserContext } from 'playwright-core'
 
 /**
- * What should not be seen in a browser, as it comes: errors and warnings of the console (whatever the page's policy forbids is one), errors
- * that nobody caught, and whatever is asked of another origin.
+ * Collects console errors and warnings (which include violations of the content security policy),
+ * uncaught errors, and requests to other origins. The returned array grows.
  */
 export function watchContext(context: BrowserContext, origin: string): readonly string[] {
   const complaints: string[] = []
   const checkOrigin = (address: string) => {
     const { protocol, origin: asked } = new URL(address.replace(/^ws/, 'http'))
-    if (protocol.startsWith('http') && asked !== origin) complaints.push(`it asked for ${address}`)
+    if (protocol.startsWith('http') && asked !== origin) complaints.push(`request to ${address}`)
   }
   context.on('console', (message) => {
     const type = message.type()

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Wire } from '../../bench/contract.ts'
 import { startChild } from '../../bench/harness/process.ts'
 import type { ServerAnswers } from '../../bench/server/main.ts'
-import { workOf, works } from '../../bench/works/index.ts'
-import type { Results } from '../../bench/works/results.ts'
-import { runJobs } from '../../bench/works/run.ts'
-import { allWires, type Job, type Outcome } from '../../bench/works/work.ts'
+import { workloadOf, workloads } from '../../bench/workloads/index.ts'
+import type { Results } from '../../bench/workloads/results.ts'
+import { runJobs } from '../../bench/workloads/run.ts'
+import { allWires, type Job, type Outcome } from '../../bench/workloads/workload.ts'
 import { root } from '../root.ts'
 import { bench, resultsOf } from './bench-run.ts'
 
@@ -16,7 +16,7 @@ const folder = mkdtempSync(join(tmpdir(), 'bench-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 describe('the benchmark', () => {
-  it('runs every work with ours and the floors, over every wire', async () => {
+  it('runs every workload with Millrace and the floors, over every wire', async () => {
     const { stdout, stderr, exit } = await bench(
       'clients',
       '--tiny',
@@ -24,19 +24,19 @@ describe('the benchmark', () => {
       'millrace,floor-bytes,floor-by-hand',
     )
     expect({ exit, stderr: exit === 0 ? '' : stderr }).toEqual({ exit: 0, stderr: '' })
-    for (const { title } of works) expect(stdout).toContain(title)
+    for (const { title } of workloads) expect(stdout).toContain(title)
     expect(stdout).not.toContain('failed')
 
     const results: Results = resultsOf('clients')
     const done = results.rows.filter(({ client, state }) => client === 'millrace' && state === 'done')
-    for (const { name, needs } of works)
+    for (const { name, needs } of workloads)
       expect(done.filter(({ work }) => work === name).map(({ wire }) => wire)).toHaveLength(
         needs === 'imports' ? 1 : allWires.length,
       )
     expect(done.find(({ work }) => work === 'text')?.ratios.cpu).toBeGreaterThan(0)
   })
 
-  it('uses the clients of providers and of the AI SDK so that their results are right', async () => {
+  it('uses the provider SDKs and the AI SDK correctly', async () => {
     const clients = 'ai-sdk,openai-raw,openai-helper,anthropic-raw,anthropic-helper'
     const { stdout, exit } = await bench(
       'clients',
@@ -54,7 +54,7 @@ describe('the benchmark', () => {
   it.each([
     [['clients', '--fast'], "Unknown option '--fast'"],
     [['laod'], "Did you mean 'load'?"],
-  ])('says what is wrong with %j', async (args, message) => {
+  ])('%j is rejected with an explanation', async (args, message) => {
     const { exit, stdout, stderr } = await bench(...args)
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' })
     expect(stderr).toContain(message)
@@ -63,11 +63,11 @@ describe('the benchmark', () => {
   it('explains itself', async () => {
     const { stdout, exit } = await bench('--help')
     expect(exit).toBe(0)
-    for (const { name } of works) expect(stdout).toContain(name)
+    for (const { name } of workloads) expect(stdout).toContain(name)
   })
 })
 
-describe('a client that is wrong', () => {
+describe('a faulty client', () => {
   const server = startChild<ServerAnswers>('server/main.ts')
   let url = ''
   beforeAll(async () => {
@@ -75,7 +75,7 @@ describe('a client that is wrong', () => {
   })
   afterAll(() => server.stop())
 
-  /** The reference with something changed: `session` is its session, `setting` what it was opened with. */
+  /** The reference with a change: `session` is its session, `setting` its setting. */
   function clientWith(name: string, change: string): string {
     const path = join(folder, `${name}.mjs`)
     const reference = JSON.stringify(join(root, 'bench/clients/floor-reference.ts'))
@@ -88,7 +88,7 @@ export default { ...reference, async open(setting) { ${change} } }`,
   }
 
   async function outcomeOf(work: string, client: string, limitMs = 30_000, wire: Wire = 'chat') {
-    const [size] = workOf(work)?.cases('tiny') ?? []
+    const [size] = workloadOf(work)?.cases('tiny') ?? []
     if (!size) throw new Error(`${work} has no size`)
     const job: Job = { work, client, wire, url, case: { ...size, limitMs } }
     const outcomes: Outcome[] = []
@@ -103,7 +103,7 @@ export default { ...reference, async open(setting) { ${change} } }`,
       `const session = await reference.open(setting)
       let count = 0
       return { answer: (prompt, listener) => session.answer(prompt, { text: (piece) => { if (++count % 7) listener.text(piece) } }) }`,
-      'characters were sent|characters where',
+      'characters, expected',
     ],
     [
       'changes text',
@@ -117,21 +117,21 @@ export default { ...reference, async open(setting) { ${change} } }`,
       'loop',
       `const tools = setting.tools.map((tool) => ({ ...tool, run: (input) => (tool.run(input), tool.run(input)) }))
       return reference.open({ ...setting, tools })`,
-      '6 calls were run where 3 were made',
+      '6 tool calls ran, expected 3',
     ],
     [
       'runs a tool with other input',
       'loop',
       `const tools = setting.tools.map((tool) => ({ ...tool, run: (input) => tool.run({ ...input, extra: 1 }) }))
       return reference.open({ ...setting, tools })`,
-      'other calls were run',
+      'the tool calls differ',
     ],
     [
-      'asks more often than it has to',
+      'sends more requests than needed',
       'short',
       `const session = await reference.open(setting)
       return { answer: async (prompt, listener) => { await session.answer(prompt, listener); await session.answer(prompt, { text() {} }) } }`,
-      'requests were made where',
+      'requests, expected',
     ],
     [
       'loses deltas of a paced answer',
@@ -139,23 +139,23 @@ export default { ...reference, async open(setting) { ${change} } }`,
       `const session = await reference.open(setting)
       let count = 0
       return { answer: (prompt, listener) => session.answer(prompt, { text: (piece) => { if (++count % 3) listener.text(piece) } }) }`,
-      'deltas came where',
+      'deltas arrived, expected',
     ],
     ['throws', 'text', `return { answer: async () => { throw new Error('no luck') } }`, 'no luck'],
     ['ends the process', 'text', `process.exit(3)`, 'the process died'],
   ]
 
-  it.each(failures)('is reported when it %s', async (what, work, change, reason) => {
+  it.each(failures)('is reported if it %s', async (what, work, change, reason) => {
     const [outcome] = await outcomeOf(work, clientWith(what.replaceAll(' ', '-'), change))
     expect(outcome).toEqual({ type: 'failed', reason: expect.stringMatching(reason) })
   })
 
-  it('is ended when it takes too long', async () => {
+  it('is killed if it takes too long', async () => {
     const path = clientWith('slow', 'return { answer: () => new Promise((r) => setTimeout(r, 1e6)) }')
     expect(await outcomeOf('text', path, 1)).toEqual([{ type: 'over', limitMs: 1 }])
   })
 
-  it('may print what it likes', async () => {
+  it('may print anything', async () => {
     const path = clientWith(
       'noisy',
       `console.log('{"type":"done","figures":{}}'); process.stdout.write('hello'); return reference.open(setting)`,
@@ -164,7 +164,7 @@ export default { ...reference, async open(setting) { ${change} } }`,
     expect(outcome).toMatchObject({ type: 'done', figures: { cpu: expect.any(Number) } })
   })
 
-  it('fails the run only if it is ours or a floor', async () => {
+  it('fails the run only if it is Millrace or a floor', async () => {
     const path = clientWith('thrower', `return { answer: async () => { throw new Error('no luck') } }`)
     const { stdout, exit } = await bench(
       'clients',

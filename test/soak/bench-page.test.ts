@@ -12,8 +12,8 @@ const bench = (...args: string[]) =>
     env: { ...plainEnv(), CHROMIUM: executablePath },
   })
 
-describe.skipIf(executablePath === '')('what the page costs', () => {
-  it('is measured in a browser, beside the floors', async () => {
+describe.skipIf(executablePath === '')('the page benchmark', () => {
+  it('measures the page and the floors in a browser', async () => {
     const { exit, stderr, stdout } = await bench('--tiny')
     expect({ exit, stderr: exit === 0 ? '' : stderr }).toEqual({ exit: 0, stderr: '' })
     const { tables }: PageResults = JSON.parse(readFileSync(join(root, 'bench/.cache/page.json'), 'utf8'))
@@ -24,7 +24,7 @@ describe.skipIf(executablePath === '')('what the page costs', () => {
       expect(names).toEqual(expect.arrayContaining(name === 'size' ? ['ours', 'limit'] : ['ours', 'floor']))
       for (const row of rows) {
         expect(stdout).toContain(row.title)
-        // What is only here to be beaten may not be installed.
+        // The package of a peer may not be installed.
         if (row.name === 'usual' && row.leftOut !== undefined) continue
         const medians = Object.values(row.figures).map(({ median }) => median)
         expect(medians.length).toBeGreaterThan(0)
@@ -33,7 +33,7 @@ describe.skipIf(executablePath === '')('what the page costs', () => {
     }
   })
 
-  it('says what is wrong with an option', async () => {
+  it('rejects an unknown option', async () => {
     const { exit, stdout, stderr } = await bench('--fast')
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' })
     expect(stderr).toContain("Unknown option '--fast'")

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { plainEnv, run } from '../processes.ts'
 import { root } from '../root.ts'
 
-/** Runs the real thing, as a user does. */
+/** Runs the benchmark as a user does. */
 export const bench = (...args: string[]) =>
   run(process.execPath, ['bench/main.ts', ...args], { cwd: root, env: plainEnv() })
 
-/** What the last run of a part has left that was not to be kept. */
+/** The unsaved results of the last run of a part. */
 export const resultsOf = (part: string) =>
   JSON.parse(readFileSync(join(root, `bench/.cache/${part}.json`), 'utf8'))

@@ -1,23 +1,23 @@
 import { describe, expect, it } from 'vitest'
-import { scenes } from '../../bench/voice/part.ts'
+import { scenarios } from '../../bench/voice/part.ts'
 import type { VoiceResults } from '../../bench/voice/tables.ts'
 import { bench, resultsOf } from './bench-run.ts'
 
-describe('the benchmark of the voice', () => {
-  it('speaks to many at once, in order, and the readers get every word', async () => {
+describe('the voice benchmark', () => {
+  it('speaks many threads at once, in order, and readers get every word', async () => {
     const { exit, stderr, stdout } = await bench('voice', '--tiny')
     expect({ exit, stderr: exit === 0 ? '' : stderr + stdout }).toEqual({ exit: 0, stderr: '' })
     const results: VoiceResults = resultsOf('voice')
     const { speaking = [], sentences, parts = [] } = results
-    expect(speaking.map(({ scene }) => scene)).toEqual(scenes.map(({ name }) => name))
+    expect(speaking.map(({ scenario }) => scenario)).toEqual(scenarios.map(({ name }) => name))
     for (const { title, faults, words, turns, firstAudio, threads } of speaking) {
       expect(stdout).toContain(title)
       expect(faults).toEqual([])
       expect(words?.p50).toBeGreaterThan(0)
-      const isHeard = scenes.some((scene) => scene.title === title && scene.isHeard)
-      expect({ turns, isTold: firstAudio !== undefined }).toEqual({
+      const isHeard = scenarios.some((scenario) => scenario.title === title && scenario.isHeard)
+      expect({ turns, hasAudio: firstAudio !== undefined }).toEqual({
         turns: isHeard ? 2 * threads : 0,
-        isTold: isHeard,
+        hasAudio: isHeard,
       })
     }
     const [ours, ...others] = sentences?.splitters ?? []

@@ -43,7 +43,7 @@ let tarballs: string
 
 beforeAll(async () => {
   if (!existsSync(join(source('millrace'), 'dist', 'index.js')))
-    throw new Error('there is no packages/millrace/dist/index.js: run npm run build')
+    throw new Error('packages/millrace/dist/index.js is missing: run npm run build')
   tarballs = await mkdtemp(join(tmpdir(), 'millrace-tarballs-'))
   const workspaces = published.flatMap((name) => ['--workspace', `packages/${name}`])
   await succeed(
@@ -69,7 +69,7 @@ describe.each(published)('packages/%s, packed', (folderName) => {
     await mkdir(consumer)
     installed = await install(manifest)
     files = filesIn(installed)
-    // Only what the packages declare lies where they find it: an import of anything else fails here.
+    // Only declared dependencies are installed, so an import of anything else fails.
     if (folderName !== 'millrace') await install(manifestOf('millrace'))
     for (const name of ['zod', '@types/node']) await link(name, consumer)
     await writeFile(join(consumer, 'package.json'), JSON.stringify({ type: 'module' }))
@@ -89,7 +89,7 @@ describe.each(published)('packages/%s, packed', (folderName) => {
     await mkdir(place, { recursive: true })
     const tarball = `${name.replace('@', '').replace('/', '-')}-${manifest.version}.tgz`
     await succeed('tar', ['-xzf', join(tarballs, tarball), '--strip-components=1', '-C', place], folder)
-    // None that a user may leave out.
+    // Not the optional ones.
     const peers = Object.keys(peerDependencies ?? {}).filter(
       (peer) => !peerDependenciesMeta?.[peer]?.optional,
     )
@@ -105,14 +105,14 @@ describe.each(published)('packages/%s, packed', (folderName) => {
     const bundle = await rolldown({ input: program, platform: 'node', logLevel: 'silent' })
     await bundle.write({ file: bundled, codeSplitting: false })
     await bundle.close()
-    // It ends by itself: nothing that it uses keeps it alive.
+    // It must exit on its own: nothing may keep it alive.
     const started = [program, bundled].map((path) =>
       run(process.execPath, [path], { cwd: tmpdir(), env: plainEnv() }),
     )
     return Promise.all(started)
   }
 
-  test('says what it is, where it comes from and where it runs', () => {
+  test('has complete metadata', () => {
     expect(manifest).toMatchObject({
       version: manifestOf('millrace').version,
       description: expect.stringMatching(/\.$/),
@@ -130,19 +130,19 @@ describe.each(published)('packages/%s, packed', (folderName) => {
       expect(manifest.peerDependencies?.millrace).toBe(manifestOf('millrace').version)
   })
 
-  test('holds every file that its exports and imports name', () => {
+  test('contains every file that its exports and imports name', () => {
     const targets = [manifest.exports, manifest.imports ?? {}].flatMap(Object.values<Target>)
     const named = targets.flatMap(pathsOf).map((path) => path.replace(/^\.\//, ''))
     expect(named.filter((path) => !files.includes(path))).toEqual([])
   })
 
-  test('holds its license, what a user reads, its sources and no tests', () => {
+  test('contains its license, docs and sources, and no tests', () => {
     expect(['LICENSE', 'README.md', 'CHANGELOG.md'].filter((path) => !files.includes(path))).toEqual([])
     expect(files.filter((path) => /(^|\/)tests?\/|\.test(-kit)?\./.test(path))).toEqual([])
     expect(files).toContain('src/index.ts')
   })
 
-  test('has source maps that lead to sources in the package', () => {
+  test('has source maps that point to sources in the package', () => {
     const maps = files.filter((path) => path.endsWith('.js.map'))
     expect(maps.length).toBeGreaterThan(0)
     const lost = maps.flatMap((path) => {
@@ -154,7 +154,7 @@ describe.each(published)('packages/%s, packed', (folderName) => {
     expect(lost).toEqual([])
   })
 
-  test('names no path of the machine that made it', () => {
+  test('contains no path of the machine that packed it', () => {
     const faults = files.flatMap((path) => {
       const found = machinePath.exec(readFileSync(join(installed, path), 'utf8'))
       return found ? [`${path}: ${found[0]}`] : []
@@ -176,7 +176,7 @@ describe.each(published)('packages/%s, packed', (folderName) => {
     console.log(JSON.stringify(found.map(({ reason }) => reason?.message ?? 'imported')))`
 
   test('every module says at import which Node it needs', async () => {
-    // As an old one would say of itself.
+    // Pretends to be an old version.
     const older =
       "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.9.0' } })"
     const args = ['--import', `data:text/javascript,${encodeURIComponent(older)}`]
@@ -184,14 +184,14 @@ describe.each(published)('packages/%s, packed', (folderName) => {
       cwd: consumer,
       env: plainEnv(),
     })
-    const message = 'millrace needs Node 22.13 or newer, and this is 20.9.0'
+    const message = 'millrace needs Node 22.13 or newer, but this is 20.9.0'
     expect(JSON.parse(stdout)).toEqual(modules.map(() => message))
   })
 
-  test.skipIf(!oldNode)('every module says so to a Node that is really too old', async () => {
+  test.skipIf(!oldNode)('every module says so on a real old Node', async () => {
     const args = ['--input-type=module', '--eval', refusals]
     const { stdout } = await run(oldNode ?? '', args, { cwd: consumer, env: plainEnv() })
-    const says = expect.stringMatching(/^millrace needs Node 22\.13 or newer, and this is \d/)
+    const says = expect.stringMatching(/^millrace needs Node 22\.13 or newer, but this is \d/)
     expect(JSON.parse(stdout)).toEqual(modules.map(() => says))
   })
 
@@ -201,13 +201,13 @@ describe.each(published)('packages/%s, packed', (folderName) => {
       'type AnyIn<T> = { [K in keyof T]: IsAny<T[K]> extends true ? K : never }[keyof T]',
       "type Loose<T> = [AnyIn<T>] extends [never] ? 'nothing' : AnyIn<T>",
       ...modules.map((_, index) => `export const isAny${index}: Loose<typeof m${index}> = 'nothing'`),
-      // Without a mistake in its next line, this itself is one.
+      // `@ts-expect-error` is an error if the next line has none.
       ...modules.flatMap((_, index) => ['// @ts-expect-error', `m${index}.thereIsNoSuchExport()`]),
     ])
     expect(await typeCheck(project)).toEqual({ exit: 0, stdout: '', stderr: '' })
   })
 
-  /** A project of the consumer with one program, which begins with an import of every module, one on a line. */
+  /** A project of the consumer with one program, which starts with an import of every module. */
   async function writeProject(lines: readonly string[]): Promise<string> {
     const project = join(consumer, 'typed')
     const options = { module: 'nodenext', strict: true, skipLibCheck: false, noEmit: true, types: ['node'] }
@@ -220,7 +220,7 @@ describe.each(published)('packages/%s, packed', (folderName) => {
   }
 
   describe.runIf(folderName === 'millrace')('alone', () => {
-    test('is light: two dependencies without any of their own, and under 6 MB in all', () => {
+    test('is small: two dependencies without dependencies, and under 6 MB in total', () => {
       const dependencies = Object.keys(manifest.dependencies ?? {})
       expect(dependencies).toEqual(['@cfworker/json-schema', 'ws'])
       const further = dependencies.flatMap((name) => {
@@ -235,7 +235,7 @@ describe.each(published)('packages/%s, packed', (folderName) => {
       expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(6e6)
     })
 
-    test('holds the page as it is served, with the licenses of what it is made of', () => {
+    test('contains the page with the licenses of its dependencies', () => {
       const pages = files.filter((path) => path.includes('page/')).sort()
       expect(pages).toEqual(['dist/page/LICENSES.txt', 'dist/page/files.d.ts', 'dist/page/files.js'])
       expect(files.filter((path) => /(^|\/)inspector\/|\.tsx$/.test(path))).toEqual([])
@@ -247,7 +247,7 @@ describe.each(published)('packages/%s, packed', (folderName) => {
         )
     })
 
-    test('serves the page, where it is installed and where a bundler has made one program of it', async () => {
+    test('serves the page, installed and bundled into one program', async () => {
       const ended = await runProgram('serves', [
         "import { agent } from 'millrace'",
         "import { serve } from 'millrace/server'",
@@ -261,7 +261,7 @@ describe.each(published)('packages/%s, packed', (folderName) => {
       expect(ended).toEqual([fine, fine])
     })
 
-    test.skipIf(!oldNode)('its command says which Node it needs to one that is too old', async () => {
+    test.skipIf(!oldNode)('its command says which Node it needs if Node is too old', async () => {
       const main = join(installed, 'dist/cli/main.js')
       const ended = await run(oldNode ?? '', [main, 'hello'], { cwd: consumer, env: plainEnv() })
       const stderr = expect.stringMatching(/^millrace needs Node 22\.13 or newer/)
@@ -288,7 +288,7 @@ describe.each(published)('packages/%s, packed', (folderName) => {
   })
 
   test.runIf(folderName === 'voice')(
-    'serves without what listening needs, and says what to install',
+    'serves without the packages for listening, and says what to install',
     async () => {
       const agents = join(consumer, 'agents.js')
       await writeFile(agents, plainAgent)
@@ -305,9 +305,9 @@ describe.each(published)('packages/%s, packed', (folderName) => {
         join(consumer, 'kept.db'),
       ]
       const server = spawn(process.execPath, args, { env: { ...plainEnv(), HOME: consumer } })
-      let told = ''
+      let output = ''
       server.stderr.on('data', (data) => {
-        told += data
+        output += data
       })
       const ended = once(server, 'exit')
       await once(server.stdout, 'data')
@@ -319,36 +319,33 @@ describe.each(published)('packages/%s, packed', (folderName) => {
         '@moonshine-ai/moonshine-js',
         'llama-tokenizer-js',
       ]
-      expect(told).toContain('speaks with flite, but does not listen: ')
-      expect(told).toMatch(new RegExp(`npm install ${names.map((name) => `${name}@\\S+`).join(' ')}`))
+      expect(output).toContain('voice: speaking with flite, not listening: ')
+      expect(output).toMatch(new RegExp(`npm install ${names.map((name) => `${name}@\\S+`).join(' ')}`))
     },
   )
 
-  test.runIf(folderName === 'voice')(
-    'speaks, and says what to do where a bundler has taken it apart',
-    async () => {
-      const [installedOne, bundledOne] = await runProgram('speaks', [
-        "import { flite } from '@millrace/voice'",
-        'const options = { signal: new AbortController().signal }',
-        'let samples = 0',
-        'try {',
-        "  for await (const { pcm } of flite().synthesize('Hello.', options)) samples += pcm.length",
-        '  console.log(samples > 5000)',
-        '} catch (error) {',
-        '  console.log(error.message)',
-        '}',
-      ])
-      expect(installedOne).toEqual({ exit: 0, stdout: 'true\n', stderr: '' })
-      expect(bundledOne).toMatchObject({ exit: 0, stderr: '' })
-      expect(bundledOne?.stdout).toMatch(/keep @millrace\/voice out of the bundle/)
-    },
-  )
+  test.runIf(folderName === 'voice')('speaks, and says what to do if it was bundled', async () => {
+    const [installedOne, bundledOne] = await runProgram('speaks', [
+      "import { flite } from '@millrace/voice'",
+      'const options = { signal: new AbortController().signal }',
+      'let samples = 0',
+      'try {',
+      "  for await (const { pcm } of flite().synthesize('Hello.', options)) samples += pcm.length",
+      '  console.log(samples > 5000)',
+      '} catch (error) {',
+      '  console.log(error.message)',
+      '}',
+    ])
+    expect(installedOne).toEqual({ exit: 0, stdout: 'true\n', stderr: '' })
+    expect(bundledOne).toMatchObject({ exit: 0, stderr: '' })
+    expect(bundledOne?.stdout).toMatch(/keep @millrace\/voice out of the bundle/)
+  })
 })
 
 describe('package-lock.json', () => {
   const text = readFileSync(join(root, 'package-lock.json'), 'utf8')
 
-  test('names no registry, so that it installs from any', () => {
+  test('names no registry, so that it installs from any registry', () => {
     expect(addressesIn(JSON.parse(text))).toEqual([])
     expect(text).not.toMatch(/registry\.|npmjs|yarnpkg/)
   })
@@ -381,7 +378,7 @@ function pathsOf(target: Target): string[] {
   return typeof target === 'string' ? [target] : Object.values(target).flatMap(pathsOf)
 }
 
-/** Every address in a lockfile but those that its packages give for themselves. */
+/** Every address in a lockfile, except those in the metadata of packages. */
 function addressesIn(value: unknown, key = ''): string[] {
   if (typeof value === 'string') return value.includes('://') ? [`${key}: ${value}`] : []
   if (typeof value !== 'object' || value === null) return []
@@ -390,7 +387,7 @@ function addressesIn(value: unknown, key = ''): string[] {
     .flatMap(([name, inner]) => addressesIn(inner, name))
 }
 
-/** A Node of this machine that is too old for the package, if there is one. */
+/** A Node on this machine that is too old for the package, if there is one. */
 function findOldNode(): string | undefined {
   return (process.env.PATH ?? '')
     .split(delimiter)
@@ -402,11 +399,11 @@ function findOldNode(): string | undefined {
     })
 }
 
-/** The checkout, the folder it lies in, the home of whoever packed, and any home at all. */
+/** The checkout, its parent folder, the home of the current user, and any home. */
 const machinePath = machinePathPattern()
 
 function machinePathPattern(): RegExp {
-  // Too common to tell a machine by: the top of the file system, and the place for temporary files.
+  // Too common to identify a machine: the root and the temporary folder.
   const common = [dirname(sep), tmpdir()]
   const places = [root, dirname(root), homedir()].filter((place) => !common.includes(place))
   const alternatives = [

@@ -14,7 +14,7 @@ interface Finding {
   readonly where: readonly string[]
 }
 
-/** What axe finds serious in what is shown now. */
+/** The serious violations that axe finds in the current page. */
 async function findings(page: Page): Promise<Finding[]> {
   await page.evaluate(axe)
   const found = await page.evaluate(async () => {
@@ -44,7 +44,7 @@ const looks = [
 ] as const
 
 describePage('axe finds nothing serious', (visit) => {
-  test.each(looks)('in $colorScheme colours, $viewport.width wide', async (look) => {
+  test.each(looks)('in $colorScheme colors, $viewport.width wide', async (look) => {
     const { url } = await openDesk({ script: everything })
     const page = await visit(url, look)
     const isPhone = look.viewport === phone

@@ -4,7 +4,7 @@ import { longLog } from '../../bench/page/long-log.ts'
 import { openDesk } from '../page/desk.ts'
 import { describePage, say, seen } from '../page/page.test-kit.ts'
 
-/** What the browser keeps for the page, in the document or not, and how often it has laid it out. */
+/** The DOM nodes that the browser keeps, in the document or not, and the number of layouts. */
 async function countsOf(session: CDPSession) {
   await session.send('HeapProfiler.collectGarbage')
   const { metrics } = await session.send('Performance.getMetrics')
@@ -15,11 +15,11 @@ async function countsOf(session: CDPSession) {
 const elementsOf = (page: Page) => page.evaluate(() => document.querySelectorAll('*').length)
 
 describePage('a thread of 100,000 events', (visit) => {
-  test('is opened at its end by drawing only what is seen', async () => {
+  test('is opened at its end, and only what is visible is drawn', async () => {
     const { entries, turns } = longLog(100_000)
     const { url, store } = await openDesk({ script: ['One more answer.'] })
     await store.create({ id: 'long', agent: 'support' }, { entries })
-    // When the page has read faster than a caller may, it waits and goes on.
+    // The page waits and continues when it exceeds the rate limit.
     const page = await visit(url, { tolerates: [/429.*\/events/] })
     const session = await page.context().newCDPSession(page)
     await session.send('Performance.enable')
@@ -37,7 +37,7 @@ describePage('a thread of 100,000 events', (visit) => {
     await page.getByRole('button', { name: 'Inspect' }).click()
     for (const tab of ['Events', 'Timeline', 'Detail']) {
       await page.getByRole('tab', { name: tab }).click()
-      // Not even the choice of a run has one element for each.
+      // Not even the list of runs has an element for each.
       expect(await elementsOf(page)).toBeLessThan(2000)
     }
     await say(page, 'One more?')

@@ -6,7 +6,7 @@ import { chatOf } from '../page/chat.test-kit.ts'
 import { openDesk } from '../page/desk.ts'
 import { describePage, screenshot } from '../page/page.test-kit.ts'
 
-/** Says everything as one tone, of 60 ms for each character. */
+/** Speaks any text as a tone of 60 ms per character. */
 const tone: Speech = {
   async *synthesize(text) {
     const length = text.length * 60 * 16
@@ -17,13 +17,13 @@ const tone: Speech = {
   },
 }
 
-/** Understands the same whatever is said. */
+/** Transcribes any audio as the same text. */
 const anything: Listener = {
   listen({ sampleRate, onEvent }) {
     let samples = 0
     let isDone = false
     return {
-      hear(pcm) {
+      push(pcm) {
         const isLoud = pcm.some((sample) => Math.abs(sample) > 500)
         if (isDone || (samples === 0 && !isLoud)) return
         const ms = (samples / sampleRate) * 1000
@@ -34,22 +34,22 @@ const anything: Listener = {
         onEvent({ type: 'silence', atMs: ms, ms })
         onEvent({ type: 'transcript', text: 'Where is my parcel?', ms })
       },
-      soFar: async () => (samples > 0 ? 'Where is' : ''),
+      partialTranscript: async () => (samples > 0 ? 'Where is' : ''),
       close() {},
     }
   },
 }
 
-const answer = 'It is on its way to you. It will arrive tomorrow before noon. Somebody has to be at home.'
+const answer = 'It is on its way to you. It will arrive tomorrow before noon. Someone has to be at home.'
 
 async function spokenDesk(options: Partial<VoiceOptions> = {}, script: string[] = [answer, answer, answer]) {
-  const records: { readonly words: number; readonly wordsHeard: number; readonly outcome: string }[] = []
+  const records: { readonly words: number; readonly wordsPlayed: number; readonly outcome: string }[] = []
   const speaking = voice({ speech: tone, onRecord: (record) => records.push(record), ...options })
   onTestFinished(() => speaking.close())
   return { ...(await openDesk({ script, app: { voice: speaking } })), records }
 }
 
-/** Listens to what leaves the page for the loudspeaker. */
+/** Measures the audio output of the page. */
 async function tap(page: Page) {
   await page.addInitScript(() => {
     const taps: AnalyserNode[] = []
@@ -71,7 +71,7 @@ async function tap(page: Page) {
     page.evaluate(() => {
       const { taps } = window as unknown as { taps: AnalyserNode[] }
       const levels = taps.map((analyser) => {
-        // One that is closed keeps what it has seen last.
+        // A closed analyser keeps its last values.
         if (analyser.context.state === 'closed') return 0
         const samples = new Float32Array(analyser.fftSize)
         analyser.getFloatTimeDomainData(samples)
@@ -87,29 +87,29 @@ const marked = (page: Page) =>
 describePage(
   'a server with a voice',
   (visit) => {
-    test('speaks the answer while it is shown, and is hushed by Escape', async () => {
+    test('speaks the answer while it is shown, and is silenced by Escape', async () => {
       const desk = await spokenDesk()
       const page = await visit(desk.url)
       const level = await tap(page)
       const chat = chatOf(page)
-      const speaker = chat.button('Speak the answers')
+      const speaker = chat.button('Speak answers')
       expect(await speaker.getAttribute('aria-pressed')).toBe('false')
       await speaker.click()
       expect(await speaker.getAttribute('aria-pressed')).toBe('true')
       await chat.say('Where is my parcel?')
       await expect.poll(level).toBeGreaterThan(0.3)
-      // In the words themselves.
+      // In the text itself.
       await expect.poll(() => marked(page)).toBe('It will arrive tomorrow before noon.')
       await screenshot(page, 'chat-spoken')
       await page.keyboard.press('Escape')
       await expect.poll(level).toBe(0)
       await chat
         .rows('text')
-        .getByText(/Not heard from here on/)
+        .getByText(/Never heard: /)
         .waitFor()
       await expect.poll(() => marked(page)).toBe('')
       const heard = (await desk.app.thread(chat.threadId()).read()).flatMap(({ event }) =>
-        event.type === 'heard' ? [event] : [],
+        event.type === 'playback' ? [event] : [],
       )
       expect(heard.at(-1)).toMatchObject({ round: 1 })
       expect(heard.at(-1)?.chars).toBeGreaterThan(20)
@@ -118,28 +118,28 @@ describePage(
       await screenshot(page, 'chat-not-heard')
     })
 
-    test('is heard from the first word of a thread to its last, and stays on for the next', async () => {
+    test('speaks from the first word of a thread to its last, and stays on for the next', async () => {
       const desk = await spokenDesk({}, ['Good day.', 'Good night.'])
       const page = await visit(desk.url)
       const chat = chatOf(page)
-      await chat.button('Speak the answers').waitFor()
+      await chat.button('Speak answers').waitFor()
       await page.keyboard.press('Escape')
       await page.keyboard.press('v')
       for (const count of [1, 2]) {
-        await page.getByText('What is it about?').waitFor()
+        await page.getByText('How can I help?').waitFor()
         await chat.say('Hello')
         await expect.poll(() => desk.records).toHaveLength(count)
-        expect(desk.records.at(-1)).toMatchObject({ words: 2, wordsHeard: 2, outcome: 'completed' })
+        expect(desk.records.at(-1)).toMatchObject({ words: 2, wordsPlayed: 2, outcome: 'completed' })
         await page.goto(`${desk.url}#/`)
       }
     })
 
-    test('is stopped by the button even when the run is over, and switched off', async () => {
+    test('is stopped by the button even after the run has ended, and can be switched off', async () => {
       const desk = await spokenDesk()
       const page = await visit(desk.url)
       const level = await tap(page)
       const chat = chatOf(page)
-      await chat.button('Speak the answers').click()
+      await chat.button('Speak answers').click()
       await chat.say('Where is my parcel?')
       await chat.ends(1)
       await expect.poll(level).toBeGreaterThan(0.3)
@@ -148,50 +148,50 @@ describePage(
       await expect.poll(() => chat.button('Stop').count()).toBe(0)
       await chat.say('And now?')
       await expect.poll(level).toBeGreaterThan(0.3)
-      await chat.button('Speak the answers').click()
+      await chat.button('Speak answers').click()
       await expect.poll(level).toBe(0)
-      expect(await chat.button('Speak the answers').getAttribute('aria-pressed')).toBe('false')
+      expect(await chat.button('Speak answers').getAttribute('aria-pressed')).toBe('false')
     })
 
-    test('goes on where it was when a microphone is switched on and off', async () => {
-      // Long enough to be still under way when the last button was pressed.
+    test('continues where it was when a microphone is switched on and off', async () => {
+      // Long enough to be still playing when the last button is pressed.
       const sentences = Array.from({ length: 12 }, (_, at) => `Step ${at + 1} of the long list.`)
-      const listener = { listen: () => ({ hear() {}, soFar: async () => '', close() {} }) }
+      const listener = { listen: () => ({ push() {}, partialTranscript: async () => '', close() {} }) }
       const desk = await spokenDesk({ listener }, [sentences.join(' ')])
       const page = await visit(desk.url, { permissions: ['microphone'] })
       const chat = chatOf(page)
-      await chat.button('Speak the answers').click()
+      await chat.button('Speak answers').click()
       await chat.say('What do I do?')
       await expect.poll(() => marked(page)).toBe(sentences[1])
       for (const times of [1, 2]) {
-        await chat.button('Listen to the microphone').click()
+        await chat.button('Use microphone').click()
         await expect.poll(() => desk.records.length).toBe(times)
         await expect.poll(async () => sentences.indexOf(await marked(page))).toBeGreaterThan(0)
       }
       await expect.poll(() => desk.records.at(-1)?.outcome).toBe('completed')
-      // Nobody began at the beginning again.
+      // It never started over.
       const [first, second, third] = desk.records.map(({ words }) => words)
       expect(first).toBe(12 * 6)
       expect(second).toBeLessThan(12 * 6)
       expect(third).toBeLessThan(12 * 6)
       const entries = await desk.app.thread(chat.threadId()).read()
-      expect(entries.filter(({ event }) => event.type === 'heard')).toEqual([])
+      expect(entries.filter(({ event }) => event.type === 'playback')).toEqual([])
     })
 
-    test('hears what is said into the microphone, and answers aloud', async () => {
+    test('transcribes the microphone and speaks the answer', async () => {
       const desk = await spokenDesk({ listener: anything })
       const page = await visit(desk.url, { permissions: ['microphone'] })
       const chat = chatOf(page)
       await chat.say('Hello')
       await chat.ends(1)
-      await chat.button('Speak the answers').click()
-      await chat.button('Listen to the microphone').click()
+      await chat.button('Speak answers').click()
+      await chat.button('Use microphone').click()
       await page.getByText(/^You: /).waitFor()
       await chat.rows('input').getByText('Where is my parcel?').waitFor()
       await expect.poll(() => desk.records.at(-1)?.outcome).toBe('completed')
     })
 
-    test('says so when the microphone may not be used, and speaks all the same', async () => {
+    test('shows an error if the microphone is not permitted, and still speaks', async () => {
       const desk = await spokenDesk({ listener: anything })
       const page = await visit(desk.url)
       await page.addInitScript(() => {
@@ -202,12 +202,12 @@ describePage(
       const chat = chatOf(page)
       await chat.say('Hello')
       await chat.ends(1)
-      await chat.button('Speak the answers').click()
-      await chat.button('Listen to the microphone').click()
-      await page.getByText(/the microphone may not be used: allow it/).waitFor()
+      await chat.button('Speak answers').click()
+      await chat.button('Use microphone').click()
+      await page.getByText(/microphone access was denied: allow it/).waitFor()
       const pressed = (name: string) => chat.button(name).getAttribute('aria-pressed')
-      await expect.poll(() => pressed('Listen to the microphone')).toBe('false')
-      expect(await pressed('Speak the answers')).toBe('true')
+      await expect.poll(() => pressed('Use microphone')).toBe('false')
+      expect(await pressed('Speak answers')).toBe('true')
       await chat.say('Still there?')
       await expect.poll(() => desk.records.at(-1)?.outcome).toBe('completed')
     })
@@ -216,7 +216,7 @@ describePage(
 )
 
 describePage('a server without a voice', (visit) => {
-  test('shows no buttons for it, and loads nothing of it', async () => {
+  test('shows no voice buttons and loads no voice code', async () => {
     const desk = await openDesk({ script: ['Hello.'] })
     const page = await visit(desk.url)
     const asked: string[] = []
@@ -225,8 +225,8 @@ describePage('a server without a voice', (visit) => {
     const chat = chatOf(page)
     await chat.say('Hi')
     await chat.ends(1)
-    expect(await chat.button('Speak the answers').count()).toBe(0)
-    expect(await chat.button('Listen to the microphone').count()).toBe(0)
+    expect(await chat.button('Speak answers').count()).toBe(0)
+    expect(await chat.button('Use microphone').count()).toBe(0)
     expect(asked.filter((path) => path.endsWith('.js'))).toHaveLength(1)
   })
 })

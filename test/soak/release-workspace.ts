@@ -22,7 +22,7 @@ const library = (name: string, path: string) => ({
   exports: { '.': { types: './dist/index.d.ts', default: './dist/index.js' } },
 })
 
-/** Builds what the packages hold, and copies the changelog, as the real build does. */
+/** Builds the packages and copies the changelog, like the real build. */
 const build = `
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 for (const name of ['millrace', 'tools']) {
@@ -62,7 +62,7 @@ const files: Readonly<Record<string, string | object>> = {
   },
 }
 
-/** As npm writes it. */
+/** In npm's format. */
 const lockFile = {
   name: 'workspace',
   lockfileVersion: 3,
@@ -74,7 +74,9 @@ const lockFile = {
   ),
 }
 
-/** A repository in the shape of this one, with an origin: small, so that a release takes seconds. */
+/**
+ * A small repository with the structure of this one and an origin, so that a release takes seconds.
+ */
 export async function releaseWorkspace() {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-release-'))
   const work = join(folder, 'work')
@@ -125,8 +127,8 @@ export async function releaseWorkspace() {
 async function startRegistry() {
   const packuments = new Map<string, { versions: Record<string, unknown> }>()
   const published: string[] = []
-  /** Packages that are refused, as a registry does that fails halfway. */
-  const refused = new Set<string>()
+  /** Packages that the registry rejects, to simulate a partial failure. */
+  const rejected = new Set<string>()
   const server = createServer(async (request, response) => {
     const name = decodeURIComponent((request.url ?? '').slice(1).split('?')[0] ?? '')
     const answer = (status: number, body: object) =>
@@ -135,7 +137,7 @@ async function startRegistry() {
     if (request.method === 'GET') return answer(packument ? 200 : 404, packument ?? { error: 'not found' })
     let text = ''
     for await (const chunk of request) text += chunk
-    if (refused.has(name)) return answer(503, { error: 'unavailable' })
+    if (rejected.has(name)) return answer(503, { error: 'unavailable' })
     const body = JSON.parse(text)
     packuments.set(name, { ...body, versions: { ...packument?.versions, ...body.versions } })
     published.push(...Object.keys(body.versions).map((version) => `${name}@${version}`))
@@ -143,5 +145,5 @@ async function startRegistry() {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}/`, published, refused, close: () => server.close() }
+  return { url: `http://127.0.0.1:${port}/`, published, rejected, close: () => server.close() }
 }

@@ -18,7 +18,7 @@ import { releaseWorkspace } from './release-workspace.ts'
 const changelog = '# Changes\n\n## [Unreleased]\n\n- New: `$&`.\n\n## [0.1.0] - 2026-01-01\n\n- First.\n'
 
 describe('the changelog', () => {
-  test('gives what is unreleased a version and a date, below an empty [Unreleased]', () => {
+  test('moves unreleased changes to a section with version and date, below an empty [Unreleased]', () => {
     expect(releaseChangelog(changelog, '0.2.0', '2026-11-17')).toBe(
       '# Changes\n\n## [Unreleased]\n\n## [0.2.0] - 2026-11-17\n\n- New: `$&`.\n\n## [0.1.0] - 2026-01-01\n\n- First.\n',
     )
@@ -46,21 +46,21 @@ describe('the version', () => {
     ['major', '1.0.0'],
     ['0.1.1', '0.1.1'],
     ['1.0.0-beta.1', '1.0.0-beta.1'],
-    // It was never released, if there is no tag of it.
+    // Without a tag it was never released.
     ['0.1.0', '0.1.0'],
   ])('0.1.0 and %s give %s', (wanted, next) => {
     expect(nextVersion('0.1.0', wanted)).toBe(next)
   })
 
-  test.each(['0.0.9', '0.1.0-beta.1'])('%s is refused after 0.1.0', (wanted) => {
-    expect(() => nextVersion('0.1.0', wanted)).toThrow(`${wanted} is less than 0.1.0`)
+  test.each(['0.0.9', '0.1.0-beta.1'])('%s is rejected after 0.1.0', (wanted) => {
+    expect(() => nextVersion('0.1.0', wanted)).toThrow(`${wanted} is lower than 0.1.0`)
   })
 
-  test.each(['v1.2.3', '1.2', 'huge', '', '1.2.3+build', 'prerelease'])("'%s' is refused", (wanted) => {
+  test.each(['v1.2.3', '1.2', 'huge', '', '1.2.3+build', 'prerelease'])("'%s' is rejected", (wanted) => {
     expect(() => nextVersion('0.1.0', wanted)).toThrow(`'${wanted}' is not a version`)
   })
 
-  test('a prerelease does not become what npm install gives', () => {
+  test('a prerelease does not become the latest version', () => {
     expect(publishArguments('a.tgz', '1.0.0-beta.1')).toEqual(
       'publish a.tgz --access public --tag next --provenance'.split(' '),
     )
@@ -84,7 +84,7 @@ describe('the checks', () => {
   })
 
   test.each<[Partial<ReleaseState>, RegExp]>([
-    [{ branch: 'feature' }, /^Releases are made on main, and this is feature/],
+    [{ branch: 'feature' }, /^Releases are made on main, not on feature/],
     [{ changes: ['?? notes.txt'] }, /^The working tree has changes \(notes.txt/],
     [{ originHead: 'def' }, /^main differs from main at origin/],
     [{ originHead: '' }, /^main differs from main at origin/],
@@ -94,7 +94,7 @@ describe('the checks', () => {
       /nothing under \[Unreleased\]/,
     ],
     [{ changelog: '# Changes\n' }, /nothing under \[Unreleased\]/],
-  ])('%o keeps it from being released', (change, sentence) => {
+  ])('%o prevents a release', (change, sentence) => {
     expect(releaseProblems({ ...ready, ...change }, '0.2.0')).toEqual([expect.stringMatching(sentence)])
   })
 })
@@ -112,7 +112,7 @@ describe('this workspace', () => {
     )
   })
 
-  test('goes from one version to another and back without any other change', () => {
+  test('changes from one version to another and back without any other change', () => {
     const version = versionOf(packages)
     for (const { path } of packages) {
       const text = read(`${path}/package.json`)
@@ -142,7 +142,7 @@ describe('a release', () => {
     }
   })
 
-  /** Every file there, of git too. */
+  /** Every file, including those of git. */
   function snapshot() {
     const paths = globSync('**/*', { cwd: workspace.work }).concat(
       globSync('.git/**/*', { cwd: workspace.work }),
@@ -204,23 +204,23 @@ describe('a release', () => {
       `## [Unreleased]\n\n## [0.2.0] - ${date}\n\n- Costs $1 less, or $& more.\n`,
     )
     expect((await workspace.script('release-notes.ts')).stdout).toBe('- Costs $1 less, or $& more.\n')
-    // The tag is what the workflow starts from; nothing has left this machine so far.
+    // The tag starts the workflow; nothing has been pushed so far.
     expect(await workspace.git('ls-remote', '--tags', 'origin')).toBe('')
     expect(workspace.registry.published).toEqual([])
   })
 
-  test('is published in order, and again where it failed halfway', async () => {
+  test('is published in order, and publishing can be repeated after a partial failure', async () => {
     const publish = () => workspace.script('release-publish.ts', '--no-provenance')
     expect((await publish()).stderr).toBe(
       'This commit does not have the tag v0.1.0: run npm run release first.\n',
     )
 
     await workspace.git('tag', 'v0.1.0')
-    workspace.registry.refused.add('@millrace/tools')
+    workspace.registry.rejected.add('@millrace/tools')
     expect((await publish()).exit).toBe(1)
     expect(workspace.registry.published).toEqual(['millrace@0.1.0'])
 
-    workspace.registry.refused.clear()
+    workspace.registry.rejected.clear()
     const { exit, stdout } = await publish()
     expect(stdout).toContain('millrace@0.1.0 is already published.')
     expect({ exit, published: workspace.registry.published }).toEqual({
@@ -238,7 +238,7 @@ describe('a release', () => {
     }
     await expected('The working tree has changes (notes.txt, …): commit or stash them.', 'minor')
     await expected('--skip-tests only works with --dry-run.', 'minor', '--skip-tests')
-    await expected('Which version? npm run release -- <version|patch|minor|major> [--dry-run]')
+    await expected('No version given: npm run release -- <version|patch|minor|major> [--dry-run]')
     expect(snapshot()).toEqual(before)
     await workspace.git('add', '.')
     await workspace.git('commit', '--quiet', '-m', 'second')

@@ -9,20 +9,20 @@ import {
   isMillraceError,
   nextThreadAction,
 } from '../../packages/millrace/src/protocol/index.ts'
-import { messageText } from './plot.ts'
 import type { Random } from './random.ts'
+import { messageText } from './scenario.ts'
 
-/** Somebody who reads a thread from its beginning, over whatever happens, to the end of the test. */
+/** A client that reads a thread from its start to the end of the test, whatever happens. */
 export interface Reader {
   readonly name: string
   readonly entries: readonly Entry[]
-  /** What it has read, folded. */
+  /** The fold of what it has read. */
   readonly state: ThreadState
-  /** Resolves when what it has read is so. Rejects if it cannot read any more. */
-  until(isSo: (state: ThreadState) => boolean): Promise<void>
+  /** Resolves when the state matches. Rejects if it can no longer read. */
+  until(matches: (state: ThreadState) => boolean): Promise<void>
 }
 
-/** Patient enough for a server that is away most of the time. */
+/** Retries for a server that is down most of the time. */
 export const patience = { attempts: 500, baseMs: 20, maxDelayMs: 150 }
 
 export function reader(
@@ -42,13 +42,13 @@ export function reader(
         entries.push(entry)
         applyEntry(state, entry)
         onEntry(entry)
-        for (const look of waiting) look()
+        for (const check of waiting) check()
       }
-      failure = new Error(`${name} was told that nothing more comes`)
+      failure = new Error(`the stream of ${name} ended`)
     } catch (thrown) {
       failure = thrown
     }
-    for (const look of waiting) look()
+    for (const check of waiting) check()
   }
 
   const reading = read()
@@ -60,16 +60,16 @@ export function reader(
     name,
     entries,
     state,
-    until: (isSo) =>
+    until: (matches) =>
       new Promise((resolve, reject) => {
-        const look = () => {
-          if (isSo(state)) resolve()
+        const check = () => {
+          if (matches(state)) resolve()
           else if (failure !== undefined) reject(failure)
           else return
-          waiting.delete(look)
+          waiting.delete(check)
         }
-        waiting.add(look)
-        look()
+        waiting.add(check)
+        check()
       }),
   }
 }
@@ -78,83 +78,87 @@ export interface Conversation {
   readonly id: string
   readonly readers: readonly Reader[]
   /** How many messages were sent. */
-  readonly said: () => number
-  /** Resolves when the user has nothing more to say and all is answered. */
-  readonly over: Promise<void>
+  readonly sent: () => number
+  /** Resolves when the user sends nothing more and every message has its answer. */
+  readonly ended: Promise<void>
 }
 
 export interface ConversationOptions {
   readonly id: string
-  /** The servers: each action goes to any of them. */
+  /** The servers. Each request goes to a random one. */
   readonly urls: readonly string[]
   readonly random: Random
-  /** True for as long as the user has more to say. */
-  readonly goesOn: () => boolean
+  /** Whether the user continues to send messages. */
+  readonly continues: () => boolean
   readonly onEntry?: (entry: Entry) => void
 }
 
-/** A user of a thread that is there, who talks, decides when asked, and reads over SSE; and one who only reads, over a WebSocket. */
+/**
+ * A user of an existing thread who sends messages, answers approvals and reads over SSE, and one
+ * who only reads, over a WebSocket.
+ */
 export function converse(options: ConversationOptions): Conversation {
-  const { id, urls, random, goesOn, onEntry } = options
+  const { id, urls, random, continues, onEntry } = options
   const clients = urls.map((url) => client(url, { retry: patience, timeoutMs: 5000, openMs: 5000 }))
   const any = () => random.pick(clients).thread(id)
   const readers = (['sse', 'websocket'] as const).map((transport) => {
     const remote = client(random.pick(urls), { retry: patience, transport, openMs: 5000 })
-    return reader(`${id} over ${transport}`, remote.thread(id), transport === 'sse' ? hear : onEntry)
+    return reader(`${id} over ${transport}`, remote.thread(id), transport === 'sse' ? onOwnEntry : onEntry)
   })
   const [own] = readers as [Reader]
   const failure = Promise.withResolvers<never>()
-  let said = 0
+  let sent = 0
 
-  function hear(entry: Entry) {
+  function onOwnEntry(entry: Entry) {
     onEntry?.(entry)
     if (entry.event.type === 'approval-request') decide(entry.event.callId).catch(failure.reject)
   }
 
   async function decide(callId: string) {
-    // Half of them at once, while the run that asks is about to come to rest.
+    // Half of them at once, while the run is about to be suspended.
     if (random.chance(0.5)) await delay(random.whole(0, 400))
     const answer = random.chance(0.7) ? { approved: true } : { approved: false, reason: 'not today' }
     try {
       await any().approve(callId, answer)
     } catch (error) {
-      // The round in which it was asked may be retracted by now. One that waits for ever shows by never ending.
+      // The round of the tool call may have been retracted. A call that waits forever keeps the
+      // thread from ending.
       if (!isMillraceError(error) || !['conflict', 'invalid_input'].includes(error.code)) throw error
     }
   }
 
   async function say(mode: InputMode) {
-    said++
-    const seq = await any().send(messageText(id, said), { mode, key: `message ${said}` })
+    sent++
+    const seq = await any().send(messageText(id, sent), { mode, key: `message ${sent}` })
     return () => own.until((state) => state.head >= seq && nextThreadAction(state).type === 'idle')
   }
 
   async function talk() {
-    while (goesOn()) {
+    while (continues()) {
       const answered = await say(random.pick(['queue', 'queue', 'queue', 'steer', 'interrupt']))
       if (random.chance(0.7)) await answered()
       else await delay(random.whole(0, 300))
       if (random.chance(0.1)) await any().stop('enough')
     }
-    // The last one hears what a stop has left behind.
+    // The last message also gets the inputs that a stop has left behind.
     await (await say('queue'))()
     const { head } = own.state
     await Promise.all(readers.map((one) => one.until((state) => state.head >= head)))
   }
 
-  return { id, readers, said: () => said, over: Promise.race([talk(), failure.promise]) }
+  return { id, readers, sent: () => sent, ended: Promise.race([talk(), failure.promise]) }
 }
 
-/** Where it stands, for whoever waits for its end in vain. */
-export function standing({ id, said, readers }: Conversation): string {
+/** Its state, for the error message of a timeout. */
+export function describeState({ id, sent, readers }: Conversation): string {
   const lines = readers.map(({ name, state, entries }) => {
     const last = entries.slice(-8).map(({ seq, event }) => `${seq} ${event.type}`)
     return `${name}: ${nextThreadAction(state).type} after ${last.join(', ')}`
   })
-  return [`${id}, told ${said()} messages`, ...lines].join('\n  ')
+  return [`${id}, sent ${sent()} messages`, ...lines].join('\n  ')
 }
 
-/** Threads of both agents by turns: `t0`, `t1`, … */
+/** Threads of the two agents in turn: `t0`, `t1`, … */
 export async function openThreads(url: string, count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, (_, index) => `t${index}`)
   for (const [index, id] of ids.entries())
@@ -162,7 +166,7 @@ export async function openThreads(url: string, count: number): Promise<string[]>
   return ids
 }
 
-/** The whole log, as somebody reads it who was never there. */
+/** The whole log, as a new client reads it. */
 export async function readLog(url: string, id: string): Promise<Entry[]> {
   const thread = client(url, { retry: patience }).thread(id)
   const log: Entry[] = []

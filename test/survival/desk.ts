@@ -3,9 +3,9 @@ import { agent } from '../../packages/millrace/src/agent/index.ts'
 import { anthropic } from '../../packages/millrace/src/models/anthropic.ts'
 import { openai, openaiChat } from '../../packages/millrace/src/models/openai.ts'
 import { tool } from '../../packages/millrace/src/tools/index.ts'
-import { writeDeed } from './deeds.ts'
+import { writeAction } from './actions.ts'
 
-/** How each tool of the desk may be repeated; whoever holds the deeds against the log has to know. */
+/** How each tool of the desk may be repeated; the checks need it too. */
 export const repeats = {
   look: 'safe',
   count: 'safe',
@@ -17,7 +17,7 @@ export const repeats = {
 
 export type DeskTool = keyof typeof repeats
 
-/** By hand: a library for schemas takes longer to load than all the rest of a process that is about to be killed. */
+/** Hand-written: a schema library takes longer to load than the rest of this process. */
 const errand = {
   jsonSchema: {
     type: 'object',
@@ -26,13 +26,16 @@ const errand = {
   },
 }
 
-/** Some threads are the death of whoever works on them, at a moment that stands in their metadata. */
+/** Some threads kill the process of their worker at a moment that their metadata names. */
 export function dieIf(metadata: unknown, moment: 'context' | 'round') {
   if ((metadata as { dies?: string } | undefined)?.dies === moment) process.kill(process.pid, 'SIGKILL')
 }
 
-/** Two agents with the same tools on the wires of two providers; and one more behind a tool of theirs. */
-export function deskAgents({ provider, deeds }: { readonly provider: string; readonly deeds: string }) {
+/**
+ * Two agents with the same tools on the wires of two providers, and a sub-agent behind one of their
+ * tools.
+ */
+export function deskAgents({ provider, actions }: { readonly provider: string; readonly actions: string }) {
   const errandTool = (name: DeskTool, options: { readonly exclusive?: true; readonly approve?: true } = {}) =>
     tool({
       name,
@@ -42,14 +45,14 @@ export function deskAgents({ provider, deeds }: { readonly provider: string; rea
       ...options,
       async run(input, { callId, idempotencyKey: key, attempt, signal, progress }) {
         const { op, ms } = input as { op: string; ms: number }
-        const deed = { tool: name, op, callId, key, attempt }
-        writeDeed(deeds, { part: 'begin', ...deed })
+        const action = { tool: name, op, callId, key, attempt }
+        writeAction(actions, { part: 'begin', ...action })
         if (name === 'crash') process.kill(process.pid, 'SIGKILL')
         for (let left = ms; left > 0; left -= 40) {
           await delay(Math.min(left, 40), undefined, { signal })
           if (left > 40) progress({ left })
         }
-        writeDeed(deeds, { part: 'end', ...deed })
+        writeAction(actions, { part: 'end', ...action })
         return { done: op }
       },
     })
@@ -64,7 +67,7 @@ export function deskAgents({ provider, deeds }: { readonly provider: string; rea
   const apiKey = 'key'
   const chat = openaiChat('desk', { baseURL: `${provider}/v1`, apiKey })
   const shared = {
-    // The provider is there all the time: whatever a run has to get over is the death of its own process.
+    // The provider is always up: the only failure of a run is the death of its process.
     retry: { attempts: 1 },
     repeatLimits: false,
     prepareRound({ context }: { readonly context: unknown }) {
@@ -82,7 +85,7 @@ export function deskAgents({ provider, deeds }: { readonly provider: string; rea
       tools,
       ...shared,
     }),
-    /** One whose provider goes on without a connection. */
+    /** An agent whose provider continues to generate without a connection. */
     kept: agent({
       name: 'kept',
       model: openai('kept-desk', { baseURL: `${provider}/v1`, apiKey, background: true }),

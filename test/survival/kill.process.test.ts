@@ -1,40 +1,41 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { isWhole, sized } from '../size.ts'
-import { turmoil } from './turmoil.ts'
-import { eventsOf } from './verdict.ts'
+import { eventsOf } from './checks.ts'
+import { runWithFaults } from './faults.ts'
 
 const kills = sized(200)
 
-// The limit only turns a hang into a failure: it takes about a minute on two cores of its own.
-test('two servers over one file, killed again and again, lose nothing and do nothing twice', {
+// The limit only turns a hang into a failure: the test takes about a minute on two idle cores.
+test('two servers that share a database and are killed repeatedly lose nothing and do nothing twice', {
   timeout: 1_000_000,
 }, async () => {
-  const { log } = await turmoil({
+  const { log } = await runWithFaults({
     threads: isWhole ? 12 : 6,
     leaseMs: 300,
     recoverMs: 50,
-    // A run here lives through many more deaths than could be its own fault, so it is given up only after many more.
+    // A run survives many deaths here that it did not cause, so it must not fail after a few.
     maxLosses: kills,
-    async trouble({ posts, chance, moment }) {
+    async inject({ servers, chance, moment }) {
       let left = kills
-      const killers = posts.map(async (post) => {
+      const killers = servers.map(async (server) => {
         while (left-- > 0) {
-          // Now and then it has not even started.
+          // Sometimes before it has even started.
           if (chance.chance(0.1)) await delay(chance.whole(0, 150))
           else {
-            await post.process.ready
+            await server.process.ready
             await moment(150)
           }
-          await post.process.kill()
-          post.start()
+          await server.process.kill()
+          server.start()
         }
       })
       await Promise.all(killers)
     },
   })
 
-  // They fell where it hurts: into rounds half told, with and without calls under way, and into calls of either kind.
+  // The kills hit partial rounds, with and without running tool calls, and tool calls of both
+  // kinds.
   const starts = eventsOf(log, 'tool-start')
   const counts = {
     lost: eventsOf(log, 'run-start').filter(({ losses }) => losses).length,

@@ -5,14 +5,14 @@ import { providerSimulator } from '@millrace/simulator'
 import { expect, onTestFinished, test } from 'vitest'
 import { client } from '../../packages/millrace/src/client/index.ts'
 import { nextThreadAction } from '../../packages/millrace/src/protocol/index.ts'
+import { eventsOf } from './checks.ts'
 import { patience, reader } from './conversation.ts'
 import { fixedPort, serverProgram, startServer } from './server-process.ts'
-import { eventsOf } from './verdict.ts'
 
 test.each([
   ['killed', 'kill'],
   ['shut down', 'terminate'],
-] as const)('an answer whose server is %s in the middle of it is not paid for twice', async (_, end) => {
+] as const)('an answer whose server is %s while it is generated is not requested twice', async (_, end) => {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const words = 'It takes its time to say what there is to say. '.repeat(8)
@@ -23,7 +23,7 @@ test.each([
   const config = {
     port,
     file: join(folder, 'threads.db'),
-    deeds: join(folder, 'deeds'),
+    actions: join(folder, 'actions'),
     provider: sim.url,
     leaseMs: 800,
     recoverMs: 100,
@@ -36,7 +36,7 @@ test.each([
     agent: 'kept',
   })
   const follower = reader('follower', thread)
-  const seq = await thread.send('Tell me.')
+  const seq = await thread.send('Explain it.')
   await follower.until(() => eventsOf(follower.entries, 'text').length > 3)
   await server[end]()
   server = startServer(program, config)
@@ -45,8 +45,8 @@ test.each([
   expect(eventsOf(follower.entries, 'run-start')).toMatchObject([{}, { resumes: expect.any(String) }])
   expect(eventsOf(follower.entries, 'run-end')).toMatchObject([{ outcome: 'completed' }])
   expect(eventsOf(follower.entries, 'round-retract')).toEqual([])
-  const told = eventsOf(follower.entries, 'text').map(({ text }) => text)
-  expect(told.join('')).toBe(words)
+  const texts = eventsOf(follower.entries, 'text').map(({ text }) => text)
+  expect(texts.join('')).toBe(words)
   expect(sim.requests.map(({ method }) => method)).toEqual(['POST', 'GET'])
   expect(sim.requests[1]?.path).toContain('starting_after=')
 })

@@ -4,14 +4,17 @@ import { connect, createServer } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { Random } from './random.ts'
 
-/** Stands between clients and a server, and cuts every connection sooner or later. Ends with the test. */
+/** A proxy that cuts every connection sooner or later. It stops with the test. */
 export interface CuttingProxy {
   readonly url: string
   /** How many connections it has cut. */
   readonly cuts: () => number
 }
 
-/** A connection is cut after some hundred milliseconds, or within an answer after so many bytes, wherever that is in it. */
+/**
+ * Cuts a connection after some hundred milliseconds, or anywhere within a response after a number
+ * of bytes.
+ */
 export async function cuttingProxy(target: string, random: Random): Promise<CuttingProxy> {
   const { hostname, port } = new URL(target)
   const open = new Set<Socket>()
@@ -32,7 +35,7 @@ export async function cuttingProxy(target: string, random: Random): Promise<Cutt
     far.on('data', (data) => {
       bytes -= data.length
       if (bytes >= 0) return void near.write(data)
-      // What is within the limit arrives, and may end in the middle of a frame or of a character.
+      // Bytes within the limit arrive, and may end in the middle of a frame or a character.
       near.write(data.subarray(0, bytes), cut)
     })
     for (const socket of both) {

@@ -1,17 +1,17 @@
 import { onTestFailed } from 'vitest'
 
-/** Numbers that look random and come again with the same seed. */
+/** Pseudo-random numbers, the same for the same seed. */
 export interface Random {
   /** From 0 up to, but not including, 1. */
   (): number
-  /** A whole number of these bounds, both included. */
+  /** An integer within these bounds, both included. */
   whole(least: number, most: number): number
   pick<Item>(items: readonly Item[]): Item
-  /** True so often out of 1. */
+  /** True with this probability. */
   chance(share: number): boolean
 }
 
-/** Mulberry32 over a hash of the seed (FNV-1a): short, and good enough to choose moments by. */
+/** Mulberry32 over a hash of the seed (FNV-1a): short, and good enough to choose moments. */
 export function random(seed: string): Random {
   let state = 0x811c9dc5
   for (let index = 0; index < seed.length; index++)
@@ -30,7 +30,7 @@ export function random(seed: string): Random {
   })
 }
 
-/** That of the environment, to see the same again; else a new one, which is told if the test fails. */
+/** `SURVIVAL_SEED`, to repeat a test, or a new seed, which is printed if the test fails. */
 export function newSeed(): string {
   const seed = process.env.SURVIVAL_SEED ?? Math.random().toString(36).slice(2, 10)
   onTestFailed(() => void process.stderr.write(`SURVIVAL_SEED=${seed}\n`))

@@ -3,13 +3,13 @@ import { serve } from '../../packages/millrace/src/server/index.ts'
 import { deskAgents, dieIf } from './desk.ts'
 import type { ServerConfig } from './server-process.ts'
 
-// The process that is killed: a server over an SQLite file. Says its address on stdout when it can be reached.
+// The process that is killed: a server with SQLite. Prints its address when it is ready.
 
-const { port, file, provider, deeds, ...options } = JSON.parse(process.argv[2] as string) as ServerConfig
+const { port, file, provider, actions, ...options } = JSON.parse(process.argv[2] as string) as ServerConfig
 const store = sqliteStore(file)
 const most = 100_000
 const app = serve({
-  agents: deskAgents({ provider, deeds }),
+  agents: deskAgents({ provider, actions }),
   store,
   context({ metadata }) {
     dieIf(metadata, 'context')
@@ -27,5 +27,5 @@ process.once('SIGTERM', async () => {
   await store.close()
   process.exit(0)
 })
-// Whoever started it is gone.
+// The parent process has exited.
 process.stdin.on('end', () => process.exit(1)).resume()

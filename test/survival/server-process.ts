@@ -12,26 +12,26 @@ export interface ServerConfig extends Pick<AppOptions, 'leaseMs' | 'recoverMs' |
   readonly file: string
   /** The address of the provider. */
   readonly provider: string
-  /** The file that its tools write to. */
-  readonly deeds: string
+  /** The file that its tools append to. */
+  readonly actions: string
 }
 
-/** A server in a process of its own, which can be killed and frozen. */
+/** A server in its own process, which can be killed and frozen. */
 export interface ServerProcess {
   readonly pid: number
-  /** Resolves when it can be reached. Rejects if it ends before, unless it was killed by whoever started it. */
+  /** Resolves when it is ready. Rejects if it exits before, unless by `kill()`. */
   readonly ready: Promise<void>
   readonly exited: Promise<{
     readonly code: number | null
     readonly signal: string | null
-    /** By `kill()`, that is. */
+    /** Whether by `kill()`. */
     readonly killed: boolean
   }>
-  /** What it had to say. */
+  /** Its output so far. */
   readonly stderr: () => string
-  /** kill -9. Resolves when it is gone. */
+  /** SIGKILL. Resolves when it has exited. */
   kill(): Promise<void>
-  /** SIGTERM: it ends by itself. */
+  /** SIGTERM. Resolves with the exit code. */
   terminate(): Promise<number | null>
   freeze(): void
   thaw(): void
@@ -52,18 +52,17 @@ export function startServer(
   child.stderr?.on('data', (data) => {
     stderr += data
   })
-  // Whoever kills it may be writing to it.
+  // It may be killed during a write.
   child.stdin?.on('error', () => {})
   const exited = once(child, 'exit').then(([code, signal]) => ({ code, signal, killed }))
   const reached = new Promise<void>((resolve) => child.stdout?.once('data', () => resolve()))
   const ready = Promise.race([
     reached,
     exited.then(({ code, signal }) => {
-      if (!killed)
-        throw new Error(`the server ended with ${signal ?? code} before it could be reached: ${stderr}`)
+      if (!killed) throw new Error(`the server exited with ${signal ?? code} before it was ready: ${stderr}`)
     }),
   ])
-  // Not everybody waits for it.
+  // Not every test waits for it.
   ready.catch(() => {})
 
   const signal = (name: 'SIGKILL' | 'SIGTERM' | 'SIGSTOP' | 'SIGCONT') => void child.kill(name)
@@ -87,8 +86,8 @@ export function startServer(
 }
 
 /**
- * A port that stays the server's own while it is down: below those that the system gives to whoever opens a connection, one of
- * which could otherwise take it.
+ * A port that stays free while the server is down: below the ephemeral ports, which the system
+ * assigns to outgoing connections.
  */
 export async function fixedPort(): Promise<number> {
   for (let tries = 0; tries < 100; tries++) {
@@ -102,5 +101,5 @@ export async function fixedPort(): Promise<number> {
     await new Promise((resolve) => probe.close(resolve))
     return port
   }
-  throw new Error('there is no free port between 20000 and 30000')
+  throw new Error('no free port between 20000 and 30000')
 }

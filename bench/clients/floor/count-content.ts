@@ -2,12 +2,15 @@ import type { Listener } from '../../contract.ts'
 
 const opening = '"content":"'
 
-/** Tells how much of the string `content` has come, from the new piece alone. It knows what the arguments look like; no library could. */
+/**
+ * Reports how much of the string `content` has arrived, from the new piece alone. Relies on the
+ * shape of the arguments.
+ */
 export function countContent(listener: Listener): (piece: string) => void {
   let head = ''
   let inside = false
   let chars = 0
-  /** Characters of an escape that are still to come; they count as one. */
+  /** Missing characters of an escape sequence, which counts as one. */
   let pending = 0
 
   return (piece) => {

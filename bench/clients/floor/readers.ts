@@ -1,13 +1,13 @@
 import type { Listener, Wire } from '../../contract.ts'
 import type { FloorCall } from './request.ts'
 
-/** What one answer amounts to while it is read. */
+/** The answer so far. */
 export interface Turn {
   text: string
   readonly calls: FloorCall[]
 }
 
-// The few fields that are looked at, as the providers document them.
+// The fields that are used, as the providers document them.
 interface ChatChunk {
   choices: { delta: { content?: string | null; tool_calls?: ChatCall[] } }[]
 }
@@ -27,10 +27,10 @@ type MessagesEvent =
   | { type: 'other' }
 type MessagesDelta = { type: 'text_delta'; text: string } | { type: 'input_json_delta'; partial_json: string }
 
-/** Reads one event. `onArguments` sees the pieces of calls' arguments, where somebody wants them early. */
+/** Reads one event. `onArguments` gets the pieces of tool call arguments as they arrive. */
 type Read = (data: string, turn: Turn, listener: Listener, onArguments?: (piece: string) => void) => void
 
-function tell(text: string, turn: Turn, listener: Listener): void {
+function emitText(text: string, turn: Turn, listener: Listener): void {
   turn.text += text
   listener.text(text)
 }
@@ -40,7 +40,7 @@ export const readers: Record<Wire, Read> = {
     if (data === '[DONE]') return
     const chunk: ChatChunk = JSON.parse(data)
     const delta = chunk.choices[0]?.delta
-    if (delta?.content) tell(delta.content, turn, listener)
+    if (delta?.content) emitText(delta.content, turn, listener)
     for (const { index, id = '', function: fn } of delta?.tool_calls ?? []) {
       turn.calls[index] ??= { id, name: fn.name ?? '', json: '' }
       turn.calls[index].json += fn.arguments
@@ -49,7 +49,7 @@ export const readers: Record<Wire, Read> = {
   },
   responses(data, turn, listener, onArguments) {
     const event: ResponsesEvent = JSON.parse(data)
-    if (event.type === 'response.output_text.delta') tell(event.delta, turn, listener)
+    if (event.type === 'response.output_text.delta') emitText(event.delta, turn, listener)
     else if (event.type === 'response.output_item.added') {
       const { type, call_id: id, name } = event.item
       if (type === 'function_call') turn.calls.push({ id, name, json: '' })
@@ -66,7 +66,7 @@ export const readers: Record<Wire, Read> = {
       if (type === 'tool_use') turn.calls.push({ id, name, json: '' })
     } else if (event.type === 'content_block_delta') {
       const call = turn.calls.at(-1)
-      if (event.delta.type === 'text_delta') tell(event.delta.text, turn, listener)
+      if (event.delta.type === 'text_delta') emitText(event.delta.text, turn, listener)
       else if (event.delta.type === 'input_json_delta' && call) {
         call.json += event.delta.partial_json
         onArguments?.(event.delta.partial_json)

@@ -8,7 +8,7 @@ const paths: Record<Wire, string> = {
 
 export type Item = Readonly<Record<string, unknown>>
 
-/** A call as the floors have put it together. */
+/** A tool call as assembled by the floors. */
 export interface FloorCall {
   id: string
   name: string
@@ -21,7 +21,7 @@ export interface FloorRequest {
   readonly body: string
 }
 
-/** The smallest request that a provider would take, with the tools if there are any. */
+/** The smallest request that a provider accepts. */
 export function requestOf(
   { wire, baseURL, model }: Setting,
   items: readonly Item[],
@@ -61,7 +61,9 @@ const toolForms: Record<Wire, (tool: BenchTool) => object> = {
   messages: ({ name, description, jsonSchema }) => ({ name, description, input_schema: jsonSchema }),
 }
 
-/** What has to be said before the next round: the assistant's words and calls, and what came of the calls. */
+/**
+ * The items to add before the next round: the assistant's text and tool calls, and their results.
+ */
 export function nextItems(
   wire: Wire,
   text: string,
@@ -98,7 +100,10 @@ export function nextItems(
   ]
 }
 
-/** Rounds until the model calls nothing more. `round` sends a request, tells the text and gives the calls. */
+/**
+ * Runs rounds until there are no more tool calls. `round` sends a request, emits the text and
+ * returns the tool calls.
+ */
 export async function floorLoop(
   setting: Setting,
   prompt: string,

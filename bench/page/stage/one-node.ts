@@ -1,6 +1,6 @@
 import { box, player } from './player.ts'
 
-// The simplest there is: one text node that grows.
+// The simplest way: one text node that grows.
 
 const node = document.createTextNode('')
 box.style.whiteSpace = 'pre-wrap'

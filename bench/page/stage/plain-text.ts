@@ -1,9 +1,10 @@
-/** So many lines are a group that the browser may leave out of layout and painting while it is off the screen. */
+/** Lines in a group that the browser may skip in layout and painting while it is off the screen. */
 const groupLines = 40
 
 /**
- * The least there is to do to show a text that grows: an element for each line, no Markdown, nothing that was drawn is touched again. One text node
- * for all of it would be less to write and more to do: the browser breaks all its lines anew.
+ * The minimum for showing a text that grows: an element for each line, no Markdown, and nothing is
+ * drawn twice. One text node for everything is less code but slower: the browser breaks all its
+ * lines again.
  */
 export function plainText(box: HTMLElement): (text: string) => void {
   box.style.whiteSpace = 'pre-wrap'

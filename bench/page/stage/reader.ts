@@ -2,7 +2,7 @@ import type { Reader } from './contract.ts'
 import { plainText } from './plain-text.ts'
 import { box } from './player.ts'
 
-// The least a page has to do with a thread: to read it, and to follow it.
+// The minimum a page does with a thread: read and follow it.
 
 const made: Reader = {
   async read(pages) {

@@ -1,7 +1,8 @@
 import { marked } from 'marked'
 import { box, player } from './player.ts'
 
-// What most chats do: all that has come is read again, and drawn anew. Cleaning the result, as one must, would come on top.
+// What most chats do: parse and draw the whole text again. Sanitizing the result, which is
+// required, would add to it.
 
 let text = ''
 

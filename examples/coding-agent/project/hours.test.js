@@ -10,7 +10,7 @@ test('a shop is open from its first minute to its last', () => {
   assert.equal(isOpen(bakery, 12 * 60), false)
 })
 
-test('one that closes after midnight is open past it', () => {
+test('a shop that closes after midnight is open past midnight', () => {
   assert.equal(isOpen(bar, 23 * 60), true)
   assert.equal(isOpen(bar, 60), true)
   assert.equal(isOpen(bar, 12 * 60), false)

@@ -1,23 +1,22 @@
 import type { Session } from '../session.ts'
-import { say } from '../state.ts'
+import { showNotice } from '../state.ts'
+import { openAndFocus } from './composer-focus.ts'
 import type { Draft } from './draft.ts'
-import { goTo } from './focus-next.ts'
-import { keepDraft } from './kept-drafts.ts'
+import { saveDraft } from './draft-storage.ts'
 
-/** A new thread with the log up to a number, and something that is about to be said in it. */
+/** Forks the thread at entry `at` and opens the fork, with an optional draft. */
 export async function forkWith({ thread }: Session, at: number, draft?: Draft): Promise<void> {
-  const fork = await thread.fork(at).catch(tell)
+  const fork = await thread.fork(at).catch(showError)
   if (!fork) return
-  if (draft) keepDraft(fork.id, draft)
-  goTo(fork.id)
-  say('This is a new thread.')
+  if (draft) saveDraft(fork.id, draft)
+  openAndFocus(fork.id)
+  showNotice('Opened a new thread.')
 }
 
 export function stop({ thread }: Session): Promise<unknown> {
-  return thread.stop().catch(tell)
+  return thread.stop().catch(showError)
 }
 
-/** What goes wrong is told where everybody sees it. */
-function tell(error: Error): void {
-  say(error.message)
+function showError(error: Error): void {
+  showNotice(error.message)
 }

@@ -1,34 +1,35 @@
 import type { CallView, Change } from 'millrace/view'
-import { stateWords } from './call-phase.ts'
-import { outcomeWords } from './outcome.ts'
-import { whole } from './text-tail.ts'
+import { isStoppedByUser } from './outcome.ts'
+import { outcomeLabels, stateLabels } from './strings.ts'
+import { fullText } from './text-tail.ts'
 
-/** Longer answers are read where they stand. */
-const mostChars = 600
+/** Longer answers are cut: the user can read them in the chat. */
+const maxChars = 600
 
-/** What a screen reader says about a change: whole parts, when they are closed, never single words. */
+/** What a screen reader announces for a change: complete parts, never single words. */
 export function announcementOf({ closed, round, call, state, run }: Change): string {
-  if (round?.retracted) return 'That is taken back.'
-  const words = closed?.kind === 'text' ? shortened(spoken(whole(closed.text))) : ''
+  if (round?.retracted) return 'The last answer was retracted.'
+  const text = closed?.kind === 'text' ? truncate(plainText(fullText(closed.text))) : ''
   const about = call && state ? callSentence(call) : run?.outcome ? endSentence(run) : ''
-  return `${words} ${about}`.trim()
+  return `${text} ${about}`.trim()
 }
 
-/** It is worth a word that a call starts, asks, or goes wrong. What a provider runs is part of the answer. */
+/** Calls are announced when they start, ask or fail. Tools that the provider runs are not. */
 function callSentence({ name, state, approvals, provider, result }: CallView): string {
   if (provider || !(state === 'running' || state === 'asking' || result?.isError)) return ''
   const asked = state === 'asking' ? approvals.at(-1)?.request.name : undefined
-  return `Tool ${asked ?? name}: ${stateWords[state]}.`
+  return `Tool ${asked ?? name}: ${stateLabels[state]}.`
 }
 
 function endSentence({ outcome, error }: NonNullable<Change['run']>): string {
-  // What a suspended run waits for has been announced.
+  // What a suspended run waits for was already announced.
   if (!outcome || outcome === 'suspended') return ''
-  return `${outcomeWords[outcome]}${error ? `: ${error.message}` : '.'}`
+  if (isStoppedByUser(error)) return 'You stopped this.'
+  return `${outcomeLabels[outcome]}${error ? `: ${error.message}` : '.'}`
 }
 
-/** Without the marks of Markdown, which are noise when read out. */
-function spoken(text: string): string {
+/** Without Markdown syntax, which is noise when read aloud. */
+function plainText(text: string): string {
   return text
     .replace(/\]\([^()\s]*\)/g, '')
     .replace(/^ *(?:[-+*]|#+|>|```\S*) ?/gm, '')
@@ -36,9 +37,9 @@ function spoken(text: string): string {
     .trim()
 }
 
-/** Cut behind a sentence, if there is one. */
-function shortened(text: string): string {
-  if (text.length <= mostChars) return text
-  const cut = text.slice(0, mostChars)
-  return `${/.*[.!?\n](?=\s)/s.exec(cut)?.[0] ?? cut} … The answer goes on.`
+/** Cut after a sentence if possible. */
+function truncate(text: string): string {
+  if (text.length <= maxChars) return text
+  const cut = text.slice(0, maxChars)
+  return `${/.*[.!?\n](?=\s)/s.exec(cut)?.[0] ?? cut} … The answer continues.`
 }

@@ -4,43 +4,43 @@ import { useId, useRef, useState } from 'preact/hooks'
 import { pretty } from '../format.ts'
 import { visible } from '../json/visible.ts'
 import type { Session } from '../session.ts'
+import { InlineCode } from './inline-code.tsx'
 import { inputProblem } from './json-text.ts'
+import { rememberLabels } from './strings.ts'
 
 export interface ApprovalProps {
   readonly approval: ApprovalView
-  /** Absent where nothing can be decided any more. */
+  /** Absent if it can no longer be decided. */
   readonly session: Session | undefined
 }
 
-/** A call that a person has to decide about, or has decided about: here or elsewhere. */
+/** The approval of a call: a form, or the decision once a user has made it, here or elsewhere. */
 export function ApprovalForm({ approval, session }: ApprovalProps) {
   const { decision, request } = approval
-  if (!decision && session) return <Ask request={request} session={session} />
+  if (!decision && session) return <ApprovalRequest request={request} session={session} />
   return (
     <p class="chat-quiet">
-      {decision ? decisionWords(decision) : 'Not decided'}
-      {decision?.reason && `: ${visible(decision.reason)}`}
+      {decision ? decisionText(decision) : 'No decision'}
+      {decision?.reason && ` · ${visible(decision.reason)}`}
     </p>
   )
 }
 
-const howLong = { once: 'once', thread: 'in this thread', always: 'always' }
-
-export function decisionWords({ approved, input, remember }: NonNullable<ApprovalView['decision']>): string {
+export function decisionText({ approved, input, remember }: NonNullable<ApprovalView['decision']>): string {
   if (!approved) return 'Denied'
-  return `Allowed${input ? ' as changed' : ''}${remember ? ` ${howLong[remember.for]}` : ''}`
+  return `Allowed${input ? ' with changes' : ''}${remember ? ` ${rememberLabels[remember.for]}` : ''}`
 }
 
-/** What is being written in forms: one that is scrolled out of sight is not there, and what was written in it is. */
+/** Unsent input of the forms, since a form that is scrolled out of view is unmounted. */
 const drafts = new WeakMap<
   ApprovalView['request'],
-  { readonly text: string; readonly reason: string; readonly remember: keyof typeof howLong }
+  { readonly text: string; readonly reason: string; readonly remember: keyof typeof rememberLabels }
 >()
 
-type AskProps = Pick<ApprovalView, 'request'> & { readonly session: Session }
+type ApprovalRequestProps = Pick<ApprovalView, 'request'> & { readonly session: Session }
 
-function Ask({ request, session }: AskProps) {
-  // JSON says the same with what cannot be seen written out.
+function ApprovalRequest({ request, session }: ApprovalRequestProps) {
+  // Invisible characters are escaped, which is still the same JSON.
   const original = visible(pretty(request.input))
   const [draft, setDraft] = useState(
     drafts.get(request) ?? {
@@ -53,8 +53,8 @@ function Ask({ request, session }: AskProps) {
   const form = useRef<HTMLFieldSetElement>(null)
   const id = useId()
   const { text, reason, remember } = draft
-  const wrong = inputProblem(text)
-  const problem = wrong || failure
+  const inputError = inputProblem(text)
+  const problem = inputError || failure
 
   function change(changes: Partial<typeof draft>) {
     const next = { ...draft, ...changes }
@@ -64,7 +64,7 @@ function Ask({ request, session }: AskProps) {
 
   async function decide(approved: boolean) {
     const why = reason.trim()
-    // The form goes away, and the focus should not go with it.
+    // The form is about to disappear. Keep the focus in its card.
     form.current?.closest('article')?.focus()
     try {
       await session.thread.approve(request.callId, {
@@ -85,24 +85,28 @@ function Ask({ request, session }: AskProps) {
   }
 
   return (
-    <fieldset class="chat-ask" ref={form}>
+    <fieldset class="chat-approval" ref={form}>
       <legend>Allow {request.name}?</legend>
-      {request.reason && <p>{visible(request.reason)}</p>}
+      {request.reason && (
+        <p>
+          <InlineCode text={request.reason} />
+        </p>
+      )}
       <label>
-        Input (Escape gives the original back)
+        Arguments · Esc to reset
         <textarea
           class="mono"
           rows={text.split('\n').length}
           spellcheck={false}
           value={text}
-          aria-invalid={wrong !== ''}
+          aria-invalid={inputError !== ''}
           aria-describedby={id}
           onInput={({ currentTarget }) => change({ text: currentTarget.value })}
           onKeyDown={onKeyDown}
         />
       </label>
       <label>
-        Reason for the model, if you deny
+        Reason (optional, shown to the model)
         <input value={reason} onInput={({ currentTarget }) => change({ reason: currentTarget.value })} />
       </label>
       {request.remember && (
@@ -114,20 +118,20 @@ function Ask({ request, session }: AskProps) {
           >
             {(['once', ...request.remember.for] as const).map((how) => (
               <option key={how} value={how}>
-                {howLong[how]}
+                {rememberLabels[how]}
               </option>
             ))}
           </select>
         </label>
       )}
       {problem && (
-        <p class="chat-problem" id={id} role={wrong ? undefined : 'alert'}>
+        <p class="chat-problem" id={id} role={inputError ? undefined : 'alert'}>
           {problem}
         </p>
       )}
       <div>
-        <button type="button" class="primary" disabled={wrong !== ''} onClick={() => void decide(true)}>
-          {text === original ? 'Allow' : 'Allow as changed'}
+        <button type="button" class="primary" disabled={inputError !== ''} onClick={() => void decide(true)}>
+          {text === original ? 'Allow' : 'Allow with changes'}
         </button>
         <button type="button" class="danger" onClick={() => void decide(false)}>
           Deny

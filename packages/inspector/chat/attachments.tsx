@@ -4,11 +4,11 @@ import { PartView } from './parts.tsx'
 
 export interface AttachmentsProps {
   readonly attachments: readonly Attachment[]
-  /** Absent where they can no longer be left out. */
+  /** Absent if attachments cannot be removed. */
   readonly onChange?: (attachments: readonly Attachment[]) => void
 }
 
-/** What goes along with the words of a message. */
+/** The attachments of a message. */
 export function Attachments({ attachments, onChange }: AttachmentsProps) {
   if (attachments.length === 0) return null
   return (

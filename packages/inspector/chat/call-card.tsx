@@ -4,32 +4,35 @@ import { ShownTime } from '../clock.ts'
 import { duration } from '../format.ts'
 import { Icon } from '../icons.tsx'
 import { visible } from '../json/visible.ts'
-import { show } from '../state.ts'
+import { inspect } from '../state.ts'
 import './call.css'
 import { ApprovalForm } from './approval.tsx'
-import { phaseTone, ranMs, stateWords } from './call-phase.ts'
-import { Folded } from './folded.tsx'
+import { elapsedMs, stateTone } from './call-state.ts'
 import { asText } from './json-text.ts'
+import { LongText } from './long-text.tsx'
 import { PartView } from './parts.tsx'
 import type { RowProps } from './row-view.tsx'
 import { Rows } from './rows.tsx'
 import { SmallButton } from './small-button.tsx'
-import { tail, whole } from './text-tail.ts'
+import { stateLabels } from './strings.ts'
+import { fullText, tail } from './text-tail.ts'
 
-/** A call of a tool: what it is given, how far it is, what came of it. */
+/** A tool call: its arguments, status, approvals, progress and result. */
 export function CallCard({ row: call, session }: RowProps<CallView>) {
   const { name, provider, problem, approvals, result, inner, progress, progressCount, printed } = call
   const phase = call.state
-  // While it asks, before it runs, its input stands in the form, to be changed.
+  // The decision below says it, with the reason.
+  const isDenied = isDeniedByUser(call)
+  // Before it runs, the form for its approval shows the arguments.
   const asks = session && phase === 'asking' && call.startedAt === undefined
   return (
-    <div class="chat-call" data-tone={phaseTone(phase)}>
+    <div class="chat-call" data-tone={stateTone(phase)}>
       <header class="chat-call-head">
         <Icon name="tool" />
         <h3>{name}</h3>
-        {provider && <span class="chat-quiet">by the provider</span>}
-        <Phase call={call} />
-        {session && <SmallButton onClick={() => show({ kind: 'call', call })}>Details</SmallButton>}
+        {provider && <span class="chat-quiet">run by the provider</span>}
+        {!isDenied && <CallStatus call={call} />}
+        {session && <SmallButton onClick={() => inspect({ kind: 'call', call })}>Details</SmallButton>}
       </header>
       {!asks && <Input call={call} />}
       {problem && <p class="chat-problem">{visible(problem)}</p>}
@@ -40,7 +43,7 @@ export function CallCard({ row: call, session }: RowProps<CallView>) {
           session={result ? undefined : session}
         />
       ))}
-      {printed && !result && <Growing label="Output" text={printed} />}
+      {printed && !result && <GrowingText label="Output" text={printed} />}
       {progressCount > 0 && !printed && (
         <p class="chat-progress chat-quiet">
           Progress {progressCount}: {visible(asText(progress.at(-1)))}
@@ -56,23 +59,23 @@ export function CallCard({ row: call, session }: RowProps<CallView>) {
   )
 }
 
-/** Only this is drawn again as the clock goes on. */
-function Phase({ call }: { readonly call: CallView }) {
+/** A component of its own, so that only this is rendered when the clock ticks. */
+function CallStatus({ call }: { readonly call: CallView }) {
   const phase = call.state
   const time = useContext(ShownTime)
-  const ran = ranMs(call, phase === 'running' ? time.value : 0)
+  const ran = elapsedMs(call, phase === 'running' ? time.value : 0)
   return (
     <span class="chat-phase chat-quiet">
-      <span class="chat-dot" data-tone={phaseTone(phase)} />
-      {stateWords[phase]}
+      <span class="chat-dot" data-tone={stateTone(phase)} />
+      {stateLabels[phase]}
       {ran !== undefined && phase !== 'asking' && ` ${duration(ran)}`}
       {call.attempts > 1 && `, attempt ${call.attempts}`}
     </span>
   )
 }
 
-/** The end of something that goes on. */
-function Growing({ label, text }: { readonly label: string; readonly text: string }) {
+/** The end of a text that is still growing. */
+function GrowingText({ label, text }: { readonly label: string; readonly text: string }) {
   return (
     <figure class="chat-box chat-box-growing" aria-label={label}>
       <pre>{visible(text)}</pre>
@@ -81,21 +84,21 @@ function Growing({ label, text }: { readonly label: string; readonly text: strin
 }
 
 function Input({ call }: { readonly call: CallView }) {
-  const { raw, changed } = call
+  const { raw, changedInput } = call
   const written = call.provider ? call.provider.input : call.input
-  const input = changed ?? written
+  const input = changedInput ?? written
   const label = 'Arguments'
-  // With a problem the model's own words say more than what could be read of them.
-  if (call.problem && raw.chars > 0) return <Folded value={whole(raw)} label={label} />
-  if (input === undefined && raw.chars > 0) return <Growing label={label} text={tail(raw, 1000)} />
+  // If the arguments are invalid, what the model wrote says more than what could be parsed.
+  if (call.problem && raw.chars > 0) return <LongText value={fullText(raw)} label={label} />
+  if (input === undefined && raw.chars > 0) return <GrowingText label={label} text={tail(raw, 1000)} />
   if (Object.keys(input ?? {}).length === 0) return null
   return (
     <>
-      <Folded value={input} label={label} />
-      {changed && (
+      <LongText value={input} label={label} />
+      {changedInput && (
         <details class="chat-quiet">
-          <summary>Changed; the model wrote</summary>
-          <Folded value={written} label={label} />
+          <summary>Edited · show original</summary>
+          <LongText value={written} label={label} />
         </details>
       )}
     </>
@@ -105,15 +108,22 @@ function Input({ call }: { readonly call: CallView }) {
 function Result({ call }: { readonly call: CallView }) {
   const { result, provider, seq } = call
   const label = 'Result'
-  if (provider?.output !== undefined) return <Folded value={provider.output} label={label} />
-  // The problem of a call that was never run says all that its result does.
-  if (!result || call.problem) return null
+  if (provider?.output !== undefined) return <LongText value={provider.output} label={label} />
+  // The problem or the decision of a call that never ran already says what its result does.
+  if (!result || call.problem || isDeniedByUser(call)) return null
   return (
     <div class="chat-result">
       {result.output.map((part, index) => (
         <PartView key={`${seq}-${index}`} part={part} label={label} />
       ))}
-      {result.shown && <p class="chat-quiet">The model was given less of it.</p>}
+      {result.shown && <p class="chat-quiet">The model saw a shortened version.</p>}
     </div>
+  )
+}
+
+function isDeniedByUser({ callId, state, approvals }: CallView): boolean {
+  return (
+    state === 'denied' &&
+    approvals.some(({ request, decision }) => request.callId === callId && decision?.approved === false)
   )
 }

@@ -4,12 +4,15 @@ import './chat.css'
 import { Composer } from './composer.tsx'
 import { Conversation } from './conversation.tsx'
 import { LiveRegion } from './live-region.tsx'
+import { MissingThread } from './missing-thread.tsx'
 import { StatusLine } from './status-line.tsx'
 import { Welcome } from './welcome.tsx'
 
-/** The conversation, and where one takes part in it. Without a session it is the page of a new thread. */
+/** The conversation and the composer. Without a session, the page for a new thread. */
 export function Chat({ session }: { readonly session: Session | undefined }) {
   const agent = useSignal('')
+  if (session?.connection.value === 'gone' && session.entries.length === 0)
+    return <MissingThread text={session.problem.value} />
   return (
     <div class="chat">
       {session ? <Conversation session={session} /> : <Welcome agent={agent} />}

@@ -9,63 +9,69 @@ import { IconButton } from '../icon-button.tsx'
 import { Icon } from '../icons.tsx'
 import { useShortcut } from '../keyboard.ts'
 import type { Session } from '../session.ts'
-import { hush, spoken } from '../voice/voice.ts'
+import { currentSentence, silence } from '../voice/voice.ts'
 import { VoiceButtons } from '../voice/voice-buttons.tsx'
 import './composer.css'
 import { stop } from './actions.ts'
 import { Attachments } from './attachments.tsx'
+import { openAndFocus, shouldFocusComposer } from './composer-focus.ts'
 import type { Draft } from './draft.ts'
 import { emptyDraft, isEmpty, messageOf } from './draft.ts'
-import { goTo, takesFocus } from './focus-next.ts'
 import { imageTypes } from './image.ts'
-import { begunHere } from './live-region.tsx'
-import type { Mode } from './modes.ts'
-import { modes } from './modes.ts'
+import { startedHere } from './live-region.tsx'
+import type { Mode } from './strings.ts'
+import { modes } from './strings.ts'
 import { useDraft } from './use-draft.ts'
 import { useStopKeys } from './use-stop-keys.ts'
 
 export interface ComposerProps {
-  /** Absent on the page of a new thread: the first message makes it. */
+  /** Absent on the page for a new thread, which the first message creates. */
   readonly session: Session | undefined
-  /** Whose the new thread is to be; empty for the server's first. */
+  /** The agent of the new thread; empty for the server's default. */
   readonly agent: Signal<string>
 }
 
-/** Where a person writes. What cannot be sent stays there, with the reason. */
+/** The message box. A message that could not be sent stays there, with the reason. */
 export function Composer({ session, agent }: ComposerProps) {
   const { draft, problem, change, attach } = useDraft(session?.thread.id ?? 'new')
   const [mode, setMode] = useState<Mode>('steer')
   const [busy, setBusy] = useState(false)
   const box = useRef<HTMLTextAreaElement>(null)
   const files = useRef<HTMLInputElement>(null)
-  const made = useRef<RemoteThread>(undefined)
-  const tried = useRef<{ readonly draft: Draft; readonly key: string }>(undefined)
+  const created = useRef<RemoteThread>(undefined)
+  const lastAttempt = useRef<{ readonly draft: Draft; readonly key: string }>(undefined)
   const running = useComputed(() => (isRunOpen(session) ? session : undefined)).value
   const isGone = session?.connection.value === 'gone'
   const { text, attachments } = draft.value
   const cannotSend = busy || isEmpty(draft.value)
 
   useEffect(() => {
-    if (takesFocus({ isNew: session === undefined })) box.current?.focus()
+    if (shouldFocusComposer({ isNew: session === undefined })) box.current?.focus()
   }, [session])
-  useShortcut({ keys: '/', does: 'Goes to the message', run: () => box.current?.focus() })
+  useShortcut({ keys: '/', label: 'Focus the message box', run: () => box.current?.focus() })
   useStopKeys(running)
 
   async function send() {
     if (cannotSend) return
     setBusy(true)
     try {
-      made.current ??= session?.thread ?? (await api.create(agent.value ? { agent: agent.value } : {}))
-      // The answer may have been lost and not the message: the same, sent once more, is still one.
-      if (tried.current?.draft !== draft.value)
-        tried.current = { draft: draft.value, key: crypto.getRandomValues(new Uint32Array(4)).join('-') }
-      await made.current.send(messageOf(draft.value), { key: tried.current.key, ...(running && { mode }) })
+      created.current ??= session?.thread ?? (await api.create(agent.value ? { agent: agent.value } : {}))
+      // If only the response was lost, sending the same draft again must not send it twice.
+      if (lastAttempt.current?.draft !== draft.value)
+        lastAttempt.current = {
+          draft: draft.value,
+          key: crypto.getRandomValues(new Uint32Array(4)).join('-'),
+        }
+      await created.current.send(messageOf(draft.value), {
+        key: lastAttempt.current.key,
+        ...(running && { mode }),
+      })
       change(emptyDraft)
       if (session) return
-      begunHere.add(made.current.id)
-      goTo(made.current.id)
+      startedHere.add(created.current.id)
+      openAndFocus(created.current.id)
     } catch (error) {
-      problem.value = `This was not sent: ${(error as Error).message}`
+      problem.value = `Not sent: ${(error as Error).message}`
     } finally {
       setBusy(false)
     }
@@ -79,8 +85,8 @@ export function Composer({ session, agent }: ComposerProps) {
     void send()
   }
 
-  /** Files that are pasted or dropped; anything else is the browser's. */
-  function take(event: Event, given: DataTransfer | null) {
+  /** Attaches pasted or dropped files. The browser handles anything else. */
+  function attachFrom(event: Event, given: DataTransfer | null) {
     if (!given?.files.length) return
     event.preventDefault()
     void attach(given.files)
@@ -90,8 +96,8 @@ export function Composer({ session, agent }: ComposerProps) {
     <fieldset
       class="chat-composer"
       disabled={isGone}
-      onPaste={(event) => take(event, event.clipboardData)}
-      onDrop={(event) => take(event, event.dataTransfer)}
+      onPaste={(event) => attachFrom(event, event.clipboardData)}
+      onDrop={(event) => attachFrom(event, event.dataTransfer)}
       onDragOver={(event) => event.preventDefault()}
     >
       <Attachments attachments={attachments} onChange={(left) => change({ attachments: left })} />
@@ -99,7 +105,7 @@ export function Composer({ session, agent }: ComposerProps) {
         ref={box}
         rows={text.split('\n').length}
         aria-label="Message"
-        placeholder={isGone ? 'This thread is gone' : 'Say something'}
+        placeholder={isGone ? '' : 'Send a message'}
         value={text}
         readOnly={busy}
         onInput={({ currentTarget }) => change({ text: currentTarget.value })}
@@ -121,24 +127,26 @@ export function Composer({ session, agent }: ComposerProps) {
         <VoiceButtons />
         {running && (
           <select
-            aria-label="How the message is meant"
+            aria-label="Message mode"
+            title={modes[mode].hint}
             value={mode}
             onChange={({ currentTarget }) => setMode(currentTarget.value as Mode)}
           >
-            {Object.entries(modes).map(([name, meaning]) => (
-              <option key={name} value={name}>
-                {meaning}
+            {Object.entries(modes).map(([name, { label, hint }]) => (
+              <option key={name} value={name} title={hint}>
+                {label}
               </option>
             ))}
           </select>
         )}
-        {(running || spoken.value) && (
+        {(running || currentSentence.value) && (
           <button
             type="button"
             onClick={() => {
-              // The button goes with the run, and the focus should not go with it. The message would bring up a keyboard.
+              // The button disappears with the run. Focusing the message box instead would open the
+              // keyboard of a phone.
               document.getElementById('chat')?.focus()
-              hush()
+              silence()
               if (running) void stop(running)
             }}
           >
@@ -158,7 +166,7 @@ export function Composer({ session, agent }: ComposerProps) {
   )
 }
 
-/** It goes on, or waits for a person: there is something to stop, to steer, or to wait for. */
+/** Whether a run is active or waits for a user, so that it can be stopped or steered. */
 function isRunOpen(session: Session | undefined): boolean {
   if (!session || session.tick.value < 0) return false
   const status = statusOf(session.log)

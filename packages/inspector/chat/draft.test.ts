@@ -3,7 +3,7 @@ import { type Attachment, bytesOf, draftFrom, isEmpty, messageOf } from './draft
 
 const image: Attachment = { type: 'image', data: 'aGVsbG8=', mediaType: 'image/png' }
 
-test('plain words are sent as such, and with an image as parts', () => {
+test('text is sent as a string, and with an image as parts', () => {
   expect(messageOf({ text: 'Hi', attachments: [] })).toBe('Hi')
   expect(messageOf({ text: 'Hi', attachments: [image] })).toEqual({
     role: 'user',
@@ -12,7 +12,7 @@ test('plain words are sent as such, and with an image as parts', () => {
   expect(messageOf({ text: ' ', attachments: [image] })).toEqual({ role: 'user', content: [image] })
 })
 
-test('a message that is taken up again has all that it had', () => {
+test('an edited message keeps its attachments', () => {
   const file: Attachment = {
     type: 'file',
     mediaType: 'text/plain',
@@ -24,12 +24,12 @@ test('a message that is taken up again has all that it had', () => {
   expect(draftFrom({ role: 'user', content: 'One' })).toEqual({ text: 'One', attachments: [] })
 })
 
-test('nothing but space is nothing to send', () => {
+test('a draft of whitespace is empty', () => {
   expect(isEmpty({ text: ' \n', attachments: [] })).toBe(true)
   expect(isEmpty({ text: '', attachments: [image] })).toBe(false)
 })
 
-test('the size is that of the request, in bytes', () => {
+test('the size is that of the request body in bytes', () => {
   expect(bytesOf({ text: 'ä"', attachments: [] })).toBe(2 + 2 + 2)
   const message = { role: 'user', content: [image] }
   expect(bytesOf({ text: '', attachments: [image] })).toBe(JSON.stringify(message).length)

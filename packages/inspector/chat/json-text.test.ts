@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
 import { asText, inputProblem } from './json-text.ts'
 
-test('what is short stands on one line, and what is long on many', () => {
+test('short values take one line, long ones several', () => {
   expect(asText({ id: 'ORD-42', n: [1, 2] })).toBe('{"id":"ORD-42","n":[1,2]}')
   expect(asText({ id: 'x'.repeat(80) })).toBe(`{\n  "id": "${'x'.repeat(80)}"\n}`)
 })
 
-test('words stay as they are', () => {
+test('strings are unchanged', () => {
   expect(asText('a\n   "b"')).toBe('a\n   "b"')
 })
 
-test('an input is an object, and anything else says what it should be', () => {
+test('arguments must be a JSON object', () => {
   expect(inputProblem('{ "id": 1 }')).toBe('')
-  expect(inputProblem('{ "id": }')).toMatch(/^This is not JSON: /)
-  for (const other of ['[1]', 'null', '3', '"x"']) expect(inputProblem(other)).toContain('an object')
+  expect(inputProblem('{ "id": }')).toMatch(/^Invalid JSON: /)
+  for (const other of ['[1]', 'null', '3', '"x"']) expect(inputProblem(other)).toContain('a JSON object')
 })

@@ -1,6 +1,6 @@
 import type { Entry } from 'millrace/client'
 import type { CallView, LogView, RunView } from 'millrace/view'
-import { createView, take } from 'millrace/view'
+import { applyEntry, createView } from 'millrace/view'
 
 export type Event = Entry['event']
 
@@ -12,15 +12,20 @@ export const usage = {
   cacheWriteTokens: 0,
 }
 
-export const runStart: Event = { type: 'run-start', version: 1, runId: 'run_1', agent: 'helper', input: [] }
+export const runStart: Event = { type: 'run-start', version: 2, runId: 'run_1', agent: 'helper', input: [] }
 export const roundStart: Event = { type: 'round-start', round: 1, model: 'm' }
 export const roundEnd: Event = { type: 'round-end', round: 1, model: 'm', finish: 'stop' }
-export const begins: Event = { type: 'tool-input-start', callId: 'c1', name: 'look' }
-export const closes: Event = { type: 'tool-call', callId: 'c1', name: 'look', input: { id: 1 } }
-export const runs: Event = { type: 'tool-start', callId: 'c1', name: 'look', attempt: 1 }
-export const asks: Event = { type: 'approval-request', callId: 'c1', name: 'look', input: { id: 1 } }
+export const toolInputStart: Event = { type: 'tool-input-start', callId: 'c1', name: 'look' }
+export const toolCall: Event = { type: 'tool-call', callId: 'c1', name: 'look', input: { id: 1 } }
+export const toolStart: Event = { type: 'tool-start', callId: 'c1', name: 'look', attempt: 1 }
+export const approvalRequest: Event = {
+  type: 'approval-request',
+  callId: 'c1',
+  name: 'look',
+  input: { id: 1 },
+}
 
-export function result(status: Extract<Event, { type: 'tool-result' }>['status'], ms = 0): Event {
+export function toolResult(status: Extract<Event, { type: 'tool-result' }>['status'], ms = 0): Event {
   const isError = status !== 'ok'
   return { type: 'tool-result', callId: 'c1', name: 'look', output: [], status, isError, ms, overlapMs: 0 }
 }
@@ -29,21 +34,21 @@ export function runEnd(outcome: Extract<Event, { type: 'run-end' }>['outcome'], 
   return { type: 'run-end', outcome, usage, ...more }
 }
 
-/** A run and its first round with what happened in it, an event every ten milliseconds from 1000 on. */
+/** A run with one round and these events, one every 10 ms, starting at 1000. */
 export function logOf(...events: Event[]): LogView {
   const log = createView()
   for (const [index, event] of [runStart, roundStart, ...events].entries())
-    take(log, { seq: index + 1, at: 1000 + 10 * index, event })
+    applyEntry(log, { seq: index + 1, at: 1000 + 10 * index, event })
   return log
 }
 
 export function callIn(log: LogView): CallView {
   const [call] = runIn(log).calls
-  if (!call) throw new Error('there is no call in this log')
+  if (!call) throw new Error('the log has no call')
   return call
 }
 
 export function runIn({ runs: [run] }: LogView): RunView {
-  if (!run) throw new Error('there is no run in this log')
+  if (!run) throw new Error('the log has no run')
   return run
 }

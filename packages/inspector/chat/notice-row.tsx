@@ -3,7 +3,7 @@ import { clockTime } from '../format.ts'
 import { visible } from '../json/visible.ts'
 import type { RowProps } from './row-view.tsx'
 
-/** Something that happened, in one line; more of it for those who open it. */
+/** A one-line notice, with details to expand. */
 export function NoticeRowView({ row: { text, detail, at } }: RowProps<NoticeView>) {
   const line = `${text} ${clockTime(at)}`
   if (!detail) return <p class="chat-quiet">{line}</p>

@@ -1,27 +1,35 @@
 import { expect, test } from 'vitest'
 import { logOf, roundEnd, runEnd, runIn, usage } from './log.test-kit.ts'
-import { endWords, usageWords, workedMs } from './outcome.ts'
+import { activeMs, endText, usageText } from './outcome.ts'
 
 const counted = (more: object = {}) => ({ ...roundEnd, usage: { ...usage, ...more } }) as typeof roundEnd
 
-test('the end of a run says how it ended and how long it took', () => {
-  expect(endWords(runIn(logOf(runEnd('completed'))))).toBe('Done in 20 ms')
-  expect(endWords(runIn(logOf(runEnd('max-rounds'))))).toBe('Ended at the limit of rounds after 20 ms')
+test('shows the outcome and the duration of a run', () => {
+  expect(endText(runIn(logOf(runEnd('completed'))))).toBe('Done in 20 ms')
+  expect(endText(runIn(logOf(runEnd('max-rounds'))))).toBe('Reached the round limit after 20 ms')
 })
 
-test('a run that somebody stopped says why', () => {
+test('shows why a run was stopped', () => {
   const error = {
     code: 'stream_interrupted',
     message: 'interrupted by a new message',
     op: 'x',
     retryable: false,
   }
-  expect(endWords(runIn(logOf(runEnd('cancelled', { error }))))).toBe(
+  expect(endText(runIn(logOf(runEnd('canceled', { error }))))).toBe(
     'Stopped after 20 ms: interrupted by a new message',
   )
 })
 
-test('the time that a person took to decide does not count', () => {
+test('a run stopped by the user says so, rounded', () => {
+  const error = { code: 'stream_interrupted', message: 'stopped by the user', op: 'x', retryable: false }
+  const run = runIn(logOf(runEnd('canceled', { error })))
+  const [leg] = run.legs
+  if (leg) leg.endedAt = leg.at + 2370
+  expect(endText(run)).toBe('You stopped this after 2.4 s')
+})
+
+test('the active time excludes waits for a decision', () => {
   const log = logOf(runEnd('suspended'))
   const run = runIn(log)
   run.legs.push({
@@ -34,14 +42,14 @@ test('the time that a person took to decide does not count', () => {
     why: 'person',
     losses: 0,
   })
-  expect(workedMs(run)).toBe(20 + 30)
+  expect(activeMs(run)).toBe(20 + 30)
 })
 
-test('tokens are told with how many of them came from the cache', () => {
-  expect(usageWords(runIn(logOf(counted())))).toBe(`${(1200).toLocaleString()} tokens in, 88 out`)
-  expect(usageWords(runIn(logOf(counted({ cacheReadTokens: 900 }))))).toMatch(/, 75 % from the cache$/)
+test('shows tokens with the share read from the cache', () => {
+  expect(usageText(runIn(logOf(counted())))).toBe(`${(1200).toLocaleString()} tokens in, 88 out`)
+  expect(usageText(runIn(logOf(counted({ cacheReadTokens: 900 }))))).toMatch(/, 75% from cache$/)
 })
 
-test('where nothing was counted, nothing is said', () => {
-  expect(usageWords(runIn(logOf(roundEnd)))).toBeUndefined()
+test('shows no usage if no tokens were counted', () => {
+  expect(usageText(runIn(logOf(roundEnd)))).toBeUndefined()
 })

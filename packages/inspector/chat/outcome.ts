@@ -1,34 +1,37 @@
 import type { Outcome, RunView } from 'millrace/view'
 import { duration, number } from '../format.ts'
+import { outcomeLabels } from './strings.ts'
 
-export const outcomeWords: Readonly<Record<Outcome, string>> = {
-  completed: 'Done',
-  'max-rounds': 'Ended at the limit of rounds',
-  truncated: 'Cut off at the limit of length',
-  suspended: 'Waiting for you',
-  cancelled: 'Stopped',
-  failed: 'Failed',
-}
-
-/** How long somebody worked on it: neither the time a person took counts nor that between two processes. */
-export function workedMs({ legs, lastAt }: RunView): number {
+/** How long processes worked on the run, without waits for a user or between two processes. */
+export function activeMs({ legs, lastAt }: RunView): number {
   let ms = 0
   for (const { at, endedAt = lastAt } of legs) ms += endedAt - at
   return ms
 }
 
-/** `Done in 3.20 s`, `Stopped after 410 ms: interrupted by a new message`. */
-export function endWords(run: RunView): string {
-  const { outcome, error } = run
-  const words = `${outcomeWords[outcome as Outcome]} ${outcome === 'completed' ? 'in' : 'after'} ${duration(workedMs(run))}`
-  return error ? `${words}: ${error.message}` : words
+/** Whether a run was stopped with the default reason of `thread.stop()`, as this page does. */
+export function isStoppedByUser(error: RunView['error']): boolean {
+  return error?.message === 'stopped by the user'
 }
 
-/** `1,204 tokens in, 88 out, 75 % from the cache`; undefined if nothing was counted. */
-export function usageWords({ usage }: RunView): string | undefined {
+/** `Done in 3.2 s`, `You stopped this after 2.4 s`, `Failed after 410 ms: …`. */
+export function endText(run: RunView): string {
+  const { outcome, error } = run
+  const took = roundedDuration(activeMs(run))
+  if (outcome === 'canceled' && isStoppedByUser(error)) return `You stopped this after ${took}`
+  const text = `${outcomeLabels[outcome as Outcome]} ${outcome === 'completed' ? 'in' : 'after'} ${took}`
+  return error ? `${text}: ${error.message}` : text
+}
+
+function roundedDuration(ms: number): string {
+  return ms >= 999.5 && ms < 9950 ? `${(ms / 1000).toFixed(1)} s` : duration(ms)
+}
+
+/** `1,204 tokens in, 88 out, 75% from cache`; undefined if no tokens were counted. */
+export function usageText({ usage }: RunView): string | undefined {
   const { inputTokens, outputTokens, cacheReadTokens } = usage
   if (inputTokens + outputTokens === 0) return undefined
   const counted = `${number(inputTokens)} tokens in, ${number(outputTokens)} out`
   if (cacheReadTokens === 0) return counted
-  return `${counted}, ${Math.round((100 * cacheReadTokens) / inputTokens)} % from the cache`
+  return `${counted}, ${Math.round((100 * cacheReadTokens) / inputTokens)}% from cache`
 }

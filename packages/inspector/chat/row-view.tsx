@@ -5,17 +5,17 @@ import type { Session } from '../session.ts'
 import './rows.css'
 import { CallCard } from './call-card.tsx'
 import { EndRowView } from './end-row.tsx'
+import { InputRowView } from './input-row.tsx'
 import { NoticeRowView } from './notice-row.tsx'
-import { SaidRowView } from './said-row.tsx'
+import { ReasoningRowView } from './reasoning-row.tsx'
 import { TextRowView } from './text-row.tsx'
-import { ThoughtRowView } from './thought-row.tsx'
 
 export interface RowViewProps<Kind extends Row = Row> {
   readonly row: Kind
-  /** Absent where it is only looked at: inside a sub-agent, in a replay. */
+  /** Absent where the row is read-only: inside a sub-agent, in a replay. */
   readonly session: Session | undefined
-  /** It was said, and nobody has heard it yet. */
-  readonly waits: boolean
+  /** Whether it is an input that no run has read yet. */
+  readonly isPending: boolean
 }
 
 export interface RowProps<Kind extends Row> extends RowViewProps<Kind> {
@@ -25,24 +25,24 @@ export interface RowProps<Kind extends Row> extends RowViewProps<Kind> {
 type Kind = readonly [View: ComponentType<RowProps<never>>, name: string]
 
 const kinds: Record<Row['kind'], Kind> = {
-  input: [SaidRowView, 'You said'],
-  text: [TextRowView, 'The agent said'],
-  reasoning: [ThoughtRowView, 'The agent thought'],
+  input: [InputRowView, 'Your message'],
+  text: [TextRowView, 'Answer'],
+  reasoning: [ReasoningRowView, 'Reasoning'],
   call: [CallCard, 'Tool'],
   notice: [NoticeRowView, 'Notice'],
-  end: [EndRowView, 'End of the run'],
+  end: [EndRowView, 'End of run'],
 }
 
-/** One row of the chat. It is drawn again only when its version is another. */
-export function RowView({ row, session, waits }: RowViewProps) {
+/** One row of the chat. Rendered again only if its version changed. */
+export function RowView({ row, session, isPending }: RowViewProps) {
   const { version, kind } = row
   return useMemo(() => {
     const [View, name] = kinds[kind]
     const label = kind === 'call' ? `${name} ${row.name}` : name
     return (
       <article class="chat-row" data-kind={kind} aria-label={label} tabIndex={-1}>
-        <View row={row as never} version={version} session={session} waits={waits} />
+        <View row={row as never} version={version} session={session} isPending={isPending} />
       </article>
     )
-  }, [row, version, session, waits])
+  }, [row, version, session, isPending])
 }

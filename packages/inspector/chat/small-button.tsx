@@ -4,13 +4,13 @@ import { Icon } from '../icons.tsx'
 
 export interface SmallButtonProps {
   readonly icon?: IconName
-  /** More than its words say. */
+  /** The tooltip, if the button needs one. */
   readonly title?: string
   onClick(): unknown
   readonly children: ComponentChildren
 }
 
-/** Quiet, since there are many: below a message, or in the head of a card. */
+/** An unobtrusive button, for below a message or in the header of a card. */
 export function SmallButton({ icon, title, onClick, children }: SmallButtonProps) {
   return (
     <button type="button" class="plain chat-small chat-quiet" title={title} onClick={onClick}>

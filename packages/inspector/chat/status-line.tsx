@@ -4,30 +4,32 @@ import { useEffect } from 'preact/hooks'
 import { now } from '../clock.ts'
 import { duration } from '../format.ts'
 import type { Session } from '../session.ts'
-import { say } from '../state.ts'
-import { understood } from '../voice/voice.ts'
+import { showNotice } from '../state.ts'
+import { partialTranscript } from '../voice/voice.ts'
+import { NewThreadButton } from './missing-thread.tsx'
 
-/** How it stands with the server where it is not as it should be, and that something is going on though nothing is to be seen of it. */
+/** Connection problems, the partial transcript, and how long the model has been silent. */
 export function StatusLine({ session }: { readonly session: Session }) {
   const { value: connection } = session.connection
   const { value: problem } = session.problem
   const since = session.tick.value < 0 ? undefined : silentSince(session.log)
   useEffect(() => {
-    if (connection === 'live' && session.absences.length > 0) say('The connection is back.')
+    if (connection === 'live' && session.outages.length > 0) showNotice('Reconnected.')
   }, [connection])
   const lines = {
-    loading: 'Reading …',
+    loading: 'Loading…',
     live: '',
-    away: 'Connection lost. It comes back by itself.',
+    reconnecting: 'Connection lost. Reconnecting…',
     gone: problem,
-    failed: `This cannot be read: ${problem}`,
+    failed: `Can't load this thread: ${problem}`,
   }
   return (
     <div class="chat-line chat-quiet">
       <p role="status" class={problem && 'chat-problem'}>
         {lines[connection]}
       </p>
-      {understood.value && <p>You: {understood.value}</p>}
+      {connection === 'gone' && <NewThreadButton />}
+      {partialTranscript.value && <p>You: {partialTranscript.value}</p>}
       {since !== undefined && connection === 'live' && (
         <p class="chat-phase">
           <span class="chat-dot" data-tone="live" />
@@ -38,7 +40,7 @@ export function StatusLine({ session }: { readonly session: Session }) {
   )
 }
 
-/** Since when nobody has taken the work up yet, or the model is silent. */
+/** Since when an input waits for a run, or a run for the first output of the model. */
 function silentSince(log: LogView): number | undefined {
   const { run, round } = log.open
   if (statusOf(log) === 'queued') return log.waiting.at(-1)?.at

@@ -3,19 +3,17 @@ import { CopyButton } from '../copy-button.tsx'
 import { visible } from '../json/visible.ts'
 import { Markdown } from '../markdown/markdown.tsx'
 import type { RowProps } from './row-view.tsx'
-import { excerpt, whole } from './text-tail.ts'
+import { excerpt, fullText } from './text-tail.ts'
 
-/** What the agent says. */
-export function TextRowView({ row: { text, heard }, version }: RowProps<TextView>) {
+/** Text of the agent. */
+export function TextRowView({ row: { text, played }, version }: RowProps<TextView>) {
   return (
     <div class="chat-text">
       <Markdown text={text} version={version} />
-      {heard !== undefined && (
-        <p class="chat-quiet">Not heard from here on: {visible(excerpt(text, heard))}</p>
-      )}
+      {played !== undefined && <p class="chat-quiet">Never heard: {visible(excerpt(text, played))}</p>}
       {text.closed ? (
         <div class="chat-actions">
-          <CopyButton text={() => whole(text)} label="Copy the answer" />
+          <CopyButton text={() => fullText(text)} label="Copy answer" />
         </div>
       ) : (
         <span class="chat-dot" data-tone="live" />

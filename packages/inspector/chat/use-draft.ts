@@ -1,29 +1,29 @@
 import { useSignal } from '@preact/signals'
 import type { Draft } from './draft.ts'
 import { bytesOf } from './draft.ts'
-import { attachedImage } from './image.ts'
-import { draftOf, keepDraft } from './kept-drafts.ts'
+import { loadDraft, saveDraft } from './draft-storage.ts'
+import { imageAttachment } from './image.ts'
 
-/** The server takes bodies of 1 MiB, and beside the message there is something in it too. */
-const mostBytes = 900_000
+/** The server accepts bodies of up to 1 MiB, which contain more than the message. */
+const maxBytes = 900_000
 
-/** What is being written in a thread, and why it cannot be sent or added to. */
+/** The draft of a thread, and why it could not be sent or an attachment not added. */
 export function useDraft(thread: string) {
-  const draft = useSignal(draftOf(thread))
+  const draft = useSignal(loadDraft(thread))
   const problem = useSignal('')
 
   function change(changes: Partial<Draft>) {
     draft.value = { ...draft.value, ...changes }
-    keepDraft(thread, draft.value)
+    saveDraft(thread, draft.value)
     problem.value = ''
   }
 
-  /** One after the other, since each takes of the room that is left. Meanwhile the person may go on writing. */
+  /** One at a time, since each image uses some of the remaining size. The user can keep typing. */
   async function attach(files: Iterable<Blob>) {
-    // A browser may empty its list as soon as the event is over.
+    // The browser may clear its list when the event handler returns.
     for (const file of [...files])
       try {
-        const image = await attachedImage(file, mostBytes - bytesOf(draft.value))
+        const image = await imageAttachment(file, maxBytes - bytesOf(draft.value))
         change({ attachments: [...draft.value.attachments, image] })
       } catch (error) {
         problem.value = (error as Error).message

@@ -1,29 +1,29 @@
 import { useEffect } from 'preact/hooks'
 import { useShortcut } from '../keyboard.ts'
 import type { Session } from '../session.ts'
-import { hush } from '../voice/voice.ts'
+import { silence } from '../voice/voice.ts'
 import { stop } from './actions.ts'
 
-/** Two Escapes are meant as one thing only if they come soon after each other. */
+/** The longest time between two presses of Escape that stop the run. */
 const twiceMs = 600
 
-/** One Escape leaves what is being written and hushes what is being said, two stop the run, if one goes on. */
+/** Escape silences the voice. Pressed twice, it stops the run. */
 export function useStopKeys(running: Session | undefined): void {
   useShortcut({
     keys: 'mod+.',
-    does: 'Stops the run (so does Escape, twice)',
+    label: 'Stop the run (or press Escape twice)',
     run() {
-      hush()
+      silence()
       if (running) void stop(running)
     },
-    whileWriting: true,
+    whileTyping: true,
   })
   useEffect(() => {
     let last = -twiceMs
     function onKeyDown({ key, timeStamp, repeat }: KeyboardEvent) {
-      // Held down it is one Escape; in a dialog it is the dialog's.
+      // A key that is held down counts once. In a dialog, Escape closes the dialog.
       if (key !== 'Escape' || repeat || document.querySelector('dialog[open]')) return
-      hush()
+      silence()
       if (timeStamp - last < twiceMs && running) void stop(running)
       last = timeStamp
     }

@@ -2,17 +2,17 @@ import type { Signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { api, signedOut } from '../api.ts'
 
-/** The page on which a thread begins. `agent` is the one that it is to have, once there is a choice. */
+/** The page for a new thread. `agent` is set if the user selects one. */
 export function Welcome({ agent }: { readonly agent: Signal<string> }) {
   const [agents, setAgents] = useState<Awaited<ReturnType<typeof api.agents>>>([])
   useEffect(() => {
-    // If they cannot be read there is no choice: the server's first answers.
+    // If this fails there is no selection, and the server's default agent answers.
     api.agents().then(setAgents, () => {})
-    // Once more for somebody who has signed in.
+    // Again after signing in.
   }, [signedOut.value])
   return (
     <div class="chat-welcome">
-      <h2>What is it about?</h2>
+      <h2>How can I help?</h2>
       {agents.length > 1 && (
         <label>
           Agent{' '}
@@ -29,9 +29,9 @@ export function Welcome({ agent }: { readonly agent: Signal<string> }) {
         </p>
       ))}
       <ul class="quiet">
-        <li>While a run goes on you may steer it, queue something, interrupt or stop it.</li>
-        <li>You may close the page: it goes on, and waits for you.</li>
-        <li>Enter sends, Shift+Enter begins a line, ? shows all keys.</li>
+        <li>You can steer, queue, interrupt or stop a running answer.</li>
+        <li>Close the tab any time; the run continues on the server.</li>
+        <li>Enter to send, Shift+Enter for a new line, ? for shortcuts.</li>
       </ul>
     </div>
   )

@@ -1,24 +1,36 @@
 import type { ApprovalView, CallView, ToolResultEvent } from 'millrace/view'
-import { decisionWords } from '../chat/approval.tsx'
-import { ranMs, stateWords } from '../chat/call-phase.ts'
+import { decisionText } from '../chat/approval.tsx'
+import { elapsedMs } from '../chat/call-state.ts'
+import { stateLabels } from '../chat/strings.ts'
 import { clockTime, duration } from '../format.ts'
 import { JsonView } from '../json/json-view.tsx'
 import { preview } from '../json/preview.ts'
 import { visible } from '../json/visible.ts'
 import type { Fact } from './head.tsx'
-import { Fault, Head } from './head.tsx'
+import { Head, Problem } from './head.tsx'
 import { roundLink, runLink } from './links.tsx'
 import { List, Section } from './list.tsx'
 
 export interface CallDetailProps {
   readonly call: CallView
-  /** The time up to which it has gone. */
+  /** The current time, or the end of the run. */
   readonly at: number
 }
 
 export function CallDetail({ call, at }: CallDetailProps) {
-  const { round, raw, problem, input, changed, result, provider, inner, attempts, progress, progressCount } =
-    call
+  const {
+    round,
+    raw,
+    problem,
+    input,
+    changedInput,
+    result,
+    provider,
+    inner,
+    attempts,
+    progress,
+    progressCount,
+  } = call
   return (
     <>
       <Head
@@ -26,26 +38,26 @@ export function CallDetail({ call, at }: CallDetailProps) {
         title={call.name}
         seq={call.seq}
         facts={[
-          ['State', stateWords[call.state]],
+          ['State', stateLabels[call.state]],
           ...phases(call, at),
-          ['Beside the model', result && `for ${duration(result.overlapMs)}`],
+          ['Overlap with generation', result && duration(result.overlapMs)],
           ['Attempts', attempts > 1 && attempts],
           ['Rule', call.rule],
           ['Run by', provider && 'the provider'],
-          ['Id', <code>{call.callId}</code>],
+          ['ID', <code>{call.callId}</code>],
         ]}
       >
-        <Fault text={problem} />
+        <Problem text={problem} />
       </Head>
       <Section title="Arguments">
-        {raw.chars > 0 && <JsonView label="As the model wrote them" first="Raw" text={raw.pieces.join('')} />}
-        {input && problem === undefined && <JsonView label="As they were read" value={input} />}
-        {changed && <JsonView label="What it was run with instead" value={changed} />}
+        {raw.chars > 0 && <JsonView label="Raw arguments" first="Raw" text={raw.pieces.join('')} />}
+        {input && problem === undefined && <JsonView label="Parsed arguments" value={input} />}
+        {changedInput && <JsonView label="Edited arguments" value={changedInput} />}
       </Section>
       <List title="Decisions" items={call.approvals}>
-        {decided}
+        {decisionView}
       </List>
-      <List title={`Progress, ${progress.length} of ${progressCount}`} items={progress}>
+      <List title={`Progress (last ${progress.length} of ${progressCount})`} items={progress}>
         {(data) => visible(typeof data === 'string' ? data : preview(data))}
       </List>
       <List title="Sub-agent" items={inner?.runs ?? []}>
@@ -53,36 +65,37 @@ export function CallDetail({ call, at }: CallDetailProps) {
       </List>
       {(result || provider) && (
         <Section title={result?.isError ? `Result: ${result.status}` : 'Result'}>
-          {provider && <JsonView label="What the provider told" value={provider} />}
-          {result?.output.map(partView('All of it'))}
-          {result?.shown?.map(partView('What the model was shown'))}
+          {provider && <JsonView label="Provider data" value={provider} />}
+          {result?.output.map(partView('Full result'))}
+          {result?.shown?.map(partView('Shown to the model'))}
         </Section>
       )}
     </>
   )
 }
 
-/** When it came how far, each from the end of the one before. */
+/** When each phase of the call started, and how long it took. */
 function phases(call: CallView, at: number): Fact[] {
-  const { begunAt, closedAt, startedAt, endedAt } = call
+  const { createdAt, closedAt, startedAt, endedAt } = call
   return [
-    ['Arguments', `${clockTime(begunAt)}, written in ${duration((closedAt ?? endedAt ?? at) - begunAt)}`],
+    ['Arguments', `${clockTime(createdAt)}, written in ${duration((closedAt ?? endedAt ?? at) - createdAt)}`],
     ['Waited', closedAt && duration((startedAt ?? endedAt ?? at) - closedAt)],
-    ['Ran', startedAt && `${clockTime(startedAt)}, for ${duration(ranMs(call, at) ?? 0)}`],
+    ['Ran', startedAt && `${clockTime(startedAt)}, for ${duration(elapsedMs(call, at) ?? 0)}`],
     ['Ended', endedAt && clockTime(endedAt)],
   ]
 }
 
-function decided({ request, at, decision, decidedAt = at }: ApprovalView) {
+function decisionView({ request, at, decision, decidedAt = at }: ApprovalView) {
   const because = (reason: string | undefined) => (reason ? `: ${visible(reason)}` : '')
   return (
     <>
-      Asked at {clockTime(at)} for <code>{request.callId}</code>
-      {because(request.reason)}.{' '}
+      Requested at {clockTime(at)} for <code>{request.callId}</code>
+      {because(request.reason)}
+      {request.reason?.endsWith('?') ? ' ' : '. '}
       {decision
-        ? `${decisionWords(decision)} after ${duration(decidedAt - at)}${because(decision.reason)}.`
-        : 'Nobody has decided yet.'}
-      {decision?.input && <JsonView label="Allowed with" value={decision.input} />}
+        ? `${decisionText(decision)} after ${duration(decidedAt - at)}${because(decision.reason)}.`
+        : 'No decision yet.'}
+      {decision?.input && <JsonView label="Approved arguments" value={decision.input} />}
     </>
   )
 }
@@ -90,7 +103,7 @@ function decided({ request, at, decision, decidedAt = at }: ApprovalView) {
 const partView = (label: string) => (part: ToolResultEvent['output'][number], place: number) => (
   <JsonView
     key={`${label} ${place}`}
-    label={`${label}: ${part.type}`}
+    label={`${label} (${part.type === 'json' ? 'JSON' : part.type})`}
     {...(part.type === 'text' ? { text: part.text } : { value: part.type === 'json' ? part.value : part })}
   />
 )

@@ -13,8 +13,8 @@ const request = {
   body: '{"text":"it\'s @home $HOME `id` \\n \\u0000 [key]"}',
 }
 
-it('a shell gives curl the very request, with the key of whoever runs it', async () => {
-  // In place of curl, something that says what it was given.
+it('a shell passes curl the exact request, with the API key from the environment', async () => {
+  // A function in place of curl that prints its arguments.
   const script = `curl() { for one; do printf '%s\\0' "$one"; done; }\n${curlOf(request)}`
   const { stdout } = await promisify(execFile)('sh', ['-c', script], {
     env: { ...process.env, API_KEY: 'k 1"2' },

@@ -1,13 +1,13 @@
-/** What is known of a request that went over the wire. */
+/** A recorded HTTP request. */
 export interface SentRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** The same request for a shell. The key, which never gets here, is to be in `$API_KEY`. */
+/** The request as a shell command. The key, which is never sent to the page, is `$API_KEY`. */
 export function curlOf({ url, headers, body }: SentRequest): string {
-  // Not `--data`, which would take `@` for a file.
+  // `--data` would read a file for a body that starts with `@`.
   return [
     `curl -N ${withKey(url)}`,
     ...Object.entries(headers).map(([name, value]) => {
@@ -18,8 +18,8 @@ export function curlOf({ url, headers, body }: SentRequest): string {
   ].join(' \\\n  ')
 }
 
-/** In single quotes a shell takes everything as it is. */
+/** In single quotes, a shell takes everything literally. */
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** The key is a variable, and stands outside of them. */
+/** The key is a variable, so it is outside the single quotes. */
 const withKey = (text: string) => quoted(text).replaceAll('[key]', `'"$API_KEY"'`)

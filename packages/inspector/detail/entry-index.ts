@@ -2,18 +2,18 @@ import type { Entry } from 'millrace/client'
 import type { EventFilter } from './filter.ts'
 import { passes } from './filter.ts'
 
-/** Those entries of a log that pass, as far as it has been looked through. */
+/** The entries of a log that match a filter, as far as the log has been searched. */
 export interface EntryIndex {
   readonly found: readonly Entry[]
-  /** Everything there is has been looked at. */
+  /** Whether all entries have been searched. */
   readonly done: boolean
-  /** Looks at so many more. */
+  /** Searches up to `most` more entries. */
   advance(most: number): void
-  /** The place among those found of the entry that holds a number; -1 if it is not among them. */
+  /** The index in `found` of the entry that contains a number; -1 if it was not found. */
   placeOf(seq: number): number
 }
 
-/** Each entry is looked at once, however often the log grows. The log itself is only ever added to. */
+/** Each entry is checked once, since a log is append-only. */
 export function entryIndex(entries: readonly Entry[], filter: EventFilter): EntryIndex {
   const pass = passes(filter)
   const found: Entry[] = []

@@ -6,11 +6,11 @@ import { summaryOf } from './summary.ts'
 
 export interface EventLineProps {
   readonly entry: Entry
-  /** When the one shown before it was written. */
+  /** The time of the entry shown before it. */
   readonly before: number | undefined
 }
 
-/** One entry of the log in a line. Drawn once, however often the list around it is. */
+/** One entry of the log on one line. Rendered once, even if the list is rendered again. */
 export function EventLine({ entry, before }: EventLineProps) {
   return useMemo(() => {
     const { seq, from, at, event } = entry

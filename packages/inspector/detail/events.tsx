@@ -4,7 +4,7 @@ import { copy } from '../copy-button.tsx'
 import { download } from '../download.ts'
 import { number } from '../format.ts'
 import { IconButton } from '../icon-button.tsx'
-import { Fold } from '../json/fold.tsx'
+import { Disclosure } from '../json/disclosure.tsx'
 import { JsonView } from '../json/json-view.tsx'
 import type { Session } from '../session.ts'
 import { selectedRun } from '../state.ts'
@@ -14,12 +14,12 @@ import { EventLine } from './event-line.tsx'
 import './events.css'
 import { eventKinds } from './filter.ts'
 import { jsonLines } from './json-lines.ts'
-import { useEntryIndex, useShownEntry, want, wantAll, wanted } from './use-entry-index.ts'
+import { clearFilter, panelFilter, setFilter, useEntryIndex, useShownEntry } from './use-entry-index.ts'
 
-/** The log of the thread as it is, entry by entry. */
+/** The raw log of the thread, entry by entry. */
 export function Events({ session }: { readonly session: Session }) {
   const { entries, thread } = session
-  const { kinds, text, onlyRun } = wanted.value
+  const { kinds, text, onlyRun } = panelFilter.value
   const index = useEntryIndex(session)
   const { found, done } = index
   const { current: opened } = useRef(new Set<number>())
@@ -35,29 +35,29 @@ export function Events({ session }: { readonly session: Session }) {
       <div class="events-bar">
         <input
           type="search"
-          aria-label="Find in the events"
-          placeholder="Find in the events"
+          aria-label="Search events"
+          placeholder="Search events"
           value={text}
-          onInput={({ currentTarget }) => want({ text: currentTarget.value })}
+          onInput={({ currentTarget }) => setFilter({ text: currentTarget.value })}
         />
         {eventKinds.map((kind) => {
           const others = kinds.filter((other) => other !== kind)
           const isChosen = others.length < kinds.length
-          return chip(kind, isChosen, () => want({ kinds: isChosen ? others : [...kinds, kind] }))
+          return chip(kind, isChosen, () => setFilter({ kinds: isChosen ? others : [...kinds, kind] }))
         })}
-        {selectedRun.value && chip('only the chosen run', onlyRun, () => want({ onlyRun: !onlyRun }))}
+        {selectedRun.value && chip('selected run only', onlyRun, () => setFilter({ onlyRun: !onlyRun }))}
         <span class="quiet">
           {number(found.length)} of {number(entries.length)}
-          {done ? '' : ', looking …'}
+          {done ? '' : ', searching…'}
         </span>
         <IconButton
           icon="copy"
-          label="Copy all shown"
+          label="Copy shown events"
           onClick={() => jsonLines(found).then((pieces) => copy(pieces.join('')))}
         />
         <IconButton
           icon="download"
-          label="Download all shown"
+          label="Download shown events"
           onClick={() =>
             jsonLines(found).then((pieces) => download(`${thread.id}.jsonl`, pieces, 'application/jsonl'))
           }
@@ -65,8 +65,8 @@ export function Events({ session }: { readonly session: Session }) {
       </div>
       {done && found.length === 0 && entries.length > 0 && (
         <p class="quiet">
-          There is no such event.{' '}
-          <button type="button" onClick={wantAll}>
+          No matching events.{' '}
+          <button type="button" onClick={clearFilter}>
             Show all
           </button>
         </p>
@@ -87,18 +87,23 @@ export function Events({ session }: { readonly session: Session }) {
           if (!entry) return undefined
           const { seq } = entry
           return (
-            <Fold
+            <Disclosure
               line={<EventLine entry={entry} before={found[place - 1]?.at} />}
               open={opened.has(seq)}
               onToggle={(isOpen) => (isOpen ? opened.add(seq) : opened.delete(seq))}
             >
               {() => <JsonView label={`Event ${seq}`} value={entry} open={3} />}
-            </Fold>
+            </Disclosure>
           )
         }}
       />
       {!atEnd.value && (
-        <IconButton icon="down" label="Latest" class="events-latest" onClick={() => list.current?.toEnd()} />
+        <IconButton
+          icon="down"
+          label="Jump to latest"
+          class="events-latest"
+          onClick={() => list.current?.toEnd()}
+        />
       )}
     </div>
   )

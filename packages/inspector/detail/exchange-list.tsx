@@ -3,22 +3,28 @@ import { clockTime, duration } from '../format.ts'
 import { JsonTree } from '../json/json-tree.tsx'
 import { JsonView } from '../json/json-view.tsx'
 import { curlOf } from './curl.ts'
-import type { Asked, Exchange } from './exchanges.ts'
+import type { Exchange, ExchangesState } from './exchanges.ts'
 import { Frames } from './frames.tsx'
-import { Fault, failureWords } from './head.tsx'
+import { errorText, Problem } from './head.tsx'
 import { Section } from './list.tsx'
 
-/** The exact requests of a round and what came back. */
-export function ExchangeList({ asked, goesOn }: { readonly asked: Asked; readonly goesOn: boolean }) {
-  const { exchanges, problem, again } = asked
-  const words = problem ?? stateOf(exchanges, goesOn)
+/** The exact requests and responses of a round. */
+export function ExchangeList({
+  state,
+  isRunning,
+}: {
+  readonly state: ExchangesState
+  readonly isRunning: boolean
+}) {
+  const { exchanges, problem, refresh } = state
+  const text = problem ?? statusText(exchanges, isRunning)
   return (
     <Section title="Requests">
-      {words && (
+      {text && (
         <p class="quiet">
-          {words}{' '}
-          {(goesOn || problem) && (
-            <button type="button" onClick={again}>
+          {text}{' '}
+          {(isRunning || problem) && (
+            <button type="button" onClick={refresh}>
               Refresh
             </button>
           )}
@@ -31,54 +37,52 @@ export function ExchangeList({ asked, goesOn }: { readonly asked: Asked; readonl
   )
 }
 
-function stateOf(exchanges: Asked['exchanges'], goesOn: boolean): string {
-  if (!exchanges) return 'They are being fetched.'
-  if (goesOn) return 'The answer still arrives.'
+function statusText(exchanges: ExchangesState['exchanges'], goesOn: boolean): string {
+  if (!exchanges) return 'Loading…'
+  if (goesOn) return 'The response is still arriving.'
   if (exchanges.length > 0) return ''
-  return 'None is kept. The process that sent it kept it only in memory, and is gone or has forgotten it.'
+  return 'Not stored. The process kept its requests only in memory, and has exited or discarded them.'
 }
 
 function ExchangeView({ exchange }: { readonly exchange: Exchange }) {
   const { attempt, model, provider, at, ms, error, wire, request } = exchange
   const title = `Attempt ${attempt}`
-  const state = ms === undefined ? 'goes on' : `took ${duration(ms)}`
+  const state = ms === undefined ? 'still running' : `took ${duration(ms)}`
   return (
     <article aria-label={title}>
-      <p>{`${title}, ${model} of ${provider}, at ${clockTime(at)}, ${state}`}</p>
-      <Fault text={failureWords(error)} />
+      <p>{`${title}: ${model} (${provider}), ${clockTime(at)}, ${state}`}</p>
+      <Problem text={errorText(error)} />
       {wire.map((one, place) => (
         <WireView key={place} wire={one} />
       ))}
-      {wire.length === 0 && (
-        <JsonView label="Nothing went over HTTP. What the model was asked" value={request} />
-      )}
+      {wire.length === 0 && <JsonView label="Model request (not sent over HTTP)" value={request} />}
     </article>
   )
 }
 
-/** One request and its answer, as they went over the wire. */
+/** One HTTP request and its response. */
 function WireView({ wire }: { readonly wire: Exchange['wire'][number] }) {
-  const { url, headers, body, status, answerHeaders, answer = '', cut } = wire
-  // By its look.
-  const isStream = /^(event|data|id|retry|):/.test(answer)
+  const { url, headers, body, status, responseHeaders, response = '', cut } = wire
+  // Server-sent events, guessed from the first line.
+  const isStream = /^(event|data|id|retry|):/.test(response)
   return (
     <>
       <p class="mono">
-        {body ? 'POST' : 'GET'} {url} <b>{status ?? 'no answer'}</b>
+        {body ? 'POST' : 'GET'} {url} <b>{status ?? 'no response'}</b>
       </p>
-      {cut && <p class="quiet">It was longer than is kept: only the beginning is here.</p>}
-      <JsonTree name="Headers of the request" value={headers} open={0} />
+      {cut && <p class="quiet">Too long to record in full. Only the beginning is shown.</p>}
+      <JsonTree name="Request headers" value={headers} open={0} />
       <JsonView label="Request body" text={body} open={1}>
         <button type="button" class="plain" onClick={() => copy(curlOf(wire))}>
           Copy as curl
         </button>
       </JsonView>
-      <JsonTree name="Headers of the answer" value={answerHeaders ?? {}} open={0} />
-      {answer && (
+      <JsonTree name="Response headers" value={responseHeaders ?? {}} open={0} />
+      {response && (
         <JsonView
-          label="Answer"
-          text={answer}
-          {...(isStream && { first: 'Frames', views: { Frames: () => <Frames text={answer} /> } })}
+          label="Response body"
+          text={response}
+          {...(isStream && { first: 'Frames', views: { Frames: () => <Frames text={response} /> } })}
         />
       )}
     </>

@@ -4,16 +4,16 @@ import { useEffect, useState } from 'preact/hooks'
 
 export type Exchange = Awaited<ReturnType<RemoteThread['exchanges']>>[number]
 
-/** What is known of the requests of a round; at first nothing. */
-export interface Asked {
+/** The requests of a round; empty while they are loading. */
+export interface ExchangesState {
   readonly exchanges?: readonly Exchange[]
   readonly problem?: string
-  again(): void
+  refresh(): void
 }
 
-/** Asks the server for the requests of a round, and again whenever the round has come further: it ended, or was sent once more. */
-export function useExchanges(thread: RemoteThread, round: RoundView): Asked {
-  const [known, setKnown] = useState<Omit<Asked, 'again'>>({})
+/** Loads the requests of a round, and again when the round is retried or ends. */
+export function useExchanges(thread: RemoteThread, round: RoundView): ExchangesState {
+  const [known, setKnown] = useState<Omit<ExchangesState, 'refresh'>>({})
   const [times, setTimes] = useState(0)
   useEffect(() => {
     let isWanted = true
@@ -22,10 +22,10 @@ export function useExchanges(thread: RemoteThread, round: RoundView): Asked {
       ({ code, message }: MillraceError) =>
         isWanted &&
         setKnown({
-          // Where they are not recorded the server says how to change that.
+          // If requests are not recorded, the message of the server says how to enable that.
           problem:
             code === 'auth'
-              ? 'Requests hold the instructions of the agent, and are only for those who may inspect it.'
+              ? 'You need inspect access to see requests, since they contain the instructions of the agent.'
               : message,
         }),
     )
@@ -33,5 +33,5 @@ export function useExchanges(thread: RemoteThread, round: RoundView): Asked {
       isWanted = false
     }
   }, [thread, round, round.retries.length, round.endedAt, times])
-  return { ...known, again: () => setTimes(times + 1) }
+  return { ...known, refresh: () => setTimes(times + 1) }
 }

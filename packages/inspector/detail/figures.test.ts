@@ -6,22 +6,22 @@ const round = (more: object) =>
   ({ startedAt: 1000, firstAt: 1500, endedAt: 3500, ...more }) as unknown as RoundView
 const usage = { outputTokens: 100 }
 
-it('the cache hits are the share of the input that came from the cache', () => {
-  const hits = (told: Parameters<typeof usageFacts>[0]) => new Map(usageFacts(told, [])).get('Cache hits')
-  expect(hits({ inputTokens: 1200, cacheReadTokens: 900 })).toBe('75 %')
-  expect(hits({ inputTokens: 10 })).toBe('0 %')
+it('cache hits are the share of input tokens read from the cache', () => {
+  const hits = (usage: Parameters<typeof usageFacts>[0]) => new Map(usageFacts(usage, [])).get('Cache hits')
+  expect(hits({ inputTokens: 1200, cacheReadTokens: 900 })).toBe('75%')
+  expect(hits({ inputTokens: 10 })).toBe('0%')
   expect(hits(undefined)).toBeUndefined()
 })
 
-it('what the process has measured counts before the times of the log', () => {
-  const told = round({ end: { usage, timings: { firstEventMs: 480, ms: 2480 } } })
-  expect([firstTokenMs(told), roundMs(told)]).toEqual([480, 2480])
+it('timings measured by the process take precedence over log times', () => {
+  const measured = round({ end: { usage, timings: { firstEventMs: 480, ms: 2480 } } })
+  expect([firstTokenMs(measured), roundMs(measured)]).toEqual([480, 2480])
   expect([firstTokenMs(round({})), roundMs(round({}))]).toEqual([500, 2500])
 })
 
-it('of what has not happened yet there are no figures', () => {
-  const begun = round({ firstAt: undefined, endedAt: undefined })
-  expect([firstTokenMs(begun), roundMs(begun), tokensPerSecond([begun])]).toEqual([
+it('figures of what has not happened yet are undefined', () => {
+  const started = round({ firstAt: undefined, endedAt: undefined })
+  expect([firstTokenMs(started), roundMs(started), tokensPerSecond([started])]).toEqual([
     undefined,
     undefined,
     undefined,
@@ -29,7 +29,7 @@ it('of what has not happened yet there are no figures', () => {
   expect(tokensPerSecond([round({ firstAt: 3500, end: { usage } })])).toBeUndefined()
 })
 
-it('the speed counts only the time in which a model talked', () => {
+it('the speed counts only the time in which a model generated', () => {
   const rounds = [
     round({ end: { usage } }),
     round({ startedAt: 9000, firstAt: 9500, endedAt: 10_500, end: { usage } }),

@@ -2,7 +2,7 @@ import type { RoundView, Usage } from 'millrace/view'
 import { number } from '../format.ts'
 import type { Fact } from './head.tsx'
 
-/** The time to the first word, as exactly as it is known: from the process that asked, or from the log. */
+/** The time to the first token: measured by the process if known, otherwise from the log. */
 export function firstTokenMs({ end, firstAt, startedAt }: RoundView): number | undefined {
   return end?.timings?.firstEventMs ?? (firstAt && firstAt - startedAt)
 }
@@ -11,7 +11,7 @@ export function roundMs({ end, endedAt, startedAt }: RoundView): number | undefi
   return end?.timings?.ms ?? (endedAt && endedAt - startedAt)
 }
 
-/** Of output, without the time in which no model was talking. */
+/** The output speed, counting only the time in which a model generated. */
 export function tokensPerSecond(rounds: readonly RoundView[]): number | undefined {
   let tokens = 0
   let ms = 0
@@ -22,7 +22,7 @@ export function tokensPerSecond(rounds: readonly RoundView[]): number | undefine
   return tokens > 0 && ms > 0 ? (tokens * 1000) / ms : undefined
 }
 
-/** Tokens, how much of them the provider's cache gave, and how quickly they came. */
+/** Token counts, cache hits and speed. */
 export function usageFacts(usage: Partial<Usage> = {}, rounds: readonly RoundView[]): Fact[] {
   const { inputTokens, cacheReadTokens = 0 } = usage
   const speed = tokensPerSecond(rounds)
@@ -32,7 +32,7 @@ export function usageFacts(usage: Partial<Usage> = {}, rounds: readonly RoundVie
     ['Reasoning tokens', usage.reasoningTokens],
     ['Read from cache', usage.cacheReadTokens],
     ['Written to cache', usage.cacheWriteTokens],
-    ['Cache hits', inputTokens && `${Math.round((100 * cacheReadTokens) / inputTokens)} %`],
+    ['Cache hits', inputTokens && `${Math.round((100 * cacheReadTokens) / inputTokens)}%`],
     ['Speed', speed && `${number(Number(speed.toPrecision(3)))} tokens/s`],
   ]
 }

@@ -14,7 +14,7 @@ const log: Entry[] = [
   {
     seq: 2,
     at: 0,
-    event: { type: 'run-start', version: 1, runId: 'run_1', agent: 'desk', input: [], heard: [1] },
+    event: { type: 'run-start', version: 2, runId: 'run_1', agent: 'desk', input: [], inputs: [1] },
   },
   { seq: 3, at: 0, event: { type: 'round-start', round: 1, model: 'm' } },
   { seq: 7, from: 4, at: 0, event: { type: 'text', text: 'Let me (look).' } },
@@ -30,37 +30,37 @@ function shown(filter: Partial<EventFilter>, entries: readonly Entry[] = log): n
 
 const only = (...kinds: EventKind[]) => ({ kinds })
 
-describe('the filter of the raw events', () => {
-  it('lets everything through at first', () => {
+describe('the event filter', () => {
+  it('matches everything by default', () => {
     expect(shown({})).toEqual([1, 2, 3, 7, 8, 9])
   })
 
-  it('keeps kinds of events', () => {
+  it('filters by kind of event', () => {
     expect(shown(only('text'))).toEqual([7])
     expect(shown(only('people', 'tools'))).toEqual([1, 8, 9])
     expect(eventKinds.flatMap((kind) => shown(only(kind))).sort()).toEqual([1, 2, 3, 7, 8, 9])
   })
 
-  it('takes an event that it does not know for one of a run', () => {
-    expect(kindOf('heard')).toBe('people')
+  it('treats an unknown event as one of a run', () => {
+    expect(kindOf('playback')).toBe('people')
     expect(kindOf('handover')).toBe('runs')
     expect(kindOf('constructor')).toBe('runs')
   })
 
-  it('finds text in values, names and numbers, in capitals or not, and takes it literally', () => {
+  it('finds literal text in values, keys and numbers, ignoring case', () => {
     expect(shown({ text: 'ord-42' })).toEqual([1, 8])
     expect(shown({ text: '(LOOK).' })).toEqual([7])
     expect(shown({ text: 'look_up' })).toEqual([8])
-    expect(shown({ text: 'heard' })).toEqual([2])
+    expect(shown({ text: 'inputs' })).toEqual([2])
     expect(shown({ text: 'nowhere' })).toEqual([])
   })
 
-  it('keeps what stands between two numbers, with an entry that only reaches into them', () => {
+  it('filters by a range of numbers, including entries that overlap it', () => {
     expect(shown({ from: 5, to: 8 })).toEqual([7, 8])
     expect(shown({ from: 3, to: 5 })).toEqual([3, 7])
   })
 
-  it('finds the entry that holds a number', () => {
+  it('finds the entry that contains a number', () => {
     const index = entryIndex(log, noFilter)
     index.advance(100)
     expect([1, 5, 7, 9].map((seq) => index.placeOf(seq))).toEqual([0, 3, 3, 5])
@@ -71,7 +71,7 @@ describe('the filter of the raw events', () => {
   })
 })
 
-it('the index of a log that grows is that of the whole log', () => {
+it('the index of a growing log equals the index of the whole log', () => {
   const event = fc.constantFrom(...log.map((entry) => entry.event))
   const filter = fc.record({
     kinds: fc.subarray([...eventKinds]),
@@ -100,7 +100,7 @@ it('the index of a log that grows is that of the whole log', () => {
   )
 })
 
-it('an entry is looked into once, however much comes after it', () => {
+it('each entry is checked only once', () => {
   let looks = 0
   const growing = log.map((entry) => ({
     ...entry,

@@ -2,12 +2,12 @@ import type { Entry } from 'millrace/client'
 
 export type EventKind = 'text' | 'tools' | 'rounds' | 'people' | 'runs'
 
-/** The first that fits counts. An event that this page does not know yet belongs to a run. */
+/** The first match counts. Event types that this page does not know belong to `runs`. */
 const typesOf: Readonly<Record<EventKind, RegExp>> = {
   text: /^(text|reasoning|part)/,
   tools: /^(tool|provider)-/,
   rounds: /^(round|summary)/,
-  people: /^(input|approval|stop|heard)/,
+  people: /^(input|approval|stop|playback)/,
   runs: /^/,
 }
 
@@ -18,11 +18,11 @@ export function kindOf(type: string): EventKind {
 }
 
 export interface EventFilter {
-  /** All of them if empty. */
+  /** Empty: all kinds. */
   readonly kinds: readonly EventKind[]
-  /** Somewhere in the event, in capitals or not. All if empty. */
+  /** Searched anywhere in the event, ignoring case. Empty: all events. */
   readonly text: string
-  /** Only what stands between these numbers, both included. */
+  /** A range of numbers, inclusive. */
   readonly from: number
   readonly to: number
 }
@@ -32,7 +32,7 @@ export const noFilter: EventFilter = { kinds: [], text: '', from: 1, to: Infinit
 export function passes({ kinds, text, from, to }: EventFilter): (entry: Entry) => boolean {
   const wanted = text.toLowerCase()
   const matches = (value: unknown) => String(value).toLowerCase().includes(wanted)
-  /** Piece by piece: to write it all out as JSON first would cost a copy of each result. */
+  /** Recursive, since searching the event as JSON would copy each result. */
   const holds = (value: unknown): boolean => {
     if (typeof value !== 'object' || value === null) return matches(value)
     if (Array.isArray(value)) return value.some(holds)

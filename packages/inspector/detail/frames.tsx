@@ -1,27 +1,27 @@
 import { useMemo } from 'preact/hooks'
-import { Fold } from '../json/fold.tsx'
+import { Disclosure } from '../json/disclosure.tsx'
 import { JsonView } from '../json/json-view.tsx'
 import { oneLine } from '../json/visible.ts'
 import { VirtualList } from '../virtual/virtual-list.tsx'
-import { newsOf, sseFrames } from './sse-frames.ts'
+import { changedPart, sseFrames } from './sse-frames.ts'
 
-/** The frames of a streamed answer, one in a line, each of which can be opened. */
+/** The frames of a streamed response, one per line, each expandable. */
 export function Frames({ text }: { readonly text: string }) {
   const frames = useMemo(() => sseFrames(text), [text])
   return (
     <VirtualList
       class="json-raw"
-      label="Frames of the answer"
+      label="Response frames"
       count={frames.length}
       keyOf={(index) => index}
       estimate={() => 24}
       render={(index) => {
         const { name = '', data = '' } = frames[index] ?? {}
-        const news = newsOf(data, frames[index - 1]?.data ?? '')
+        const changed = changedPart(data, frames[index - 1]?.data ?? '')
         return (
-          <Fold line={oneLine(`${index + 1} ${name} ${news}`)}>
+          <Disclosure line={oneLine(`${index + 1} ${name} ${changed}`)}>
             {() => <JsonView label={`Frame ${index + 1}`} text={data} open={9} />}
-          </Fold>
+          </Disclosure>
         )
       }}
     />

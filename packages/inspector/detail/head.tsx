@@ -4,20 +4,20 @@ import { number } from '../format.ts'
 import { visible } from '../json/visible.ts'
 import { eventLink } from './links.tsx'
 
-/** One without a value is not there. */
+/** Not shown if the value is undefined or false. */
 export type Fact = readonly [label: string, value: ComponentChildren]
 
 export interface HeadProps {
-  /** What it is a part of. */
+  /** Links to what contains it. */
   readonly path?: ComponentChildren
   readonly title: ComponentChildren
   readonly facts: readonly Fact[]
-  /** The event that it began with. */
+  /** The number of its first event. */
   readonly seq: number
   readonly children?: ComponentChildren
 }
 
-/** What it is, what went wrong with it, and what is known of it, one below the other. */
+/** Title, problems and facts. */
 export function Head({ path, title, facts, seq, children }: HeadProps) {
   const known: Fact[] = [...facts, ['Log', eventLink(seq)]]
   return (
@@ -41,8 +41,8 @@ export function Head({ path, title, facts, seq, children }: HeadProps) {
   )
 }
 
-/** Something that went wrong, in words and not by its colour alone. */
-export function Fault({ text }: { readonly text: string | undefined }) {
+/** A problem, marked with a word and not by color alone. */
+export function Problem({ text }: { readonly text: string | undefined }) {
   return text === undefined ? null : (
     <p class="detail-fault">
       <b>Problem</b> {visible(text)}
@@ -50,7 +50,7 @@ export function Fault({ text }: { readonly text: string | undefined }) {
   )
 }
 
-export function failureWords(
+export function errorText(
   error: Pick<ErrorJson, 'code' | 'message' | 'cause'> | undefined,
 ): string | undefined {
   return error && `${error.code}: ${error.message}${error.cause ? ` (${error.cause})` : ''}`

@@ -1,9 +1,9 @@
 import type { Entry } from 'millrace/client'
 
-/** So many are written at once; then the page gets its turn. */
+/** How many entries are written before yielding to the page. */
 const slice = 1000
 
-/** Entries as lines of JSON, as `GET …/events` tells them. In pieces, since there may be a hundred thousand. */
+/** Entries as JSON lines, like `GET …/events`. In pieces, since there may be 100,000 entries. */
 export async function jsonLines(entries: readonly Entry[]): Promise<string[]> {
   const pieces: string[] = []
   for (let from = 0; from < entries.length; from += slice) {

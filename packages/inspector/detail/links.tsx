@@ -1,19 +1,19 @@
 import type { CallView, RoundView, RunView } from 'millrace/view'
-import { show, showEntry } from '../state.ts'
+import { inspect, showEntry } from '../state.ts'
 
-/** Words that lead to something else in the panel. */
+/** A link within the panel. */
 export const link = (text: string, onClick: () => void) => (
   <button type="button" class="detail-link" onClick={onClick}>
     {text}
   </button>
 )
 
-export const runLink = (run: RunView) => link(`Run of ${run.agent}`, () => show({ kind: 'run', run }))
+export const runLink = (run: RunView) => link(`Run of ${run.agent}`, () => inspect({ kind: 'run', run }))
 
 export const roundLink = (round: RoundView) =>
-  link(`Round ${round.number}`, () => show({ kind: 'round', round }))
+  link(`Round ${round.number}`, () => inspect({ kind: 'round', round }))
 
-export const callLink = (call: CallView, text: string) => link(text, () => show({ kind: 'call', call }))
+export const callLink = (call: CallView, text: string) => link(text, () => inspect({ kind: 'call', call }))
 
-/** To its place among the raw events. */
+/** Opens the event in the list of raw events. */
 export const eventLink = (seq: number) => link(`Event ${seq}`, () => showEntry(seq))

@@ -23,7 +23,7 @@ interface ItemsProps<Item> {
 
 const step = 50
 
-/** A list of which a part is drawn, and more when it is asked for. */
+/** A list that shows a part of its items, and more on demand. */
 export function Items<Item>({ items, children }: ItemsProps<Item>) {
   const [most, setMost] = useState(step)
   return (
@@ -42,7 +42,7 @@ export function Items<Item>({ items, children }: ItemsProps<Item>) {
   )
 }
 
-/** A section that is there if there is anything in it. */
+/** A section that is omitted if it has no items. */
 export function List<Item>({ title, ...list }: ItemsProps<Item> & Pick<SectionProps, 'title'>) {
   if (list.items.length === 0) return null
   return (

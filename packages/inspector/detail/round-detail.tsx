@@ -5,8 +5,8 @@ import { visible } from '../json/visible.ts'
 import { ExchangeList } from './exchange-list.tsx'
 import { useExchanges } from './exchanges.ts'
 import { firstTokenMs, roundMs, usageFacts } from './figures.ts'
-import { Fault, failureWords, Head } from './head.tsx'
-import { Heard } from './heard.tsx'
+import { errorText, Head, Problem } from './head.tsx'
+import { Inputs } from './inputs.tsx'
 import { callLink, runLink } from './links.tsx'
 import { List } from './list.tsx'
 import { Tools } from './tools.tsx'
@@ -14,12 +14,12 @@ import { Tools } from './tools.tsx'
 export interface RoundDetailProps {
   readonly thread: RemoteThread
   readonly round: RoundView
-  /** The time up to which it has gone. */
+  /** The current time, or the end of the run. */
   readonly at: number
 }
 
 export function RoundDetail({ thread, round, at }: RoundDetailProps) {
-  const asked = useExchanges(thread, round)
+  const exchanges = useExchanges(thread, round)
   const { end, retracted, calls } = round
   const first = firstTokenMs(round)
   return (
@@ -30,33 +30,33 @@ export function RoundDetail({ thread, round, at }: RoundDetailProps) {
         seq={round.seq}
         facts={[
           ['Model', round.model],
-          ['Finish', end?.finish ?? (retracted ? 'taken back' : 'Goes on')],
-          ['Began', clockTime(round.startedAt)],
+          ['Finish', end?.finish ?? (retracted ? 'retracted' : 'running')],
+          ['Started', clockTime(round.startedAt)],
           ['First token', first === undefined ? 'none yet' : `after ${duration(first)}`],
-          ['Took', duration(roundMs(round) ?? at - round.startedAt)],
+          ['Duration', duration(roundMs(round) ?? at - round.startedAt)],
           ...usageFacts(end?.usage, [round]),
         ]}
       >
-        <Fault text={failureWords(end?.error)} />
-        <Fault text={retracted && `Taken back at ${clockTime(retracted.at)}: ${retracted.reason}`} />
+        <Problem text={errorText(end?.error)} />
+        <Problem text={retracted && `Retracted at ${clockTime(retracted.at)}: ${retracted.reason}`} />
       </Head>
-      <List title="Sent again" items={round.retries}>
+      <List title="Retries" items={round.retries}>
         {({ retry: { attempt, model, delayMs, error } }) =>
-          `Attempt ${attempt}, ${model}, after ${duration(delayMs)}: ${failureWords(error)}`
+          `Attempt ${attempt}, ${model}, after ${duration(delayMs)}: ${errorText(error)}`
         }
       </List>
-      <Heard title="Heard for the first time" said={round.inputs} />
-      <Tools calls={calls} offered={asked.exchanges?.at(-1)?.tools} />
+      <Inputs title="New inputs" inputs={round.inputs} />
+      <Tools calls={calls} offered={exchanges.exchanges?.at(-1)?.tools} />
       <List
         title="Schema errors"
         items={calls.filter(({ problem, result }) => problem !== undefined || result?.status === 'rejected')}
       >
         {(call) => [callLink(call, call.name), call.problem ?? call.result?.output.map(textOf)]}
       </List>
-      <ExchangeList asked={asked} goesOn={round.endedAt === undefined} />
+      <ExchangeList state={exchanges} isRunning={round.endedAt === undefined} />
     </>
   )
 }
 
-/** Why a call was not run, as the model was told. */
+/** Why a call was not run, as reported to the model. */
 const textOf = (part: ToolResultEvent['output'][number]) => part.type === 'text' && visible(part.text)

@@ -1,16 +1,17 @@
 import type { LegView, RunView } from 'millrace/view'
-import { outcomeWords, workedMs } from '../chat/outcome.ts'
+import { activeMs } from '../chat/outcome.ts'
+import { outcomeLabels } from '../chat/strings.ts'
 import { clockTime, duration } from '../format.ts'
 import { firstTokenMs, roundMs, usageFacts } from './figures.ts'
-import { Fault, failureWords, Head } from './head.tsx'
-import { Heard } from './heard.tsx'
+import { errorText, Head, Problem } from './head.tsx'
+import { Inputs } from './inputs.tsx'
 import { roundLink } from './links.tsx'
 import { List } from './list.tsx'
 import { Tools } from './tools.tsx'
 
 export interface RunDetailProps {
   readonly run: RunView
-  /** The time up to which it has gone. */
+  /** The current time, or the end of the run. */
   readonly at: number
 }
 
@@ -23,26 +24,26 @@ export function RunDetail({ run, at }: RunDetailProps) {
         title={`Run of ${run.agent}`}
         seq={run.seq}
         facts={[
-          ['Outcome', outcome ? outcomeWords[outcome] : 'Goes on'],
-          ['Began', clockTime(run.startedAt)],
-          ['Took', duration(at - run.startedAt)],
-          ['Worked on', isShared && `for ${duration(workedMs(run))}`],
+          ['Outcome', outcome ? outcomeLabels[outcome] : 'Running'],
+          ['Started', clockTime(run.startedAt)],
+          ['Duration', duration(at - run.startedAt)],
+          ['Active time', isShared && duration(activeMs(run))],
           ['Rounds', rounds.length],
           ...usageFacts(run.usage, rounds),
-          ['Id', <code>{run.id}</code>],
+          ['ID', <code>{run.id}</code>],
         ]}
       >
-        <Fault text={failureWords(run.error)} />
+        <Problem text={errorText(run.error)} />
       </Head>
-      <Heard title="What it heard" said={run.inputs} />
+      <Inputs title="Inputs" inputs={run.inputs} />
       <List title="Rounds" items={rounds}>
         {(round) => [
           roundLink(round),
-          listed(
+          joinParts(
             round.model,
-            round.end?.finish ?? (round.retracted ? 'taken back' : 'goes on'),
-            after(firstTokenMs(round), 'to the first token'),
-            after(roundMs(round), 'in all'),
+            round.end?.finish ?? (round.retracted ? 'retracted' : 'running'),
+            durationText(firstTokenMs(round), 'to the first token'),
+            durationText(roundMs(round), 'total'),
             `${round.calls.length} calls`,
           ),
         ]}
@@ -50,11 +51,11 @@ export function RunDetail({ run, at }: RunDetailProps) {
       <Tools calls={calls} />
       <List title="Processes" items={isShared ? legs : []}>
         {(leg) => [
-          listed(
-            `${began[leg.why]} at ${clockTime(leg.at)}`,
+          joinParts(
+            `${legLabels[leg.why]} at ${clockTime(leg.at)}`,
             leg.losses > 0 && `after ${leg.losses} lost`,
-            after(leg.endedAt && leg.endedAt - leg.at, 'long'),
-            leg.outcome ? outcomeWords[leg.outcome] : leg === legs.at(-1) ? 'goes on' : 'lost',
+            leg.endedAt === undefined ? undefined : duration(leg.endedAt - leg.at),
+            leg.outcome ? outcomeLabels[leg.outcome] : leg === legs.at(-1) ? 'running' : 'lost',
           ),
           ' ',
           <code>{leg.runId}</code>,
@@ -64,13 +65,13 @@ export function RunDetail({ run, at }: RunDetailProps) {
   )
 }
 
-const began: Readonly<Record<LegView['why'], string>> = {
-  first: 'Began',
+const legLabels: Readonly<Record<LegView['why'], string>> = {
+  first: 'Started',
   lost: 'Taken over',
-  person: 'Went on after a decision',
+  person: 'Resumed after a decision',
 }
 
-const listed = (...words: (string | false | undefined)[]) => words.filter(Boolean).join(', ')
+const joinParts = (...words: (string | false | undefined)[]) => words.filter(Boolean).join(', ')
 
-const after = (ms: number | undefined, what: string) =>
+const durationText = (ms: number | undefined, what: string) =>
   ms === undefined ? undefined : `${duration(ms)} ${what}`

@@ -1,9 +1,9 @@
 import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { newsOf, sseFrames } from './sse-frames.ts'
+import { changedPart, sseFrames } from './sse-frames.ts'
 
-it('frames are read as they stand', () => {
+it('every frame is returned, including comments', () => {
   expect(sseFrames('event: ping\ndata: {"a":1}\n\n: still there\n\ndata: one\ndata:two\n\n')).toEqual([
     { name: 'ping', data: '{"a":1}' },
     { name: '', data: ': still there' },
@@ -11,7 +11,7 @@ it('frames are read as they stand', () => {
   ])
 })
 
-it('a frame that was cut is there as far as it came', () => {
+it('a truncated frame is returned as far as it arrived', () => {
   expect(sseFrames('data: [DONE]\n\ndata: {"te')).toEqual([
     { name: '', data: '[DONE]' },
     { name: '', data: '{"te' },
@@ -19,7 +19,7 @@ it('a frame that was cut is there as far as it came', () => {
   expect(sseFrames('')).toEqual([])
 })
 
-it('whoever else reads the stream reads the same data', () => {
+it('the data matches what another SSE parser reads', () => {
   const line = fc.oneof(
     fc.constantFrom('', '', ': hm', 'event: x', 'id: 1', 'retry: 5', 'other: y', 'database: z'),
     fc.string({ unit: 'grapheme-ascii', minLength: 1 }).map((text) => `data:${text}`),
@@ -36,10 +36,10 @@ it('whoever else reads the stream reads the same data', () => {
   )
 })
 
-it('what is new in a frame begins where it differs from the one before', () => {
+it('the changed part of a frame starts where it differs from the previous frame', () => {
   const first = '{"id":"c1","delta":{"text":"Let"}}'
-  expect(newsOf(first, '')).toBe(first)
-  expect(newsOf('{"id":"c1","delta":{"text":"Lo"}}', first)).toBe('…{"text":"Lo"}}')
-  expect(newsOf('[DONE]', first)).toBe('[DONE]')
-  expect(newsOf('[DONE]', '[DONE]')).toBe('[DONE]')
+  expect(changedPart(first, '')).toBe(first)
+  expect(changedPart('{"id":"c1","delta":{"text":"Lo"}}', first)).toBe('…{"text":"Lo"}}')
+  expect(changedPart('[DONE]', first)).toBe('[DONE]')
+  expect(changedPart('[DONE]', '[DONE]')).toBe('[DONE]')
 })

@@ -1,14 +1,14 @@
-/** One event of a stream of server-sent events. */
+/** One server-sent event. */
 export interface SseFrame {
   /** Its `event:` line; empty if it has none. */
   readonly name: string
-  /** All of it where it has none, such as a comment that is a sign of life. */
+  /** The `data:` lines; the whole frame if it has none, such as a keep-alive comment. */
   readonly data: string
 }
 
 /**
- * The frames of an answer (HTML standard, "Interpreting an event stream"). For looking at, so that what a client would leave out is
- * there as well: frames without data, and the last one, which may be cut.
+ * The frames of a response (HTML standard, "Interpreting an event stream"). Unlike a client, this
+ * keeps frames without data and the last frame, which may be truncated.
  */
 export function sseFrames(text: string): SseFrame[] {
   const lines = text.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n')
@@ -24,8 +24,8 @@ function valuesOf(frame: string, field: string): string[] {
   return frame.split('\n').flatMap((line) => (start.test(line) ? [line.replace(start, '')] : []))
 }
 
-/** What is new in a frame: the rest of its data from where it is no longer that of the frame before, cut where an object begins. */
-export function newsOf(data: string, before: string): string {
+/** The data of a frame from the object in which it differs from the previous frame. */
+export function changedPart(data: string, before: string): string {
   let same = 0
   while (same < data.length && data[same] === before[same]) same++
   const from = data.lastIndexOf('{', same)

@@ -28,7 +28,7 @@ it.each<[Event, string]>([
     },
     'look ok 12 ms {ok: true} c1',
   ],
-  [{ type: 'heard', run: 'run_1', round: 2, chars: 40 }, 'round 2 chars 40'],
+  [{ type: 'playback', run: 'run_1', round: 2, chars: 40 }, 'round 2 chars 40'],
   [{ type: 'approval', callId: 'c1', approved: false, reason: 'too much' }, 'not approved too much c1'],
   [
     {
@@ -56,11 +56,11 @@ it.each<[Event, string]>([
     'round 1 m attempt 2 overloaded Too many',
   ],
   [{ type: 'handover', to: 'another' } as unknown as Event, '{type: "handover", to: "another"}'],
-])('an event in one line: %j', (event, line) => {
+])('summarizes an event: %j', (event, line) => {
   expect(summaryOf(event)).toBe(line)
 })
 
-it('one line is short, however long the event is', () => {
+it('a summary is short, even if the event is long', () => {
   const text = 'x'.repeat(1_000_000)
   expect(summaryOf({ type: 'text', text }).length).toBeLessThan(200)
   expect(summaryOf({ type: 'tool-input', callId: 'c1', delta: text }).length).toBeLessThan(200)

@@ -1,38 +1,38 @@
 import type { CallView } from 'millrace/view'
-import { stateWords } from '../chat/call-phase.ts'
-import { duration, number } from '../format.ts'
-import { Fault } from './head.tsx'
+import { stateLabels } from '../chat/strings.ts'
+import { duration, number, plural } from '../format.ts'
+import { Problem } from './head.tsx'
 import { callLink } from './links.tsx'
 import { Items, List } from './list.tsx'
-import { toolUses } from './offered.ts'
+import { toolUses } from './tool-uses.ts'
 
 export interface ToolsProps {
   readonly calls: readonly CallView[]
-  /** The names of those that could have been called, where that is known. */
+  /** The names of the offered tools, if known. */
   readonly offered?: readonly string[] | undefined
 }
 
-/** The tools that were offered against those that were called, with what became of it. */
+/** The offered and the called tools, with the status of each call. */
 export function Tools({ calls, offered }: ToolsProps) {
   return (
     <List title={offered ? 'Tools offered and called' : 'Tools called'} items={toolUses(calls, offered)}>
-      {({ name, calls: own, ms, failed, isFault }) => (
+      {({ name, calls: own, ms, failed, wasNotOffered }) => (
         <>
           <span class={own.length > 0 ? '' : 'quiet'}>
             <code>{name}</code>{' '}
             {own.length > 0
-              ? `called ${number(own.length)} ×, ${duration(ms)} in all${failed ? `, ${number(failed)} failed` : ''}:`
+              ? `${plural(own.length, 'call')}, ${duration(ms)} total${failed ? `, ${number(failed)} failed` : ''}:`
               : 'not called'}
           </span>
-          {own.length > 0 && <Items items={own}>{(call) => callLink(call, whatBecame(call))}</Items>}
-          <Fault text={isFault ? 'It was called and had not been offered.' : undefined} />
+          {own.length > 0 && <Items items={own}>{(call) => callLink(call, callStatus(call))}</Items>}
+          <Problem text={wasNotOffered ? 'Called, but not offered to the model.' : undefined} />
         </>
       )}
     </List>
   )
 }
 
-function whatBecame(call: CallView): string {
-  const words = stateWords[call.state]
-  return call.result ? `${words}, ${duration(call.result.ms)}` : words
+function callStatus(call: CallView): string {
+  const label = stateLabels[call.state]
+  return call.result ? `${label}, ${duration(call.result.ms)}` : label
 }

@@ -7,34 +7,34 @@ import { entryIndex } from './entry-index.ts'
 import type { EventFilter } from './filter.ts'
 import { noFilter } from './filter.ts'
 
-export interface Wanted extends Pick<EventFilter, 'kinds' | 'text'> {
-  /** Only the events of the run that is chosen. */
+export interface PanelFilter extends Pick<EventFilter, 'kinds' | 'text'> {
+  /** Only the events of the selected run. */
   readonly onlyRun: boolean
 }
 
-const everything: Wanted = { ...noFilter, onlyRun: false }
+const noPanelFilter: PanelFilter = { ...noFilter, onlyRun: false }
 
-/** What is to be seen of the raw events. It stays while one looks at something else in the panel. */
-export const wanted = signal(everything)
+/** The filter of the raw events. It is kept while another tab of the panel is open. */
+export const panelFilter = signal(noPanelFilter)
 
-export function want(some: Partial<Wanted>): void {
-  wanted.value = { ...wanted.value, ...some }
+export function setFilter(some: Partial<PanelFilter>): void {
+  panelFilter.value = { ...panelFilter.value, ...some }
 }
 
-export function wantAll(): void {
-  wanted.value = everything
+export function clearFilter(): void {
+  panelFilter.value = noPanelFilter
 }
 
-/** For so long at a time it looks through the log, so that the page stays quick however long that is. */
+/** How long the log is searched per frame, so that the page stays responsive. */
 const sliceMs = 6
-/** So many at least, between two looks at the clock. */
-const few = 100
+/** How many entries are searched between two checks of the time. */
+const batchSize = 100
 
-/** The entries that are wanted. It grows with the log, and frame by frame as it is looked through. */
+/** The entries that match the filter. Grows with the log, and frame by frame while searching. */
 export function useEntryIndex(session: Session): EntryIndex {
   const { entries } = session
   const [, drawAgain] = useState(0)
-  const { kinds, text, onlyRun } = wanted.value
+  const { kinds, text, onlyRun } = panelFilter.value
   const run = onlyRun ? selectedRun.value : undefined
   const from = run?.seq ?? 1
   const to = run?.outcome ? run.lastSeq : Infinity
@@ -42,10 +42,10 @@ export function useEntryIndex(session: Session): EntryIndex {
     () => entryIndex(entries, { kinds, text, from, to }),
     [entries, kinds, text, from, to],
   )
-  // Whoever reads this is drawn again when the log has grown.
+  // Subscribes to changes of the log.
   void session.tick.value
   const until = performance.now() + sliceMs
-  do index.advance(few)
+  do index.advance(batchSize)
   while (!index.done && performance.now() < until)
   useEffect(() => {
     if (index.done) return
@@ -55,9 +55,9 @@ export function useEntryIndex(session: Session): EntryIndex {
   return index
 }
 
-/** Shows the entry that somebody wants to see, once it is found. Where it is not among those shown, all are. */
+/** Shows the requested entry once it is found. Clears the filter if it hides the entry. */
 export function useShownEntry(index: EntryIndex, show: (place: number) => void): void {
-  // Read here, so that the list is drawn again when another is wanted.
+  // Read here to subscribe.
   const { value: seq } = shownEntry
   useEffect(() => {
     if (seq === undefined) return
@@ -65,6 +65,6 @@ export function useShownEntry(index: EntryIndex, show: (place: number) => void):
     if (place >= 0) {
       shownEntry.value = undefined
       show(place)
-    } else if (index.done) wantAll()
+    } else if (index.done) clearFilter()
   })
 }

@@ -1,24 +1,24 @@
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { number } from '../format.ts'
-import { Fold } from './fold.tsx'
+import { Disclosure } from './disclosure.tsx'
 import './json.css'
 import { partsOf } from './parts.ts'
 import { preview } from './preview.ts'
 import { RawText } from './raw-text.tsx'
 import { oneLine, visible } from './visible.ts'
 
-/** Longer ones are opened like an object is. */
+/** Longer strings are expandable. */
 const longString = 300
 
 export interface JsonTreeProps {
   readonly name?: string
   readonly value: unknown
-  /** So many levels are open at first. */
+  /** How many levels are initially open. */
   readonly open?: number
 }
 
-/** JSON of any size: nothing that is opened is longer than a screen or two. */
+/** JSON of any size: large objects and arrays are split into expandable ranges. */
 export function JsonTree({ name = '', value, open = 1 }: JsonTreeProps) {
   const keys = useMemo(() => (typeof value === 'object' && value ? Object.keys(value) : []), [value])
   const line = (text: string, type: string) => (
@@ -29,16 +29,16 @@ export function JsonTree({ name = '', value, open = 1 }: JsonTreeProps) {
   )
   if (keys.length > 0)
     return (
-      <Fold line={line(preview(value), 'object')} open={open > 0}>
+      <Disclosure line={line(preview(value), 'object')} open={open > 0}>
         {() => <Values of={value as Values} keys={keys} open={open - 1} />}
-      </Fold>
+      </Disclosure>
     )
   if (typeof value !== 'string') return <Leaf>{line(preview(value), typeof value)}</Leaf>
   if (value.length <= longString) return <Leaf>{line(`"${visible(value)}"`, 'string')}</Leaf>
   return (
-    <Fold line={line(`"${oneLine(value, 80)}" ${number(value.length)} characters`, 'string')}>
+    <Disclosure line={line(`"${oneLine(value, 80)}" ${number(value.length)} characters`, 'string')}>
       {() => <RawText text={value} label={name} />}
-    </Fold>
+    </Disclosure>
   )
 }
 
@@ -61,9 +61,9 @@ function Values({ of, keys, open }: ValuesProps) {
         const [first = ''] = part
         if (part.length === 1) return <JsonTree key={first} name={first} value={of[first]} open={open} />
         return (
-          <Fold key={first} line={`${first} … ${part.at(-1)}`}>
+          <Disclosure key={first} line={`${first} … ${part.at(-1)}`}>
             {() => <Values of={of} keys={part} open={0} />}
-          </Fold>
+          </Disclosure>
         )
       })}
     </div>

@@ -9,23 +9,23 @@ import { RawText } from './raw-text.tsx'
 type Views = Readonly<Record<string, () => ComponentChildren>>
 
 export interface JsonViewProps {
-  /** What is looked at: "Request body". */
+  /** What it is: "Request body". */
   readonly label: string
-  /** Exactly as it was written, whether it is JSON or not. */
+  /** The original text, whether it is JSON or not. */
   readonly text?: string
-  /** Where nobody has written it. */
+  /** The value, if there is no original text. */
   readonly value?: unknown
-  /** How many levels of its tree are open at first. */
+  /** How many levels of the tree are initially open. */
   readonly open?: number
-  /** How it is looked at first: as a tree unless this says otherwise. */
+  /** The initial view. Default: tree. */
   readonly first?: string
-  /** More ways to look at it, by their names. */
+  /** More views by name. */
   readonly views?: Views | undefined
   /** More buttons. */
   readonly children?: ComponentChildren
 }
 
-/** As a tree if it is JSON, as it was written, and to be copied. What is not looked at is not there. */
+/** Shows JSON as a tree or as raw text, with a copy button. Only the active view is rendered. */
 export function JsonView({ label, text, value, open = 2, first, views: more, children }: JsonViewProps) {
   const json = useMemo(() => (text === undefined ? value : parsed(text)), [text, value])
   const title = text === undefined ? label : `${label}, ${size(text.length)}`
@@ -59,7 +59,7 @@ export function JsonView({ label, text, value, open = 2, first, views: more, chi
   )
 }
 
-/** Nothing if it is no JSON, or not yet. */
+/** Undefined if the text is not valid JSON (yet). */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,4 +1,4 @@
-/** A text in the lines in which it is drawn. One line of JSON can be all of a request: what is long is cut, between characters. */
+/** Splits text into lines to render. Long lines, such as a request in one line, are split, too. */
 export function linesOf(text: string): string[] {
   return text.split('\n').flatMap((line) => line.match(/.{1,1000}/gsu) ?? [''])
 }

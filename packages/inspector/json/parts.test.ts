@@ -3,13 +3,13 @@ import { partsOf } from './parts.ts'
 
 const numbered = (length: number) => Array.from({ length }, (_, index) => `key_${index}`)
 
-it('few keys stand by themselves', () => {
+it('up to 100 keys are listed individually', () => {
   expect(partsOf([])).toEqual([])
   expect(partsOf(['id', ''])).toEqual([['id'], ['']])
   expect(partsOf(numbered(100))).toHaveLength(100)
 })
 
-it('there are never more than a hundred parts, and every key is reached in a few steps', () => {
+it('there are at most 100 parts, and every key is reachable in a few steps', () => {
   const keys = numbered(123_456)
   const found: string[] = []
   let deepest = 0

@@ -1,7 +1,7 @@
-/** So many stand below something that is opened, so that whatever is opened costs the same. */
+/** The maximum number of items under an expanded node, which bounds the cost of expanding it. */
 const most = 100
 
-/** The keys of something: each by itself if they are few, and otherwise parts of them that can be opened in turn. */
+/** Splits keys into at most `most` parts: single keys if there are few, otherwise ranges. */
 export function partsOf(keys: readonly string[]): (readonly string[])[] {
   let size = 1
   while (keys.length / size > most) size *= most

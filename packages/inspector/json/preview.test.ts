@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { preview } from './preview.ts'
 
-it('a value in a few words', () => {
+it('values are shortened to one line', () => {
   expect(preview({ id: 'ORD-42', lines: [1, 2, 3], to: { city: 'Ulm' } })).toBe(
     '{id: "ORD-42", lines: [3], to: {…}}',
   )

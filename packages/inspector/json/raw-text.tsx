@@ -4,7 +4,7 @@ import './json.css'
 import { linesOf } from './lines.ts'
 import { visible } from './visible.ts'
 
-/** A text as it is, of any length: what is not seen is not there. */
+/** Literal text of any length. Only visible lines are rendered. */
 export function RawText({ text, label }: { readonly text: string; readonly label: string }) {
   const lines = useMemo(() => linesOf(text), [text])
   return (

@@ -2,20 +2,20 @@ import { render } from 'preact'
 import { CopyButton } from '../copy-button.tsx'
 import { scrollBox } from './scroll-box.ts'
 
-/** So many lines are laid out together: with each piece the browser does so again, however long they are. */
-const linesTogether = 100
+/** Lines per chunk. The browser lays out the whole last chunk for each new piece of text. */
+const chunkLines = 100
 
 export interface CodeBlock {
-  /** Adds to its end. */
+  /** Appends text. */
   write(text: string): void
   dispose(): void
 }
 
-/** A code block to be filled, with a bar above it that says what it is and copies it. */
+/** An empty code block, with a bar that shows the language and a copy button. */
 export function codeBlock(box: HTMLElement, info: string): CodeBlock {
   const code = document.createElement('code')
-  const stretches = code.children
-  const whole = () => Array.from(stretches, ({ textContent }) => textContent).join('\n')
+  const chunks = code.children
+  const whole = () => Array.from(chunks, ({ textContent }) => textContent).join('\n')
   render(
     <>
       <div class="md-code-bar">
@@ -30,9 +30,9 @@ export function codeBlock(box: HTMLElement, info: string): CodeBlock {
   )
 
   let lines = 0
-  let stretch = beginStretch()
+  let chunk = startChunk()
 
-  function beginStretch(): Text {
+  function startChunk(): Text {
     const block = document.createElement('span')
     const text = new Text()
     block.className = 'md-lines'
@@ -45,12 +45,12 @@ export function codeBlock(box: HTMLElement, info: string): CodeBlock {
   return {
     write(text) {
       for (const line of text.split(/(?<=\n)/)) {
-        stretch.appendData(line)
-        if (!line.endsWith('\n') || ++lines < linesTogether) continue
-        // Where one stretch ends and the next begins is a line end by itself; an empty last line would be lost there.
-        if (/^\n+$/.test(stretch.data.slice(-2))) continue
-        stretch.deleteData(stretch.length - 1, 1)
-        stretch = beginStretch()
+        chunk.appendData(line)
+        if (!line.endsWith('\n') || ++lines < chunkLines) continue
+        // The boundary of two chunks acts as a line break; an empty line there would be lost.
+        if (/^\n+$/.test(chunk.data.slice(-2))) continue
+        chunk.deleteData(chunk.length - 1, 1)
+        chunk = startChunk()
       }
     },
     dispose: () => render(null, box),

@@ -3,7 +3,8 @@ import type { CodeBlock } from './code-block.tsx'
 import { codeBlock } from './code-block.tsx'
 import { scrollBox } from './scroll-box.ts'
 
-// A page has headings of its own above these: those of an answer stand two levels lower, and look as written by their class.
+// The headings of an answer are two levels lower, since the page has headings above them. Their
+// class gives them their original size.
 const elements: Partial<Record<Tag, string>> = {
   h1: 'h3',
   h2: 'h4',
@@ -17,19 +18,20 @@ const elements: Partial<Record<Tag, string>> = {
   task: 'span',
 }
 
-/** Blocks lie together in groups, which the browser skips as a whole: else each frame would look at every block there is. */
+/** Blocks per group. The browser skips invisible groups, instead of checking every block. */
 const groupSize = 16
 
 export interface DomSink extends Sink {
-  /** Draws the text that it was given last: pieces of a word or a line are put together first. */
+  /** Writes buffered text to the DOM. */
   flush(): void
-  /** Takes back what it has given to others: the buttons of code blocks. */
+  /** Unmounts the components of code blocks. */
   dispose(): void
 }
 
 /**
- * Draws into an element, with text and one element for each tag that a sink knows: there is no way from the words of a model to
- * markup. Text that follows text grows the same node, so there are as many nodes as the structure has, not as there were pieces.
+ * Writes Markdown events to the DOM as text nodes and a fixed set of elements, so that model output
+ * cannot inject markup. Adjacent text extends the same node, so the number of nodes does not depend
+ * on the number of pieces.
  */
 export function domSink(root: HTMLElement): DomSink {
   const open: HTMLElement[] = [root]
@@ -41,7 +43,7 @@ export function domSink(root: HTMLElement): DomSink {
   function group(): Element {
     const last = root.lastElementChild
     if (last && last.childElementCount < groupSize) return last
-    const next = made('div', {})
+    const next = createElement('div', {})
     root.append(next)
     return next
   }
@@ -59,7 +61,7 @@ export function domSink(root: HTMLElement): DomSink {
     flush,
     open(tag, detail = {}) {
       flush()
-      const element = made(elements[tag] ?? tag, propertiesOf(tag, detail))
+      const element = createElement(elements[tag] ?? tag, propertiesOf(tag, detail))
       holderFor(tag, open.length > 1 ? here() : group()).append(element)
       open.push(element)
       if (tag !== 'pre') return
@@ -88,12 +90,12 @@ export function domSink(root: HTMLElement): DomSink {
   }
 }
 
-function made(name: string, properties: object): HTMLElement {
+function createElement(name: string, properties: object): HTMLElement {
   return Object.assign(document.createElement(name), properties)
 }
 
 function propertiesOf(tag: Tag, { href, title, start = 1, align = 'left', done }: Detail): object {
-  // What is written in Arabic or Hebrew runs its own way.
+  // For right-to-left scripts.
   const dir = 'auto'
   if (tag === 'a') return { href, title, target: '_blank', rel: 'noopener noreferrer nofollow' }
   if (tag === 'p' || tag === 'ul') return { dir }
@@ -107,12 +109,12 @@ function propertiesOf(tag: Tag, { href, title, start = 1, align = 'left', done }
   return { className: 'md-task', role: 'img', ariaLabel, textContent }
 }
 
-/** Where an element goes, if not right where the sink is. */
+/** The parent of a new element, for tables not the open element itself. */
 function holderFor(tag: Tag, parent: Element): Element {
   if (tag === 'head') return (parent as HTMLTableElement).createTHead()
   if (parent instanceof HTMLTableElement) return parent.tBodies[0] ?? parent.createTBody()
   if (tag !== 'table') return parent
-  const box = made('div', { className: 'md-table', ...scrollBox('Table') })
+  const box = createElement('div', { className: 'md-table', ...scrollBox('Table') })
   parent.append(box)
   return box
 }

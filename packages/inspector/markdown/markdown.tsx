@@ -5,20 +5,20 @@ import { domSink } from './dom-sink.ts'
 import './markdown.css'
 
 /**
- * Markdown that is still being written. A render draws the pieces that have come since the last one and touches nothing else; `version`
- * is there to be another when some have. The inside of the element is drawn by hand, Preact knows only of the element.
+ * Markdown that may still be growing. Each render appends the new pieces and changes nothing else;
+ * `version` triggers the render. Preact does not manage the content of the element.
  */
 export function Markdown({ text }: { text: GrowingText; version: number }) {
   const root = useRef<HTMLDivElement>(null)
-  const goOn = useRef<() => void>(undefined)
+  const drawMore = useRef<() => void>(undefined)
 
   useLayoutEffect(() => {
     if (!root.current) return
     const drawing = draw(text, root.current)
-    goOn.current = drawing.goOn
+    drawMore.current = drawing.drawMore
     return drawing.end
   }, [text])
-  useLayoutEffect(() => goOn.current?.())
+  useLayoutEffect(() => drawMore.current?.())
 
   return <div class="md" ref={root} />
 }
@@ -28,7 +28,7 @@ function draw(text: GrowingText, root: HTMLElement) {
   const parser = markdownParser(sink)
   let pieces = 0
   return {
-    goOn() {
+    drawMore() {
       parser.write(text.pieces.slice(pieces).join(''))
       pieces = text.pieces.length
       if (text.closed) parser.end()

@@ -1,2 +1,2 @@
-/** What is wider than the page scrolls in a box of its own, which the keyboard can reach: the properties of such a box. */
+/** The properties of a scrollable box for wide content, which is focusable. */
 export const scrollBox = (label: string) => ({ role: 'group', ariaLabel: label, tabIndex: 0 }) as const

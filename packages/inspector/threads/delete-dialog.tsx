@@ -1,24 +1,24 @@
 import type { MillraceError, ThreadInfo } from 'millrace/client'
 import { api, newThread } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
-import { say, session } from '../state.ts'
-import { forget } from './list.ts'
+import { session, showNotice } from '../state.ts'
+import { removeThread } from './list.ts'
 
 export interface DeleteDialogProps {
   readonly thread: ThreadInfo
   onClose(): void
-  /** It is gone. */
+  /** Called after the thread was deleted. */
   onDone(): void
 }
 
-/** Asks first: there is no way back. */
+/** Asks for confirmation, since deleting cannot be undone. */
 export function DeleteDialog({ thread, onClose, onDone }: DeleteDialogProps) {
   const { id, title = id } = thread
   return (
     <Dialog title="Delete this thread?" onClose={onClose}>
       <p class="threads-about">
-        <q>{title}</q> and everything in it will be gone, for everybody who sees it. If something is running
-        in it, that ends.
+        <q>{title}</q> and all its data will be deleted for everyone. A running answer is stopped. This cannot
+        be undone.
       </p>
       <form
         method="dialog"
@@ -28,8 +28,8 @@ export function DeleteDialog({ thread, onClose, onDone }: DeleteDialogProps) {
             void deleteThread(id).then((isGone) => isGone && onDone())
         }}
       >
-        <button type="submit" value="keep">
-          Keep it
+        <button type="submit" value="cancel">
+          Cancel
         </button>
         <button type="submit" value="delete" class="danger">
           Delete
@@ -43,11 +43,11 @@ async function deleteThread(id: string): Promise<boolean> {
   try {
     await api.thread(id).delete()
   } catch (error) {
-    say(`The thread cannot be deleted: ${(error as MillraceError).message}`)
+    showNotice(`Can't delete the thread: ${(error as MillraceError).message}`)
     return false
   }
   if (session.value?.thread.id === id) newThread()
-  forget(id)
-  say('The thread is deleted.')
+  removeThread(id)
+  showNotice('Thread deleted.')
   return true
 }

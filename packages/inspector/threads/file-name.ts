@@ -1,4 +1,4 @@
-/** A name for the file of a thread: what it is about, in letters that every file system takes, or else its id. */
+/** A file name for a thread: its title in safe characters, or its id. */
 export function fileName({ id, title = '' }: { readonly id: string; readonly title?: string }): string {
   const words = title
     .normalize('NFC')

@@ -3,71 +3,74 @@ import type { ListThreadsOptions, ThreadInfo, ThreadPage } from 'millrace/client
 import { api, signedOut } from '../api.ts'
 import { session } from '../state.ts'
 
-/** What the list is asked for. */
-export interface Wanted {
+/** What the list is filtered by. */
+export interface ThreadQuery {
   readonly search: string
-  /** All if empty. */
+  /** Empty: all. */
   readonly status: NonNullable<ListThreadsOptions['status']> | ''
 }
 
-export interface Found {
+export interface ThreadResults {
   readonly threads: readonly ThreadInfo[]
   readonly hasMore: boolean
-  /** What was asked for, to which this is the answer. */
-  readonly wanted: Wanted
+  /** The query that this answers. */
+  readonly query: ThreadQuery
 }
 
 const pageSize = 50
-/** The server gives no more at once. */
-const mostAtOnce = 1000
+/** The largest page that the server returns. */
+const maxPageSize = 1000
 const refreshMs = 2000
-/** So long nobody has typed before a search is sent. */
+/** The delay after the last key press before a search is sent. */
 const typingMs = 200
 
-export const wanted = signal<Wanted>({ search: '', status: '' })
-/** Undefined until the first answer came. */
-export const found = signal<Found | undefined>(undefined)
-/** The last time nothing came: it is tried again. */
-export const isOutOfReach = signal(false)
+export const query = signal<ThreadQuery>({ search: '', status: '' })
+/** Undefined until the first response. */
+export const results = signal<ThreadResults | undefined>(undefined)
+/** Whether the last request failed. It is retried. */
+export const isUnreachable = signal(false)
 
-/** How many are shown at most. */
-let most = pageSize
+/** The maximum number of threads shown. */
+let maxShown = pageSize
 let timer: ReturnType<typeof setTimeout> | undefined
-/** That of the latest request: what older ones bring is not looked at. */
-let latest = 0
+/** The number of the latest request. Responses to older ones are ignored. */
+let latestRequest = 0
 
-/** Asks anew, now. What is shown stays until the answer is there; if none comes, it is asked again later. */
+/** Fetches the list now, and again later. The old list stays visible until the response arrives. */
 async function refresh(): Promise<void> {
   clearTimeout(timer)
-  const own = ++latest
-  const { value: asked } = wanted
+  const request = ++latestRequest
+  const { value: asked } = query
   try {
-    const answer = await listed(asked, most)
-    if (own !== latest) return
-    found.value = { ...answer, wanted: asked }
-    isOutOfReach.value = false
+    const answer = await fetchThreads(asked, maxShown)
+    if (request !== latestRequest) return
+    results.value = { ...answer, query: asked }
+    isUnreachable.value = false
   } catch {
-    if (own !== latest) return
-    isOutOfReach.value = true
+    if (request !== latestRequest) return
+    isUnreachable.value = true
   }
-  // What was typed meanwhile is asked for sooner.
-  if (asked === wanted.value) later(refreshMs)
+  // If the query changed in the meantime, an earlier refresh is already scheduled.
+  if (asked === query.value) refreshIn(refreshMs)
 }
 
-/** A page that nobody sees, or that has yet to tell who it is, asks nothing. */
-function later(ms: number) {
+/** Does nothing while the page is hidden or the user is signed out. */
+function refreshIn(ms: number) {
   clearTimeout(timer)
   if (document.hidden || signedOut.value) return
   timer = setTimeout(() => void refresh(), ms)
 }
 
-async function listed({ search: words, status }: Wanted, count: number): Promise<Omit<Found, 'wanted'>> {
+async function fetchThreads(
+  { search: words, status }: ThreadQuery,
+  count: number,
+): Promise<Omit<ThreadResults, 'query'>> {
   const search = words.trim()
   const threads: ThreadInfo[] = []
   let next: ThreadPage['next']
   do {
     const page: ThreadPage = await api.threads({
-      limit: Math.min(count - threads.length, mostAtOnce),
+      limit: Math.min(count - threads.length, maxPageSize),
       ...(search && { search }),
       ...(status && { status }),
       ...(next !== undefined && { cursor: next }),
@@ -79,40 +82,40 @@ async function listed({ search: words, status }: Wanted, count: number): Promise
 }
 
 export function showMore(): void {
-  const { threads, hasMore } = found.value ?? { threads: [], hasMore: false }
-  // Whoever scrolls asks for it again and again.
-  if (!hasMore || most > threads.length) return
-  most = threads.length + pageSize
+  const { threads, hasMore } = results.value ?? { threads: [], hasMore: false }
+  // Scrolling calls this repeatedly.
+  if (!hasMore || maxShown > threads.length) return
+  maxShown = threads.length + pageSize
   void refresh()
 }
 
-/** As it was typed: a space at the end is where the next word begins. */
+/** Keeps the search as typed, including a trailing space. */
 export function searchFor(words: string): void {
-  most = pageSize
-  wanted.value = { ...wanted.value, search: words }
-  later(typingMs)
+  maxShown = pageSize
+  query.value = { ...query.value, search: words }
+  refreshIn(typingMs)
 }
 
-export function onlyThose(status: Wanted['status']): void {
-  most = pageSize
-  wanted.value = { ...wanted.value, status }
+export function filterByStatus(status: ThreadQuery['status']): void {
+  maxShown = pageSize
+  query.value = { ...query.value, status }
   void refresh()
 }
 
-/** Takes a thread out before the server is asked again. */
-export function forget(id: string): void {
-  if (found.value) {
-    const threads = found.value.threads.filter((thread) => thread.id !== id)
-    found.value = { ...found.value, threads }
+/** Removes a thread from the list, then refreshes. */
+export function removeThread(id: string): void {
+  if (results.value) {
+    const threads = results.value.threads.filter((thread) => thread.id !== id)
+    results.value = { ...results.value, threads }
   }
   void refresh()
 }
 
-/** Keeps the list up to date for as long as it is shown. Gives what ends that. */
+/** Keeps the list up to date until the returned function is called. */
 export function watchThreads(): () => void {
   const onVisibility = () => (document.hidden ? clearTimeout(timer) : void refresh())
   document.addEventListener('visibilitychange', onVisibility)
-  // Another thread was opened, perhaps a new one; or somebody has signed in.
+  // Refreshes when another thread is opened, which may be new, and after signing in.
   const stop = effect(() => {
     void session.value
     if (!signedOut.value) void refresh()
@@ -121,6 +124,6 @@ export function watchThreads(): () => void {
     stop()
     document.removeEventListener('visibilitychange', onVisibility)
     clearTimeout(timer)
-    latest++
+    latestRequest++
   }
 }

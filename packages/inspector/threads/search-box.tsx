@@ -4,53 +4,54 @@ import { number } from '../format.ts'
 import { Icon } from '../icons.tsx'
 import { useShortcut } from '../keyboard.ts'
 import { threadsOpen } from '../state.ts'
-import type { Wanted } from './list.ts'
-import { found, onlyThose, searchFor, wanted } from './list.ts'
+import type { ThreadQuery } from './list.ts'
+import { filterByStatus, query, results, searchFor } from './list.ts'
 import { statuses } from './status.ts'
 
-/** Which threads are shown, and how many that are. */
+/** Searches and filters the thread list, and shows the number of results. */
 export function SearchBox() {
   const box = useRef<HTMLInputElement>(null)
-  const take = () => {
+  const focus = () => {
     box.current?.focus()
     box.current?.select()
   }
   const go = () => {
     threadsOpen.value = true
-    take()
-    // On a small screen it is there only after the next drawing. Elsewhere somebody may be writing by then.
-    if (document.activeElement !== box.current) requestAnimationFrame(take)
+    focus()
+    // On a small screen the box appears with the next render. Elsewhere it already has the focus,
+    // and the user may be typing.
+    if (document.activeElement !== box.current) requestAnimationFrame(focus)
   }
-  useShortcut({ keys: 's', does: 'Searches the threads', run: go })
+  useShortcut({ keys: 's', label: 'Search threads', run: go })
   useShortcut({
     keys: 'mod+k',
-    does: 'Searches the threads, also while you write',
+    label: 'Search threads (works while typing)',
     run: go,
-    whileWriting: true,
+    whileTyping: true,
   })
   return (
     <search class="threads-search">
       <label class="threads-words">
         <Icon name="search" />
-        <span class="unseen">Search threads</span>
+        <span class="visually-hidden">Search threads</span>
         <input
           ref={box}
           type="search"
           placeholder="Search (s)"
           maxLength={256}
-          value={wanted.value.search}
+          value={query.value.search}
           onInput={({ currentTarget }) => searchFor(currentTarget.value)}
         />
       </label>
       <select
-        aria-label="Show threads that are"
-        value={wanted.value.status}
-        onChange={({ currentTarget }) => onlyThose(currentTarget.value as Wanted['status'])}
+        aria-label="Filter by status"
+        value={query.value.status}
+        onChange={({ currentTarget }) => filterByStatus(currentTarget.value as ThreadQuery['status'])}
       >
         <option value="">All</option>
         {(Object.keys(statuses) as ThreadStatus[]).map((status) => (
           <option key={status} value={status}>
-            {statuses[status].words}
+            {statuses[status].label}
           </option>
         ))}
       </select>
@@ -61,13 +62,13 @@ export function SearchBox() {
   )
 }
 
-/** Only of a search: how many threads there are in all nobody asks. */
+/** Empty unless the list is searched or filtered. */
 function countOf(): string {
-  const { value: answer } = found
-  const { search, status } = wanted.value
+  const { value: answer } = results
+  const { search, status } = query.value
   if (!answer || (!search && !status)) return ''
-  if (answer.wanted !== wanted.value) return 'Searching…'
+  if (answer.query !== query.value) return 'Searching…'
   const { length } = answer.threads
-  if (length === 0) return 'Nothing found.'
+  if (length === 0) return 'No threads found.'
   return answer.hasMore ? `More than ${number(length)} found.` : `${number(length)} found.`
 }

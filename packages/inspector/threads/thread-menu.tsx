@@ -4,7 +4,7 @@ import type { IconName } from '../icons.tsx'
 import { Icon } from '../icons.tsx'
 
 interface MenuItem {
-  readonly words: string
+  readonly label: string
   readonly icon: IconName
   readonly isDangerous?: boolean
   run(): void
@@ -22,7 +22,7 @@ const steps: Readonly<Record<string, (at: number, count: number) => number>> = {
   End: (_, count) => count - 1,
 }
 
-/** A button with a menu (ARIA Authoring Practices, Menu Button). The menu lies over everything, so the list may scroll. */
+/** A menu button (ARIA Authoring Practices). The menu is a popover, since the list scrolls. */
 export function ThreadMenu({ label, items }: ThreadMenuProps) {
   const [isOpen, setOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)
@@ -58,9 +58,9 @@ export function ThreadMenu({ label, items }: ThreadMenuProps) {
 
 interface MenuProps extends ThreadMenuProps {
   readonly button: HTMLButtonElement | null
-  /** Somebody chose, or thought better of it. */
+  /** An item was chosen, or Escape was pressed. */
   onClose(): void
-  /** It was closed by a click elsewhere, or with Tab. */
+  /** The menu was closed by a click outside, or with Tab. */
   onLeave(open: false): void
 }
 
@@ -76,7 +76,7 @@ function Menu({ label, items, button, onClose, onLeave }: MenuProps) {
     menu.style.left = `${place.left}px`
     menu.style.top = `${place.top}px`
     choices()[0]?.focus()
-    // It would stay behind while its button moves away.
+    // Otherwise the menu would stay in place while its button moves.
     const leave = () => onLeave(false)
     const box = button.closest('.threads-scroll')
     box?.addEventListener('scroll', leave)
@@ -107,9 +107,9 @@ function Menu({ label, items, button, onClose, onLeave }: MenuProps) {
         if ((event as unknown as ToggleEvent).newState === 'closed') onLeave(false)
       }}
     >
-      {items.map(({ words, icon, isDangerous, run }) => (
+      {items.map(({ label, icon, isDangerous, run }) => (
         <button
-          key={words}
+          key={label}
           type="button"
           role="menuitem"
           tabIndex={-1}
@@ -119,14 +119,14 @@ function Menu({ label, items, button, onClose, onLeave }: MenuProps) {
             run()
           }}
         >
-          <Icon name={icon} /> {words}
+          <Icon name={icon} /> {label}
         </button>
       ))}
     </div>
   )
 }
 
-/** Below the button if there is room, else above it, and never beyond the edge. */
+/** Below the button if there is room, otherwise above, and never beyond the edge. */
 function placeOf(button: DOMRect, menu: DOMRect): { readonly left: number; readonly top: number } {
   const below = button.bottom + 2
   const fits = below + menu.height <= innerHeight

@@ -13,7 +13,7 @@ import { ThreadMenu } from './thread-menu.tsx'
 
 export interface ThreadRowProps {
   readonly thread: ThreadInfo
-  /** That of the thread, if it is the one that is open. */
+  /** Present if the thread is open. */
   readonly session: Session | undefined
   onDelete(thread: ThreadInfo): void
 }
@@ -23,16 +23,16 @@ export function ThreadRow({ thread, session, onDelete }: ThreadRowProps) {
   const title = visible(thread.title ?? id)
   const items = [
     {
-      words: 'Open',
+      label: 'Open',
       icon: 'chevron',
       run() {
         location.hash = addressOf(id)
       },
     },
-    { words: 'Export as JSON', icon: 'download', run: () => void saveAsJson(thread) },
-    { words: 'Export as test script', icon: 'code', run: () => void saveAsTest(thread) },
-    { words: 'Copy id', icon: 'copy', run: () => void copy(id) },
-    { words: 'Delete…', icon: 'trash', isDangerous: true, run: () => onDelete(thread) },
+    { label: 'Export as JSON', icon: 'download', run: () => void saveAsJson(thread) },
+    { label: 'Export as test script', icon: 'code', run: () => void saveAsTest(thread) },
+    { label: 'Copy ID', icon: 'copy', run: () => void copy(id) },
+    { label: 'Delete…', icon: 'trash', isDangerous: true, run: () => onDelete(thread) },
   ] as const
   return (
     <li class="threads-row" data-open={session !== undefined}>
@@ -56,17 +56,17 @@ export function ThreadRow({ thread, session, onDelete }: ThreadRowProps) {
   )
 }
 
-/** That of the open thread is known here before the server is asked. */
+/** The status of the open thread comes from its log, which is newer than the list. */
 function LiveStatus({ session }: { readonly session: Session }) {
   void session.tick.value
   return <Status status={statusOf(session.log)} />
 }
 
 function Status({ status }: { readonly status: ThreadStatus }) {
-  const { words, icon } = statuses[status]
+  const { label, icon } = statuses[status]
   return (
     <span class="threads-status" data-status={status}>
-      <Icon name={icon} /> {words}
+      <Icon name={icon} /> {label}
     </span>
   )
 }

@@ -6,25 +6,25 @@ import { Icon } from '../icons.tsx'
 import { useShortcut } from '../keyboard.ts'
 import { session, threadsOpen } from '../state.ts'
 import { DeleteDialog } from './delete-dialog.tsx'
-import { found, isOutOfReach, showMore, watchThreads } from './list.ts'
+import { isUnreachable, results, showMore, watchThreads } from './list.ts'
 import { SearchBox } from './search-box.tsx'
 import { ThreadRow } from './thread-row.tsx'
 import './threads.css'
 import { UsageNote } from './usage-note.tsx'
 import { useKeptFocus } from './use-kept-focus.ts'
 
-/** The threads that there are, the latest first, as they are now. */
+/** The thread list, most recent first. */
 export function Threads() {
-  const doomed = useSignal<ThreadInfo | undefined>(undefined)
+  const threadToDelete = useSignal<ThreadInfo | undefined>(undefined)
   const list = useRef<HTMLUListElement>(null)
-  const begin = () => {
+  const startThread = () => {
     threadsOpen.value = false
     newThread()
   }
-  useShortcut({ keys: 'n', does: 'Begins a new thread', run: begin })
+  useShortcut({ keys: 'n', label: 'New thread', run: startThread })
   useEffect(watchThreads, [])
 
-  /** What stands in the place of the row that is gone is next to be looked at. */
+  /** Moves the focus to the row that took the place of a deleted one. */
   function focusAt(index: number) {
     const links = list.current?.querySelectorAll('a') ?? []
     const next =
@@ -32,31 +32,31 @@ export function Threads() {
     next?.focus()
   }
 
-  const { value: threads } = found
-  const { value: chosen } = doomed
+  const { value: threads } = results
+  const { value: chosen } = threadToDelete
   return (
     <div class="threads">
-      <button type="button" class="threads-new" title="New thread (n)" onClick={begin}>
+      <button type="button" class="threads-new" title="New thread (n)" onClick={startThread}>
         <Icon name="plus" /> New thread
       </button>
       <SearchBox />
       <div class="threads-scroll" onScroll={({ currentTarget }) => nearEnd(currentTarget) && showMore()}>
-        <Rows list={list} onDelete={(thread) => (doomed.value = thread)} />
+        <Rows list={list} onDelete={(thread) => (threadToDelete.value = thread)} />
         {threads?.hasMore && (
           <button type="button" class="threads-more" onClick={showMore}>
-            More
+            Show more
           </button>
         )}
-        {threads?.threads.length === 0 && !threads.wanted.search && !threads.wanted.status && (
-          <p class="threads-note quiet">There are no threads yet.</p>
+        {threads?.threads.length === 0 && !threads.query.search && !threads.query.status && (
+          <p class="threads-note quiet">No threads yet.</p>
         )}
-        {isOutOfReach.value && <p class="threads-note quiet">The list is out of reach. It is tried again.</p>}
+        {isUnreachable.value && <p class="threads-note quiet">Can't load threads. Retrying…</p>}
       </div>
       <UsageNote />
       {chosen && (
         <DeleteDialog
           thread={chosen}
-          onClose={() => (doomed.value = undefined)}
+          onClose={() => (threadToDelete.value = undefined)}
           onDone={() => focusAt(threads?.threads.findIndex(({ id }) => id === chosen.id) ?? 0)}
         />
       )}
@@ -74,7 +74,7 @@ function Rows({ list, onDelete }: RowsProps) {
   useKeptFocus(list)
   return (
     <ul class="threads-list" ref={list}>
-      {found.value?.threads.map((thread) => (
+      {results.value?.threads.map((thread) => (
         <ThreadRow
           key={thread.id}
           thread={thread}

@@ -6,12 +6,12 @@ import { number, size } from '../format.ts'
 
 const refreshMs = 30_000
 
-/** Says which quotas and limits are used by more than half. */
+/** Shows the quotas and limits that are more than half used. */
 export function UsageNote() {
   const usage = useSignal<LimitsUsage>({})
   useEffect(() => {
     const refresh = () => {
-      // An older server does not tell.
+      // Older servers do not have this endpoint.
       if (!document.hidden)
         api.usage().then(
           (answer) => (usage.value = answer),

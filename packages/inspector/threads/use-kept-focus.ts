@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 
-/** In a browser without `moveBefore` a row that moves is taken out and put in again, and would lose the focus by that. */
+/** Restores the focus if a row moved: without `moveBefore`, moved elements lose it. */
 export function useKeptFocus(list: RefObject<HTMLElement | null>): void {
   const { activeElement } = document
   const focused = list.current?.contains(activeElement) ? (activeElement as HTMLElement) : undefined

@@ -5,8 +5,8 @@ import { ticksOf } from './ticks.ts'
 
 const minute = 60_000
 
-describe('an axis', () => {
-  test('is as long as the time it stands for when something happens all the time', () => {
+describe('the axis', () => {
+  test('is linear if there is no idle time', () => {
     const axis = foldedAxis({ start: 1000, end: 4000, busy: [{ start: 1000, end: 4000 }] })
     expect(axis.length).toBe(3000)
     expect([axis.xOf(1000), axis.xOf(2500), axis.xOf(9000)]).toEqual([0, 1500, 3000])
@@ -14,8 +14,8 @@ describe('an axis', () => {
   })
 
   test.each([
-    ['ten seconds of nothing are kept', 10_000, 0],
-    ['more than ten seconds of nothing are folded', 10_001, 1],
+    ['ten idle seconds are kept', 10_000, 0],
+    ['more than ten idle seconds are folded', 10_001, 1],
   ])('%s', (_, idleMs, folds) => {
     const busy = [
       { start: 0, end: 5000 },
@@ -25,7 +25,7 @@ describe('an axis', () => {
     expect(axis.folds).toHaveLength(folds)
   })
 
-  test('folds only what is longer than a quarter of the work', () => {
+  test('folds only idle times longer than a quarter of the busy time', () => {
     const busy = (idleMs: number) => [
       { start: 0, end: 2 * minute },
       { start: 2 * minute + idleMs, end: 4 * minute + idleMs },
@@ -36,7 +36,7 @@ describe('an axis', () => {
     expect(folds(minute + 1)).toEqual([{ start: 2 * minute, end: 3 * minute + 1 }])
   })
 
-  test('gives its folds little room, however many there are', () => {
+  test('limits the total width of folds', () => {
     const busy = Array.from({ length: 100 }, (_, index) => ({
       start: index * minute,
       end: index * minute + 100,
@@ -46,7 +46,7 @@ describe('an axis', () => {
     expect(length).toBeLessThan(15_000)
   })
 
-  test('leads from a time to its place and back, and never goes backwards', () => {
+  test('maps times to positions and back, monotonically', () => {
     const spans = fc.array(
       fc.tuple(fc.nat(500_000), fc.nat(9000)).map(([start, ms]) => ({ start, end: start + ms })),
       { maxLength: 9 },
@@ -65,7 +65,7 @@ describe('an axis', () => {
   })
 })
 
-describe('a ruler', () => {
+describe('ticks', () => {
   const axis = foldedAxis({
     start: 500,
     end: 500 + 2 * minute,
@@ -75,13 +75,13 @@ describe('a ruler', () => {
     ],
   })
 
-  test('has ticks at round times since the run began, and none in a fold', () => {
+  test('are at round times since the start of the run, and not in folds', () => {
     const ticks = ticksOf(axis, 500, 500 + 2 * minute, 700)
     expect(ticks.map(({ what }) => what)).toEqual(['0 ms', '1 s', '2 s', '1 min 58 s', '1 min 59 s', '2 min'])
     expect(ticks[4]?.start).toBe(500 + minute + 59_000)
   })
 
-  test('counts in milliseconds when it is looked at closely', () => {
+  test('are in milliseconds at a high zoom level', () => {
     const ticks = ticksOf(axis, 1495, 1521, 8)
     expect(ticks.map(({ what }) => what)).toEqual(['1 s', '1.01 s', '1.02 s'])
   })

@@ -2,8 +2,8 @@ import type { Span } from './spans.ts'
 import { merged, total, without } from './spans.ts'
 
 /**
- * Time as it is drawn and replayed: places on it are milliseconds too, counted from the beginning of the run, but the long
- * times in which nothing happened have next to no room.
+ * The time axis of the chart and the replay. Positions are milliseconds from the start of the run,
+ * but long idle times are folded: they take almost no space.
  */
 export interface Axis {
   readonly start: number
@@ -15,7 +15,7 @@ export interface Axis {
 
 const longestIdleMs = 10_000
 const longestIdleShare = 0.25
-/** The room of a fold, as a part of all that is not folded; and of all folds together. */
+/** The width of one fold, and of all folds, as a share of the time that is not folded. */
 const foldShare = 0.08
 const foldsShare = 0.4
 
@@ -24,7 +24,7 @@ export function foldedAxis({ start, end, busy }: Span & { readonly busy: readonl
   const limit = Math.max(longestIdleMs, total(work) * longestIdleShare)
   const folds = without({ start, end }, work).filter((gap) => gap.end - gap.start > limit)
   const foldWidth = Math.max(1, end - start - total(folds)) * Math.min(foldShare, foldsShare / folds.length)
-  // Between two corners time and place go on evenly.
+  // Time and position are linear between two corners.
   const corners: Corner[] = [[start, 0]]
   let x = 0
   let from = start
@@ -35,7 +35,7 @@ export function foldedAxis({ start, end, busy }: Span & { readonly busy: readonl
     corners.push([fold.end, x])
     from = fold.end
   }
-  // Even what took no time has a place.
+  // A run that took no time still has a width.
   const length = Math.max(1, x + (end - from))
   corners.push([Math.max(end, start + 1), length])
   return {
@@ -53,7 +53,8 @@ function between(corners: readonly Corner[], value: number, from: 0 | 1, to: 0 |
   const index = corners.findIndex((corner) => corner[from] >= value)
   const next = corners.at(index) as Corner
   const last = corners[index - 1]
-  // Before the first, or, as nothing was found and -1 is the last, after it.
+  // Before the first corner, or after the last one: `findIndex` returned -1, and `at(-1)` is the
+  // last corner.
   if (!last) return next[to]
   return last[to] + ((value - last[from]) / (next[from] - last[from])) * (next[to] - last[to])
 }

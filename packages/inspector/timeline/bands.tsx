@@ -2,17 +2,17 @@ import type { ComponentChildren } from 'preact'
 import type { BandKind, Step } from './chart.ts'
 import { gutter } from './use-view.ts'
 
-/** About as wide as a letter is. */
+/** The approximate width of a letter. */
 const letter = 7
 
 export interface BandsProps {
   readonly bands: readonly Step<BandKind>[]
   readonly xOf: (at: number) => number
-  /** Where the axis ends. */
+  /** The width of the axis. */
   readonly width: number
 }
 
-/** What runs through all lanes: round times, what is folded, when this page was away, where the run changed hands. */
+/** Bands across all lanes: ticks, folds, outages of this page, and resumes of the run. */
 export function Bands({ bands, xOf, width }: BandsProps) {
   const free = new Map<BandKind, number>()
   return (
@@ -20,7 +20,7 @@ export function Bands({ bands, xOf, width }: BandsProps) {
       {bands.map(({ key, kind, what, start, end }) => {
         const x = xOf(start)
         const long = what.length * letter
-        // At the right edge it moves to the left, and where it would stand in the way of another it is left out.
+        // A label at the right edge is moved left. A label that would overlap another is omitted.
         const place = Math.min(x, width - long)
         const fits = place >= (free.get(kind) ?? 0)
         if (fits) free.set(kind, place + long)

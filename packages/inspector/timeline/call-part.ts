@@ -1,14 +1,14 @@
 import type { CallView } from 'millrace/view'
+import { plural } from '../format.ts'
 import type { Frame, Part } from './chart.ts'
 import type { Span } from './spans.ts'
 import { merged, without } from './spans.ts'
 import type { Phase } from './steps.ts'
 import { partOf, workedUntil } from './steps.ts'
-import { plural } from './words.ts'
 
-/** What happened to a call, one thing after the other. There is always something, even if it took no time. */
+/** The phases of a call, in order. At least one, even if the call took no time. */
 export function callPart(call: CallView, frame: Frame): Part {
-  const { name, round, seq, begunAt: start, endedAt } = call
+  const { name, round, seq, createdAt: start, endedAt } = call
   const end = Math.max(start, endedAt ?? frame.end)
   const phases = phasesOf(call, end, frame)
   const marks = timesOf(call, 'tool-progress', frame).map((start) => ({
@@ -20,18 +20,18 @@ export function callPart(call: CallView, frame: Frame): Part {
 }
 
 function phasesOf(call: CallView, end: number, frame: Frame): Phase[] {
-  const { name, begunAt, closedAt, endedAt, problem, provider, result } = call
+  const { name, createdAt, closedAt, endedAt, problem, provider, result } = call
   if (provider) {
-    const trouble = provider.isError ? 'failed' : undefined
-    return [{ kind: 'run', what: `${name} running at the provider`, start: begunAt, end, trouble }]
+    const problem = provider.isError ? 'failed' : undefined
+    return [{ kind: 'run', what: `${name} running at the provider`, start: createdAt, end, problem }]
   }
-  const written = closedAt ?? workedUntil(begunAt, end, frame)
+  const written = closedAt ?? workedUntil(createdAt, end, frame)
   const input: Phase = {
     kind: 'input',
     what: `${name} arguments`,
-    start: begunAt,
+    start: createdAt,
     end: written,
-    trouble: problem,
+    problem,
   }
   if (closedAt === undefined) return [input]
 
@@ -44,14 +44,14 @@ function phasesOf(call: CallView, end: number, frame: Frame): Phase[] {
     spans.map((span): Phase => ({ kind, what: `${name} waiting for ${what}`, ...span }))
   const phases = [...runs, ...waits('person', 'a person', persons), ...waits('turn', 'its turn', turns)]
   phases.sort((a, b) => a.start - b.start)
-  if (phases.length === 0 || problem || closedAt > begunAt) phases.unshift(input)
-  // If it never ran, the last thing that happened to it says why.
+  if (phases.length === 0 || problem || closedAt > createdAt) phases.unshift(input)
+  // If it never ran, its last phase says why.
   const last = phases.pop() as Phase
   const status = result && result.status !== 'ok' ? result.status : undefined
-  return [...phases, { ...last, trouble: last.trouble ?? status }]
+  return [...phases, { ...last, problem: last.problem ?? status }]
 }
 
-/** Each time it was started, until it had its result, was started again, or its process was gone. */
+/** One phase per start, until the result, the next start, or the death of the process. */
 function runsOf(call: CallView, end: number, frame: Frame): Phase[] {
   const { name, result } = call
   const reports = timesOf(call, 'tool-progress', frame).length
@@ -60,14 +60,18 @@ function runsOf(call: CallView, end: number, frame: Frame): Phase[] {
     const next = starts[index + 1]
     const exactly = next === undefined && result?.ms ? start + result.ms : end
     const stop = Math.max(start, workedUntil(start, Math.min(end, exactly, next ?? Infinity), frame))
-    // A call that asked for a decision in its middle was left well; any other was lost with its process.
+    // A call that was suspended for a decision was not lost.
     const isLost = frame.rests.some((rest) => rest.lost && rest.start === stop)
     const what = `${name} running${starts.length > 1 ? `, attempt ${index + 1}` : ''}`
-    return { kind: 'run', what, start, end: stop, more, trouble: isLost ? 'its process was lost' : undefined }
+    return { kind: 'run', what, start, end: stop, more, problem: isLost ? 'its process was lost' : undefined }
   })
 }
 
-/** When it was started, or reported. */
-function timesOf({ callId }: CallView, type: 'tool-start' | 'tool-progress', { told }: Frame): number[] {
-  return (told.get(`${type} ${callId}`) ?? []).map(({ at }) => at)
+/** When the call was started, or reported progress. */
+function timesOf(
+  { callId }: CallView,
+  type: 'tool-start' | 'tool-progress',
+  { callEvents }: Frame,
+): number[] {
+  return (callEvents.get(`${type} ${callId}`) ?? []).map(({ at }) => at)
 }

@@ -4,42 +4,42 @@ import type { Axis } from './axis.ts'
 import type { Span } from './spans.ts'
 
 /**
- * What takes time:
- * - `wait`: for the model's first word
- * - `pause`: before a request is sent again
- * - `think`, `text`: the model thinks, writes
+ * Steps with a duration:
+ * - `wait`: waiting for the first token
+ * - `pause`: the delay before a retry
+ * - `think`, `text`: the model generates reasoning, text
  * - `input`: the arguments of a call arrive
- * - `turn`: a call waits until it may run; `person`: until somebody has decided
+ * - `turn`: a call is queued; `person`: a call waits for a decision
  * - `run`: a call runs
  */
 export type BarKind = 'wait' | 'pause' | 'think' | 'text' | 'input' | 'turn' | 'person' | 'run'
 
-/** What happens in a moment: the first token, something heard or reported, what was told is broken off or taken back. */
-export type MarkKind = 'first' | 'heard' | 'report' | 'broken'
+/** Steps without a duration: first token, input, progress report, interruption or retraction. */
+export type MarkKind = 'first' | 'input' | 'report' | 'broken'
 
-/** What concerns all lanes: a long time without work, this page not connected, the run in other hands. */
-export type BandKind = 'fold' | 'away' | 'moment' | 'tick'
+/** Steps across all lanes: folded idle time, outage of this page, resume of the run, tick. */
+export type BandKind = 'fold' | 'offline' | 'resume' | 'tick'
 
-/** Something that happened, as it is drawn, named and listed. What takes no time ends when it begins. */
+/** Something that happened, as drawn, labeled and listed. Without a duration, `end` is `start`. */
 export interface Step<Kind extends string = BarKind | MarkKind | BandKind> extends Span {
-  /** One of its own in the chart. */
+  /** Unique in the chart. */
   readonly key: string
   readonly kind: Kind
   /** "lookup_order running" */
   readonly what: string
-  /** What went wrong in it, and what else is to be said. */
+  /** The problem, if any, and further details. */
   readonly more: readonly string[]
   readonly bad: boolean
-  /** It goes on. */
+  /** Whether it is still running. */
   readonly open: boolean
-  /** Where there is more to be read about it. */
+  /** What to select for its details. */
   readonly of: Selection | undefined
 }
 
 export type Bar = Step<BarKind>
 type Mark = Step<MarkKind>
 
-/** A round or a call. */
+/** The steps of a round or a call. */
 export interface Part {
   readonly name: string
   readonly endedAt: number | undefined
@@ -52,14 +52,14 @@ export interface Part {
 export interface Lane {
   readonly name: string
   readonly isRound: boolean
-  /** All that is in it was taken back. */
+  /** Whether its round was retracted. */
   readonly retracted: boolean
-  /** In order, and never two at once. */
+  /** In order, without overlaps. */
   readonly bars: readonly Bar[]
   readonly marks: readonly Mark[]
 }
 
-/** How a run went, ready to be drawn at any size. */
+/** A run laid out over time, to draw at any size. */
 export interface Chart extends Span {
   readonly live: boolean
   readonly axis: Axis
@@ -67,13 +67,13 @@ export interface Chart extends Span {
   readonly bands: readonly Step<BandKind>[]
 }
 
-/** What is known of the whole run when one of its parts is laid out. */
+/** The facts about the run that the layout of its parts needs. */
 export interface Frame extends Span {
   readonly live: boolean
-  /** Between two legs nobody worked on it: the process was lost, or it waited for a person. In order. */
+  /** The times between two legs: the process was lost, or the run waited for a user. In order. */
   readonly rests: readonly Rest[]
-  /** The entries of each `<type> <callId>`: of a call itself only its last start is known. */
-  readonly told: ReadonlyMap<string, readonly Entry[]>
+  /** The entries of each `<type> <callId>`, since a `CallView` has only its last start. */
+  readonly callEvents: ReadonlyMap<string, readonly Entry[]>
 }
 
 export interface Rest extends Span {

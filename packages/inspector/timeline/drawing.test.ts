@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { Bar, Lane } from './chart.ts'
+import type { TimedEvent } from './events.test-kit.ts'
+import { emit, runOf, zero } from './events.test-kit.ts'
+import { exact, labelsOf, tableRows } from './labels.ts'
 import { layout } from './layout.ts'
 import { placeAfter } from './rove.ts'
 import { shapesOf } from './shapes.ts'
 import { merged, without } from './spans.ts'
-import { exact, rowsOf, wordsOf } from './words.ts'
-import type { Told } from './written.test-kit.ts'
-import { runOf, tell, zero } from './written.test-kit.ts'
 
 test.each([
   [0, '0 ms'],
@@ -16,11 +16,11 @@ test.each([
   [60_000, '1 min'],
   [125_003, '2 min 5.003 s'],
   [2 * 86_400_000 + 3_600_000 + 10, '2 d 1 h 0.010 s'],
-])('%d milliseconds are %s exactly', (ms, words) => {
-  expect(exact(ms)).toBe(words)
+])('%d milliseconds are formatted as %s', (ms, text) => {
+  expect(exact(ms)).toBe(text)
 })
 
-test('spans are merged, and taken out of each other', () => {
+test('spans are merged and subtracted', () => {
   const spans = [
     { start: 5, end: 6 },
     { start: 0, end: 2 },
@@ -39,7 +39,7 @@ test('spans are merged, and taken out of each other', () => {
 })
 
 const bar = (start: number, end: number) => ({ key: `${start}`, start, end, bad: false }) as Bar
-/** Ten seconds on 300 pixels. */
+/** Ten seconds are 300 pixels. */
 const xOf = (at: number) => at * 0.03
 
 describe('shapes', () => {
@@ -51,19 +51,19 @@ describe('shapes', () => {
     ])
   })
 
-  test('are only so many as the sheet is wide, and lose no bar', () => {
+  test('are limited by the width, without losing bars', () => {
     const bars = Array.from({ length: 5000 }, (_, index) => bar(index * 2, index * 2 + 1))
     const shapes = shapesOf(bars, xOf)
     expect(shapes.length).toBeLessThanOrEqual(120)
     expect(shapes.flatMap((shape) => shape.bars)).toEqual(bars)
   })
 
-  test('keep what is wide enough apart from what is not', () => {
+  test('do not merge wide bars with thin ones', () => {
     const shapes = shapesOf([bar(0, 5), bar(5, 10), bar(10, 2000), bar(2000, 2005)], xOf)
     expect(shapes.map((shape) => shape.bars.length)).toEqual([2, 1, 1])
   })
 
-  test('of several bars say how many, and when', () => {
+  test('of merged bars have a count and a time span', () => {
     const [shape] = shapesOf([bar(0, 5), { ...bar(5, 11), kind: 'run', bad: true }], xOf)
     expect(shape?.bar).toMatchObject({
       what: '2 short steps',
@@ -76,40 +76,45 @@ describe('shapes', () => {
   })
 })
 
-describe('in words', () => {
-  const told: Told[] = [
-    [0, tell.says('Hello')],
-    [0, tell.starts({ heard: [1] })],
-    [0, tell.round(1)],
-    [500, tell.writes('a', 'lookup_order')],
-    [1200, tell.calls('a', 'lookup_order')],
-    [1200, tell.runs('a')],
-    [1830, tell.result('a', 630)],
-    [1850, tell.roundEnds(1)],
-    [1850, tell.ends()],
+describe('labels', () => {
+  const events: TimedEvent[] = [
+    [0, emit.input('Hello')],
+    [0, emit.runStart({ inputs: [1] })],
+    [0, emit.roundStart(1)],
+    [500, emit.toolInputStart('a', 'lookup_order')],
+    [1200, emit.toolCall('a', 'lookup_order')],
+    [1200, emit.toolStart('a')],
+    [1830, emit.toolResult('a', 630)],
+    [1850, emit.roundEnd(1)],
+    [1850, emit.runEnd()],
   ]
-  const { entries, run } = runOf(told)
+  const { entries, run } = runOf(events)
   const chart = layout(entries, run, { now: 0 })
   const running = chart.lanes[1]?.bars[1] as Bar
 
-  test('a bar says what it is, from when to when, and how long', () => {
-    const words = wordsOf(running, chart.start)
-    expect(words.label).toBe('lookup_order running, from 1.200 s to 1.830 s, 630 ms')
-    expect(words).toMatchObject({ from: '1.200 s', to: '1.830 s', took: '630 ms' })
+  test('a bar has its name, times and duration', () => {
+    const labels = labelsOf(running, chart.start)
+    expect(labels.label).toBe('lookup_order running, from 1.200 s to 1.830 s, 630 ms')
+    expect(labels).toMatchObject({ from: '1.200 s', to: '1.830 s', took: '630 ms' })
   })
 
-  test('a bar that goes on, or in which something went wrong, says so', () => {
+  test('a bar shows problems and whether it is still running', () => {
     const more = ['failed', '2 reports']
-    expect(wordsOf({ ...running, more }, chart.start).label).toMatch(/, 630 ms, failed, 2 reports$/)
-    expect(wordsOf({ ...running, open: true }, chart.start).label).toMatch(
-      /from 1.200 s and going on, 630 ms$/,
+    expect(labelsOf({ ...running, more }, chart.start).label).toMatch(/, 630 ms, failed, 2 reports$/)
+    expect(labelsOf({ ...running, open: true }, chart.start).label).toMatch(
+      /from 1.200 s, still running, 630 ms$/,
     )
   })
 
-  test('the table has all that is drawn', () => {
-    const rows = rowsOf(chart).map(({ lane, step }) => [lane, step.what, step.start - zero, step.end - zero])
+  test('the table has all steps of the chart', () => {
+    const rows = tableRows(chart).map(({ lane, step }) => [
+      lane,
+      step.what,
+      step.start - zero,
+      step.end - zero,
+    ])
     expect(rows).toEqual([
-      ['Round 1', 'Heard: “Hello”', 0, 0],
+      ['Round 1', 'Input: “Hello”', 0, 0],
       ['Round 1', 'First token after 500 ms', 500, 500],
       ['Round 1', 'Round 1, waiting for m', 0, 500],
       ['lookup_order', 'lookup_order arguments', 500, 1200],
@@ -118,7 +123,7 @@ describe('in words', () => {
   })
 })
 
-describe('arrows', () => {
+describe('keys', () => {
   const lane = (...bars: Bar[]) => ({ bars }) as unknown as Lane
   const lanes = [
     lane(bar(0, 1000), bar(1000, 4000), bar(4000, 4002), bar(4002, 4004), bar(5000, 9000)),
@@ -136,11 +141,11 @@ describe('arrows', () => {
     ['PageDown', { lane: 0, key: '0' }, { lane: 1, key: '2000' }],
     ['Home', { lane: 0, key: '5000' }, { lane: 0, key: '0' }],
     ['End', { lane: 0, key: '1000' }, { lane: 0, key: '5000' }],
-  ])('%s leads from %o to %o', (key, from, to) => {
+  ])('%s moves from %o to %o', (key, from, to) => {
     expect(placeAfter(key, from, lanes, xOf)).toEqual(to)
   })
 
-  test('are all: another key leads nowhere', () => {
+  test('other keys do not move', () => {
     expect(placeAfter('x', { lane: 0, key: '0' }, lanes, xOf)).toBeUndefined()
   })
 })

@@ -1,10 +1,10 @@
 import { useShortcut } from '../keyboard.ts'
 import type { Bar } from './chart.ts'
-import { wordsOf } from './words.ts'
+import { labelsOf } from './labels.ts'
 
 export interface HintProps {
   readonly bar: Bar
-  /** When the run began. */
+  /** When the run started. */
   readonly start: number
   readonly left: number
   readonly top: number
@@ -18,11 +18,11 @@ const clock = new Intl.DateTimeFormat(undefined, {
   fractionalSecondDigits: 3,
 })
 
-/** The exact times of what is pointed at. Who listens has them in the name of the bar. */
+/** A tooltip with exact times. Screen readers get them from the label of the bar. */
 export function Hint({ bar, start, left, top, onClose }: HintProps) {
-  // It may lie over what one wants to see, and the pointer need not move away for it (WCAG 1.4.13).
-  useShortcut({ keys: 'Escape', does: 'Closes the times of a bar', run: onClose, whileWriting: true })
-  const { from, to, took } = wordsOf(bar, start)
+  // A tooltip must be dismissible without moving the pointer (WCAG 1.4.13).
+  useShortcut({ keys: 'Escape', label: 'Close the tooltip', run: onClose, whileTyping: true })
+  const { from, to, took } = labelsOf(bar, start)
   const lines = [
     `${took}${bar.open ? ' so far' : ''}`,
     `+${from} to +${to}`,

@@ -1,12 +1,12 @@
 import type { ButtonHTMLAttributes } from 'preact'
 import type { Lane } from './chart.ts'
+import { labelsOf } from './labels.ts'
 import type { Shape } from './shapes.ts'
 import { gutter } from './use-view.ts'
-import { wordsOf } from './words.ts'
 
-/** About as wide as a letter is, with some room around the word. */
+/** The approximate width of a letter, with some space. */
 const letter = 9
-const signs = { first: '▼', heard: '“', report: '|', broken: '×' }
+const markSymbols = { first: '▼', input: '“', report: '|', broken: '×' }
 
 export interface LaneViewProps {
   readonly lane: Lane
@@ -15,15 +15,15 @@ export interface LaneViewProps {
   readonly shapes: readonly Shape[]
   readonly xOf: (at: number) => number
   readonly isSeen: (x: number) => boolean
-  /** When the run began. */
+  /** When the run started. */
   readonly start: number
-  /** What can be done with a bar. */
+  /** Event handlers and tab index of a bar. */
   readonly barProps: (shape: Shape, lane: number) => ButtonHTMLAttributes
 }
 
 export function LaneView({ lane, index, top, shapes, xOf, isSeen, start, barProps }: LaneViewProps) {
   const { name, isRound, retracted } = lane
-  // Marks that cannot be told apart are one, so that there are only so many as the lane is wide.
+  // Marks at the same position are merged, so that their number is bounded by the width.
   const marks = new Map(lane.marks.map((mark) => [`${mark.kind} ${Math.round(xOf(mark.start) / 2)}`, mark]))
   return (
     <div class="timeline-lane" style={{ top: `${top}px` }}>
@@ -32,7 +32,7 @@ export function LaneView({ lane, index, top, shapes, xOf, isSeen, start, barProp
       </div>
       {shapes.map((shape) => {
         const { bar, x, width } = shape
-        const { label, took } = wordsOf(bar, start)
+        const { label, took } = labelsOf(bar, start)
         return (
           <button
             key={bar.key}
@@ -58,7 +58,7 @@ export function LaneView({ lane, index, top, shapes, xOf, isSeen, start, barProp
             style={{ left: `${gutter + xOf(start)}px` }}
             aria-hidden="true"
           >
-            {signs[kind]}
+            {markSymbols[kind]}
           </span>
         ))}
     </div>

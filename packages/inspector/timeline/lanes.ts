@@ -3,7 +3,7 @@ import { callPart } from './call-part.ts'
 import type { Bar, Frame, Lane, Part } from './chart.ts'
 import { roundPart } from './round-part.ts'
 
-/** A round, and below it the calls that it made, in as few lanes as they can share. */
+/** The lane of a round, then its calls in as few lanes as possible. */
 export function lanesOf(round: RoundView, frame: Frame): Lane[] {
   const laneOf = (parts: readonly Part[], isRound: boolean): Lane => ({
     name: namesOf(parts),
@@ -16,19 +16,19 @@ export function lanesOf(round: RoundView, frame: Frame): Lane[] {
   return [laneOf([roundPart(round, frame)], true), ...packed(calls).map((parts) => laneOf(parts, false))]
 }
 
-/** Where a call is put depends only on what began before it, so that none changes its lane while a run goes on. */
+/** The lane of a call depends only on earlier calls, so that no call changes lanes during a run. */
 function packed(parts: readonly Part[]): Part[][] {
-  const lanes: { parts: Part[]; begun: number; free: number }[] = []
+  const lanes: { parts: Part[]; lastStart: number; free: number }[] = []
   for (const part of parts) {
     const { start } = part.bars[0] as Bar
-    // Two that take no time at the same moment would hide each other: the lane is free only after that moment.
-    let lane = lanes.find(({ begun, free }) => begun < start && free <= start)
+    // Two calls without duration at the same time would hide each other.
+    let lane = lanes.find(({ lastStart, free }) => lastStart < start && free <= start)
     if (!lane) {
-      lane = { parts: [], begun: 0, free: 0 }
+      lane = { parts: [], lastStart: 0, free: 0 }
       lanes.push(lane)
     }
     lane.parts.push(part)
-    lane.begun = start
+    lane.lastStart = start
     lane.free = part.endedAt === undefined ? Infinity : (part.bars.at(-1) as Bar).end
   }
   return lanes.map(({ parts }) => parts)

@@ -1,26 +1,26 @@
 import fc from 'fast-check'
 import type { Entry, ThreadEvent } from 'millrace/client'
 import type { RunView } from 'millrace/view'
-import { take } from 'millrace/view'
+import { applyEntry } from 'millrace/view'
 import { describe, expect, test } from 'vitest'
 import type { Bar, Chart, Lane } from './chart.ts'
+import type { TimedEvent } from './events.test-kit.ts'
+import { emit, entriesOf, logOf, runOf, zero } from './events.test-kit.ts'
 import { layout } from './layout.ts'
 import { randomRun } from './random-run.test-kit.ts'
-import type { Told } from './written.test-kit.ts'
-import { entriesOf, logOf, runOf, tell, zero } from './written.test-kit.ts'
 
 const day = 86_400_000
 
 function chartOf(
-  told: readonly Told[],
+  events: readonly TimedEvent[],
   now = 0,
-  absences: { from: number; to: number | undefined }[] = [],
+  outages: { from: number; to: number | undefined }[] = [],
 ): Chart {
-  const { entries, run } = runOf(told)
-  return layout(entries, run, { now: zero + now, absences })
+  const { entries, run } = runOf(events)
+  return layout(entries, run, { now: zero + now, outages })
 }
 
-/** Each bar as `kind from–to`, in milliseconds since the beginning; `!` where something went wrong, `…` where it goes on. */
+/** Each bar as `kind from–to`, in milliseconds since the start; `!`: failed, `…`: still running. */
 function drawn({ lanes }: Chart): Record<string, string[]> {
   return Object.fromEntries(lanes.map(({ name, bars }, index) => [`${index} ${name}`, bars.map(short)]))
 }
@@ -29,68 +29,68 @@ function short({ kind, start, end, bad, open }: Bar): string {
   return `${kind} ${start - zero}–${end - zero}${bad ? '!' : ''}${open ? '…' : ''}`
 }
 
-const hello: readonly Told[] = [
-  [0, tell.says('Hello')],
-  [0, tell.starts({ heard: [1] })],
-  [0, tell.round(1)],
+const hello: readonly TimedEvent[] = [
+  [0, emit.input('Hello')],
+  [0, emit.runStart({ inputs: [1] })],
+  [0, emit.roundStart(1)],
 ]
 
 describe('a round', () => {
-  test('is waited for, thinks and writes; what the model measured counts for more than when it was written', () => {
+  test('has a wait, reasoning and text; measured timings take precedence over log times', () => {
     const chart = chartOf([
       ...hello,
-      [420, tell.thinks('Hm. ')],
-      [700, tell.thinks('Well.')],
-      [900, tell.text('Hello')],
-      [1410, tell.text(' there.')],
-      [1420, tell.roundEnds(1, { firstEventMs: 401.5, ms: 1401.5 })],
-      [1421, tell.ends()],
+      [420, emit.reasoning('Hm. ')],
+      [700, emit.reasoning('Well.')],
+      [900, emit.text('Hello')],
+      [1410, emit.text(' there.')],
+      [1420, emit.roundEnd(1, { firstEventMs: 401.5, ms: 1401.5 })],
+      [1421, emit.runEnd()],
     ])
     expect(drawn(chart)).toEqual({ '0 Round 1': ['wait 0–401.5', 'think 401.5–700', 'text 700–1401.5'] })
     expect(chart.lanes[0]?.marks).toMatchObject([
-      { kind: 'heard', start: zero, what: 'Heard: “Hello”' },
+      { kind: 'input', start: zero, what: 'Input: “Hello”' },
       { kind: 'first', start: zero + 401.5, what: 'First token after 402 ms' },
     ])
   })
 
-  test('without timings is drawn by when its entries were written', () => {
-    const chart = chartOf([...hello, [300, tell.text('Hi')], [310, tell.roundEnds(1)], [311, tell.ends()]])
+  test('without timings is drawn by the times of its entries', () => {
+    const chart = chartOf([...hello, [300, emit.text('Hi')], [310, emit.roundEnd(1)], [311, emit.runEnd()]])
     expect(drawn(chart)).toEqual({ '0 Round 1': ['wait 0–300', 'text 300–300'] })
   })
 
-  test('that takes no time at all has a lane, and the axis a length', () => {
+  test('without duration has a lane, and the axis a length', () => {
     const chart = chartOf([
       ...hello,
-      [0, tell.text('Hi')],
-      [0, tell.roundEnds(1, { ms: 0 })],
-      [0, tell.ends()],
+      [0, emit.text('Hi')],
+      [0, emit.roundEnd(1, { ms: 0 })],
+      [0, emit.runEnd()],
     ])
     expect(drawn(chart)).toEqual({ '0 Round 1': ['wait 0–0', 'text 0–0'] })
     expect(chart.axis.length).toBeGreaterThan(0)
   })
 
-  test('whose words were joined begins each part where the one before it ended', () => {
+  test('with joined deltas starts each part where the previous one ended', () => {
     const joined: Entry[] = entriesOf([
       ...hello,
-      [700, tell.thinks('Hm. Well.')],
-      [1400, tell.text('Hello there.')],
-      [1500, tell.roundEnds(1, { firstEventMs: 400, ms: 1500 })],
-      [1500, tell.ends()],
+      [700, emit.reasoning('Hm. Well.')],
+      [1400, emit.text('Hello there.')],
+      [1500, emit.roundEnd(1, { firstEventMs: 400, ms: 1500 })],
+      [1500, emit.runEnd()],
     ]).map((entry) => (entry.seq === 4 || entry.seq === 5 ? { ...entry, from: entry.seq } : entry))
     const log = logOf(joined)
     const chart = layout(joined, log.runs[0] as RunView, { now: 0 })
     expect(drawn(chart)).toEqual({ '0 Round 1': ['wait 0–400', 'think 400–700', 'text 700–1400'] })
   })
 
-  test('that talks on beside a call which the wire closes only at the end', () => {
+  test('can write text while a call is open that the wire closes only at the end', () => {
     const { lanes } = chartOf([
       ...hello,
-      [100, tell.text('Let me look.')],
+      [100, emit.text('Let me look.')],
       [200, { type: 'tool-input-start', callId: 'c1', name: 'look' }],
-      [300, tell.text('This takes a moment.')],
-      [600, tell.text(' Bear with me.')],
+      [300, emit.text('This takes a moment.')],
+      [600, emit.text(' Bear with me.')],
       [700, { type: 'tool-call', callId: 'c1', name: 'look', input: {} }],
-      [700, tell.roundEnds(1, { firstEventMs: 100, ms: 700 })],
+      [700, emit.roundEnd(1, { firstEventMs: 100, ms: 700 })],
     ])
     expect(lanes[0]?.bars.map(({ kind, start, end }) => [kind, start - zero, end - zero])).toEqual([
       ['wait', 0, 100],
@@ -99,14 +99,14 @@ describe('a round', () => {
     ])
   })
 
-  test('that is asked for again shows each request that failed, and the pause after it', () => {
+  test('shows failed requests and the pause before each retry', () => {
     const chart = chartOf([
       ...hello,
-      [100, tell.retries(1, 2, 500)],
-      [900, tell.retries(1, 3, 1000)],
-      [2300, tell.text('Hi')],
-      [2400, tell.roundEnds(1, { firstEventMs: 350, ms: 480 })],
-      [2400, tell.ends()],
+      [100, emit.roundRetry(1, 2, 500)],
+      [900, emit.roundRetry(1, 3, 1000)],
+      [2300, emit.text('Hi')],
+      [2400, emit.roundEnd(1, { firstEventMs: 350, ms: 480 })],
+      [2400, emit.runEnd()],
     ])
     expect(drawn(chart)).toEqual({
       '0 Round 1': [
@@ -121,15 +121,15 @@ describe('a round', () => {
     expect(chart.lanes[0]?.bars[0]?.more).toEqual(['overloaded: too busy'])
   })
 
-  test('that was taken back keeps a lane of its own, with the reason', () => {
+  test('that was retracted keeps its lane, with the reason', () => {
     const chart = chartOf([
       ...hello,
-      [200, tell.text('Hal')],
-      [300, tell.retracts(1)],
-      [300, tell.retries(1, 2, 100)],
-      [600, tell.text('Hello')],
-      [700, tell.roundEnds(1, { firstEventMs: 200, ms: 300 })],
-      [700, tell.ends()],
+      [200, emit.text('Hal')],
+      [300, emit.roundRetract(1)],
+      [300, emit.roundRetry(1, 2, 100)],
+      [600, emit.text('Hello')],
+      [700, emit.roundEnd(1, { firstEventMs: 200, ms: 300 })],
+      [700, emit.runEnd()],
     ])
     expect(drawn(chart)).toEqual({
       '0 Round 1': ['wait 0–200!', 'text 200–200!'],
@@ -138,52 +138,52 @@ describe('a round', () => {
     expect(chart.lanes.map(({ retracted }) => retracted)).toEqual([true, false])
     expect(chart.lanes[0]?.marks.at(-1)).toMatchObject({
       kind: 'broken',
-      what: 'Taken back: the stream broke',
+      what: 'Retracted: the stream broke',
     })
   })
 
-  test('that goes on grows with the clock', () => {
-    const told: Told[] = [...hello, [200, tell.thinks('Hm')]]
+  test('that is running grows with the clock', () => {
+    const events: TimedEvent[] = [...hello, [200, emit.reasoning('Hm')]]
     expect(drawn(chartOf(hello, 150))).toEqual({ '0 Round 1': ['wait 0–150…'] })
-    expect(drawn(chartOf(told, 900))).toEqual({ '0 Round 1': ['wait 0–200', 'think 200–900…'] })
-    expect(chartOf(told, 900)).toMatchObject({ live: true, end: zero + 900 })
+    expect(drawn(chartOf(events, 900))).toEqual({ '0 Round 1': ['wait 0–200', 'think 200–900…'] })
+    expect(chartOf(events, 900)).toMatchObject({ live: true, end: zero + 900 })
   })
 
-  test('that hears something new says what', () => {
+  test('shows new inputs', () => {
     const chart = chartOf([
       ...hello,
-      [10, tell.roundEnds(1)],
-      [20, tell.says('And quickly')],
-      [30, tell.round(2, [5])],
-      [40, tell.roundEnds(2)],
-      [40, tell.ends()],
+      [10, emit.roundEnd(1)],
+      [20, emit.input('And quickly')],
+      [30, emit.roundStart(2, [5])],
+      [40, emit.roundEnd(2)],
+      [40, emit.runEnd()],
     ])
-    const heard = chart.lanes.map(({ marks }) => marks.filter(({ kind }) => kind === 'heard'))
-    expect(heard.map((marks) => marks.map(({ what }) => what))).toEqual([
-      ['Heard: “Hello”'],
-      ['Heard: “And quickly”'],
+    const inputs = chart.lanes.map(({ marks }) => marks.filter(({ kind }) => kind === 'input'))
+    expect(inputs.map((marks) => marks.map(({ what }) => what))).toEqual([
+      ['Input: “Hello”'],
+      ['Input: “And quickly”'],
     ])
   })
 })
 
 describe('calls', () => {
-  test('that overlap have lanes of their own; one that begins later takes a lane that is free', () => {
+  test('that overlap get separate lanes, and later calls reuse free lanes', () => {
     const chart = chartOf([
       ...hello,
-      [100, tell.writes('a')],
-      [200, tell.calls('a')],
-      [200, tell.runs('a')],
-      [210, tell.writes('b')],
-      [300, tell.calls('b')],
-      [350, tell.runs('b')],
-      [400, tell.result('a', 199.5)],
-      [500, tell.writes('c')],
-      [600, tell.calls('c')],
-      [600, tell.runs('c')],
-      [610, tell.roundEnds(1)],
-      [700, tell.result('b', 350)],
-      [710, tell.result('c', 110)],
-      [720, tell.ends()],
+      [100, emit.toolInputStart('a')],
+      [200, emit.toolCall('a')],
+      [200, emit.toolStart('a')],
+      [210, emit.toolInputStart('b')],
+      [300, emit.toolCall('b')],
+      [350, emit.toolStart('b')],
+      [400, emit.toolResult('a', 199.5)],
+      [500, emit.toolInputStart('c')],
+      [600, emit.toolCall('c')],
+      [600, emit.toolStart('c')],
+      [610, emit.roundEnd(1)],
+      [700, emit.toolResult('b', 350)],
+      [710, emit.toolResult('c', 110)],
+      [720, emit.runEnd()],
     ])
     expect(drawn(chart)).toEqual({
       '0 Round 1': ['wait 0–100'],
@@ -192,48 +192,48 @@ describe('calls', () => {
     })
   })
 
-  test('that fail or report say so', () => {
+  test('show failures and progress reports', () => {
     const chart = chartOf([
       ...hello,
-      [10, tell.calls('a')],
-      [10, tell.runs('a')],
-      [20, tell.reports('a')],
-      [30, tell.reports('a')],
-      [40, tell.result('a', 30, 'failed')],
-      [50, tell.roundEnds(1)],
-      [50, tell.ends()],
+      [10, emit.toolCall('a')],
+      [10, emit.toolStart('a')],
+      [20, emit.toolProgress('a')],
+      [30, emit.toolProgress('a')],
+      [40, emit.toolResult('a', 30, 'failed')],
+      [50, emit.roundEnd(1)],
+      [50, emit.runEnd()],
     ])
     const lane = chart.lanes[1] as Lane
     expect(lane.bars).toMatchObject([{ kind: 'run', bad: true, more: ['failed', '2 reports'] }])
     expect(lane.marks.map(({ start }) => start - zero)).toEqual([20, 30])
   })
 
-  test('that never ran are there too, with the reason', () => {
+  test('that never ran are shown with the reason', () => {
     const chart = chartOf([
       ...hello,
-      [10, tell.calls('a')],
-      [10, tell.result('a', 0, 'declined')],
-      [20, tell.writes('b')],
-      [30, tell.roundEnds(1)],
-      [30, tell.ends()],
+      [10, emit.toolCall('a')],
+      [10, emit.toolResult('a', 0, 'denied')],
+      [20, emit.toolInputStart('b')],
+      [30, emit.roundEnd(1)],
+      [30, emit.runEnd()],
     ])
     expect(drawn(chart)).toMatchObject({ '1 look_up × 2': ['input 10–10!', 'input 20–30!'] })
     const reasons = chart.lanes[1]?.bars.flatMap(({ more }) => more)
-    expect(reasons).toEqual(['declined', 'The model never finished its arguments.'])
+    expect(reasons).toEqual(['denied', 'The model never finished the arguments.'])
   })
 
-  test('that wait for a person two days fold the axis, and the run goes on after it', () => {
+  test('that wait two days for a user fold the axis, and the run resumes after it', () => {
     const chart = chartOf([
       ...hello,
-      [1000, tell.calls('a')],
-      [1000, tell.asks('a')],
-      [1010, tell.roundEnds(1)],
-      [1010, tell.ends('suspended')],
-      [2 * day, tell.approves('a')],
-      [2 * day, tell.starts({ resumes: 'run_1', runId: 'run_2' })],
-      [2 * day + 5, tell.runs('a')],
-      [2 * day + 505, tell.result('a', 500)],
-      [2 * day + 510, tell.ends()],
+      [1000, emit.toolCall('a')],
+      [1000, emit.approvalRequest('a')],
+      [1010, emit.roundEnd(1)],
+      [1010, emit.runEnd('suspended')],
+      [2 * day, emit.approval('a')],
+      [2 * day, emit.runStart({ resumes: 'run_1', runId: 'run_2' })],
+      [2 * day + 5, emit.toolStart('a')],
+      [2 * day + 505, emit.toolResult('a', 500)],
+      [2 * day + 510, emit.runEnd()],
     ])
     expect(drawn(chart)).toMatchObject({
       '1 look_up': [
@@ -245,28 +245,28 @@ describe('calls', () => {
     expect(chart.axis.length).toBeLessThan(2000)
     expect(chart.bands).toMatchObject([
       { kind: 'fold', what: '1 d 23 h idle', start: zero + 1000, end: zero + 2 * day + 5 },
-      { kind: 'moment', what: 'Went on', start: zero + 2 * day },
+      { kind: 'resume', what: 'Resumed', start: zero + 2 * day },
     ])
   })
 
-  test('whose sub-agent asks run until it has nothing else to do, and again when it was answered', () => {
+  test('whose sub-agent asks run until it is suspended, and again after each decision', () => {
     const chart = chartOf([
       ...hello,
-      [10, tell.calls('a')],
-      [10, tell.roundEnds(1)],
-      [100, tell.runs('a')],
-      [200, tell.asks('a/x')],
-      [250, tell.asks('a/y')],
-      [300, tell.ends('suspended')],
-      [1000, tell.approves('a/x')],
-      [1000, tell.starts({ resumes: 'run_1', runId: 'run_2' })],
-      [1000, tell.runs('a', 2)],
-      [1100, tell.ends('suspended')],
-      [2000, tell.approves('a/y')],
-      [2000, tell.starts({ resumes: 'run_2', runId: 'run_3' })],
-      [2000, tell.runs('a', 3)],
-      [2100, tell.result('a', 100)],
-      [2100, tell.ends()],
+      [10, emit.toolCall('a')],
+      [10, emit.roundEnd(1)],
+      [100, emit.toolStart('a')],
+      [200, emit.approvalRequest('a/x')],
+      [250, emit.approvalRequest('a/y')],
+      [300, emit.runEnd('suspended')],
+      [1000, emit.approval('a/x')],
+      [1000, emit.runStart({ resumes: 'run_1', runId: 'run_2' })],
+      [1000, emit.toolStart('a', 2)],
+      [1100, emit.runEnd('suspended')],
+      [2000, emit.approval('a/y')],
+      [2000, emit.runStart({ resumes: 'run_2', runId: 'run_3' })],
+      [2000, emit.toolStart('a', 3)],
+      [2100, emit.toolResult('a', 100)],
+      [2100, emit.runEnd()],
     ])
     expect(drawn(chart)).toMatchObject({
       '1 look_up': [
@@ -280,8 +280,8 @@ describe('calls', () => {
     })
   })
 
-  test('that the provider runs are told of bit by bit', () => {
-    const told = (more: object): ThreadEvent => ({
+  test('that the provider runs are updated by each event', () => {
+    const providerTool = (more: object): ThreadEvent => ({
       type: 'provider-tool',
       callId: 'p',
       name: 'web_search',
@@ -289,48 +289,48 @@ describe('calls', () => {
     })
     const { entries, log, run } = runOf([
       ...hello,
-      [10, told({ input: 'rivers' })],
-      [90, told({ output: [] })],
+      [10, providerTool({ input: 'rivers' })],
+      [90, providerTool({ output: [] })],
     ])
     const bars = () => layout(entries, run, { now: zero + 100 }).lanes[1]?.bars
     expect(bars()).toMatchObject([{ kind: 'run', start: zero + 10, end: zero + 90, bad: false }])
-    take(log, { seq: 6, at: zero + 95, event: told({ isError: true }) })
+    applyEntry(log, { seq: 6, at: zero + 95, event: providerTool({ isError: true }) })
     expect(bars()).toMatchObject([{ what: 'web_search running at the provider', more: ['failed'] }])
   })
 
-  test('that still wait for a person do so until now', () => {
-    const told: Told[] = [
+  test('that still wait for a user extend to now', () => {
+    const events: TimedEvent[] = [
       ...hello,
-      [1000, tell.calls('a')],
-      [1000, tell.asks('a')],
-      [1010, tell.roundEnds(1)],
-      [1010, tell.ends('suspended')],
+      [1000, emit.toolCall('a')],
+      [1000, emit.approvalRequest('a')],
+      [1010, emit.roundEnd(1)],
+      [1010, emit.runEnd('suspended')],
     ]
-    expect(drawn(chartOf(told, 5000))).toMatchObject({ '1 look_up': ['person 1000–5000…'] })
+    expect(drawn(chartOf(events, 5000))).toMatchObject({ '1 look_up': ['person 1000–5000…'] })
   })
 })
 
 describe('a run whose process was lost', () => {
-  const told: Told[] = [
+  const events: TimedEvent[] = [
     ...hello,
-    [100, tell.calls('a')],
-    [100, tell.runs('a')],
-    [110, tell.roundEnds(1, { ms: 110 })],
-    [60_000, tell.starts({ resumes: 'run_1', runId: 'run_2', losses: 1 })],
-    [60_010, tell.runs('a', 2)],
-    [60_110, tell.result('a', 100)],
-    [60_120, tell.round(2)],
-    [60_300, tell.text('Hal')],
-    [90_000, tell.starts({ resumes: 'run_2', runId: 'run_3', losses: 2 })],
-    [90_000, tell.retracts(2, 'its process was lost')],
-    [90_010, tell.round(2)],
-    [90_400, tell.text('Hello')],
-    [90_500, tell.roundEnds(2)],
-    [90_500, tell.ends()],
+    [100, emit.toolCall('a')],
+    [100, emit.toolStart('a')],
+    [110, emit.roundEnd(1, { ms: 110 })],
+    [60_000, emit.runStart({ resumes: 'run_1', runId: 'run_2', losses: 1 })],
+    [60_010, emit.toolStart('a', 2)],
+    [60_110, emit.toolResult('a', 100)],
+    [60_120, emit.roundStart(2)],
+    [60_300, emit.text('Hal')],
+    [90_000, emit.runStart({ resumes: 'run_2', runId: 'run_3', losses: 2 })],
+    [90_000, emit.roundRetract(2, 'its process was lost')],
+    [90_010, emit.roundStart(2)],
+    [90_400, emit.text('Hello')],
+    [90_500, emit.roundEnd(2)],
+    [90_500, emit.runEnd()],
   ]
 
-  test('shows what was lost, and who took over when', () => {
-    const chart = chartOf(told)
+  test('shows what was lost and when it was taken over', () => {
+    const chart = chartOf(events)
     expect(drawn(chart)).toEqual({
       '0 Round 1': ['wait 0–100'],
       '1 look_up': ['run 100–110!', 'turn 60000–60010', 'run 60010–60110'],
@@ -345,36 +345,36 @@ describe('a run whose process was lost', () => {
       '59.9 s idle',
       '29.7 s idle',
       'Taken over',
-      'Taken over, the 2. time',
+      'Taken over (2×)',
     ])
   })
 
-  test('has calls that wait to be run again', () => {
-    const chart = chartOf(told.slice(0, 7), 61_000)
+  test('has calls that wait to run again', () => {
+    const chart = chartOf(events.slice(0, 7), 61_000)
     expect(drawn(chart)).toMatchObject({ '1 look_up': ['run 100–110!', 'turn 60000–61000…'] })
   })
 })
 
-test('times in which this page was not connected are a band, as far as they are the run’s', () => {
-  const told: Told[] = [...hello, [1000, tell.roundEnds(1)], [1000, tell.ends()]]
-  const away = [
+test('outages of this page are bands, clipped to the run', () => {
+  const events: TimedEvent[] = [...hello, [1000, emit.roundEnd(1)], [1000, emit.runEnd()]]
+  const outages = [
     { from: zero - 500, to: zero + 100 },
     { from: zero + 800, to: undefined },
     { from: zero + 2000, to: zero + 3000 },
   ]
-  expect(chartOf(told, 5000, away).bands).toMatchObject([
-    { kind: 'away', start: zero, end: zero + 100 },
-    { kind: 'away', start: zero + 800, end: zero + 1000 },
+  expect(chartOf(events, 5000, outages).bands).toMatchObject([
+    { kind: 'offline', start: zero, end: zero + 100 },
+    { kind: 'offline', start: zero + 800, end: zero + 1000 },
   ])
 })
 
-describe('whatever happens in a run', () => {
+describe('any run', () => {
   const runs = fc.tuple(randomRun, fc.nat(100_000))
 
-  test('no two bars of a lane overlap, and all of them are on the axis', () => {
+  test('has no overlapping bars in a lane, and all bars are on the axis', () => {
     fc.assert(
-      fc.property(runs, ([told, later]) => {
-        const { entries, run } = runOf(told)
+      fc.property(runs, ([events, later]) => {
+        const { entries, run } = runOf(events)
         const chart = layout(entries, run, { now: run.lastAt + later })
         for (const { bars, marks } of chart.lanes) {
           expect(bars.length).toBeGreaterThan(0)
@@ -389,10 +389,10 @@ describe('whatever happens in a run', () => {
     )
   })
 
-  test('every call is there once, in one lane, and every round has its own', () => {
+  test('has each call in exactly one lane, and a lane for each round', () => {
     fc.assert(
-      fc.property(runs, ([told, later]) => {
-        const { entries, run } = runOf(told)
+      fc.property(runs, ([events, later]) => {
+        const { entries, run } = runOf(events)
         const { lanes } = layout(entries, run, { now: run.lastAt + later })
         const homes = lanes.map(
           ({ bars }) =>

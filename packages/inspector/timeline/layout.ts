@@ -5,56 +5,52 @@ import { foldedAxis } from './axis.ts'
 import type { BandKind, BarKind, Chart, Frame, Rest } from './chart.ts'
 import { lanesOf } from './lanes.ts'
 import { clamp } from './spans.ts'
-import type { Told } from './steps.ts'
+import type { StepInput } from './steps.ts'
 import { stepsOf } from './steps.ts'
 
-/** In these nothing is done, and if they are long there is no point in looking at them. */
+/** Steps that are idle time, which is folded if it is long. */
 const idle: readonly BarKind[] = ['pause', 'turn', 'person']
 
 export interface LayoutOptions {
-  /** What is still running has come so far. */
+  /** The end of steps that are still running. */
   readonly now: number
-  readonly absences?: readonly { readonly from: number; readonly to: number | undefined }[]
+  readonly outages?: readonly { readonly from: number; readonly to: number | undefined }[]
 }
 
-/** Where everything of a run goes: the rounds in lanes of their own, below each the calls that it made. */
-export function layout(
-  entries: readonly Entry[],
-  run: RunView,
-  { now, absences = [] }: LayoutOptions,
-): Chart {
+/** Lays out a run: one lane per round, followed by the lanes of its calls. */
+export function layout(entries: readonly Entry[], run: RunView, { now, outages = [] }: LayoutOptions): Chart {
   const live = isLive(run)
   const start = run.startedAt
   const end = Math.max(start, run.lastAt, live ? now : 0)
-  const frame: Frame = { start, end, live, rests: restsOf(run), told: toldOfCalls(entries, run) }
+  const frame: Frame = { start, end, live, rests: restsOf(run), callEvents: callEventsOf(entries, run) }
   const lanes = run.rounds.flatMap((round) => lanesOf(round, frame))
   const busy = lanes.flatMap(({ bars }) => bars.filter(({ kind }) => !idle.includes(kind)))
   const axis = foldedAxis({ start, end, busy })
   const within = (at = end) => clamp(at, start, end)
-  const bands: Told<BandKind>[] = [
+  const bands: StepInput<BandKind>[] = [
     ...axis.folds.map((fold) => ({
       kind: 'fold' as const,
       what: `${duration(fold.end - fold.start)} idle`,
       ...fold,
     })),
-    ...absences
+    ...outages
       .map(({ from, to }) => ({
-        kind: 'away' as const,
+        kind: 'offline' as const,
         what: 'Page not connected',
         start: within(from),
         end: within(to),
       }))
       .filter((span) => span.end > span.start),
     ...run.legs.slice(1).map(({ at, why, losses }) => ({
-      kind: 'moment' as const,
-      what: why === 'person' ? 'Went on' : `Taken over${losses > 1 ? `, the ${losses}. time` : ''}`,
+      kind: 'resume' as const,
+      what: why === 'person' ? 'Resumed' : `Taken over${losses > 1 ? ` (${losses}×)` : ''}`,
       start: at,
     })),
   ]
   return { start, end, live, axis, lanes, bands: stepsOf('run', { kind: 'run', run }, bands) }
 }
 
-/** One that waits for a person goes on, too, though nobody works on it. */
+/** A run that waits for a user has not ended. */
 export function isLive({ outcome }: RunView): boolean {
   return outcome === undefined || outcome === 'suspended'
 }
@@ -67,13 +63,13 @@ function restsOf({ legs, lastAt, outcome }: RunView): Rest[] {
   return outcome === 'suspended' ? [...rests, { start: lastAt, end: Infinity, lost: false }] : rests
 }
 
-/** When each call was started and reported. What a sub-agent says word by word is no report of how far it is. */
-function toldOfCalls(entries: readonly Entry[], { seq, lastSeq }: RunView): Frame['told'] {
-  const told = entries.filter(
+/** The starts and progress reports of each call, without the events of sub-agents. */
+function callEventsOf(entries: readonly Entry[], { seq, lastSeq }: RunView): Frame['callEvents'] {
+  const events = entries.filter(
     (entry) =>
       entry.seq >= seq &&
       entry.seq <= lastSeq &&
       (entry.event.type === 'tool-start' || 'data' in entry.event),
   )
-  return Map.groupBy(told, ({ event }) => `${event.type} ${'callId' in event && event.callId}`)
+  return Map.groupBy(events, ({ event }) => `${event.type} ${'callId' in event && event.callId}`)
 }

@@ -1,91 +1,98 @@
 import fc from 'fast-check'
 import type { ThreadEvent } from 'millrace/client'
-import type { Told } from './written.test-kit.ts'
-import { tell } from './written.test-kit.ts'
+import type { TimedEvent } from './events.test-kit.ts'
+import { emit } from './events.test-kit.ts'
 
 interface State {
   round: number
-  phase: 'between' | 'telling' | 'told' | 'suspended' | 'ended'
+  phase: 'between' | 'generating' | 'generated' | 'suspended' | 'ended'
   calls: Map<string, 'writing' | 'closed' | 'asked' | 'decided' | 'running'>
   count: number
   losses: number
-  taken: boolean
+  isRetracted: boolean
 }
 
-/** Runs of every kind: slow and fast, taken back, lost and taken over, waiting for people. Numbers choose what happens next. */
+/** Random runs: slow, fast, retracted, taken over, suspended. Numbers pick each action. */
 export const randomRun = fc
   .array(fc.tuple(fc.nat(1000), fc.oneof(fc.nat(3), fc.nat(900), fc.nat(90_000_000))), { maxLength: 70 })
-  .map((choices): Told[] => {
-    const told: Told[] = [
-      [0, tell.says('Hello')],
-      [5, tell.starts({ heard: [1] })],
+  .map((choices): TimedEvent[] => {
+    const events: TimedEvent[] = [
+      [0, emit.input('Hello')],
+      [5, emit.runStart({ inputs: [1] })],
     ]
-    const state: State = { round: 0, phase: 'between', calls: new Map(), count: 0, losses: 0, taken: false }
+    const state: State = {
+      round: 0,
+      phase: 'between',
+      calls: new Map(),
+      count: 0,
+      losses: 0,
+      isRetracted: false,
+    }
     let at = 5
     for (const [choice, laterMs] of choices) {
-      const possible = possibleNext(state)
+      const possible = nextActions(state)
       if (possible.length === 0) break
       at += laterMs
-      for (const event of possible[choice % possible.length]?.() ?? []) told.push([at, event])
+      for (const event of possible[choice % possible.length]?.() ?? []) events.push([at, event])
     }
-    return told
+    return events
   })
 
-type Deed = () => ThreadEvent[]
+type Action = () => ThreadEvent[]
 
-function possibleNext(state: State): Deed[] {
+function nextActions(state: State): Action[] {
   const { phase, calls } = state
   if (phase === 'ended') return []
   if (phase === 'suspended') return decisions(state)
-  const deeds: Deed[] = [...callDeeds(state), () => lose(state)]
-  if (phase === 'between' || (phase === 'told' && calls.size === 0)) {
-    deeds.push(() => {
-      if (!state.taken) state.round++
-      Object.assign(state, { phase: 'telling', taken: false })
-      return [tell.round(state.round)]
+  const actions: Action[] = [...callActions(state), () => loseProcess(state)]
+  if (phase === 'between' || (phase === 'generated' && calls.size === 0)) {
+    actions.push(() => {
+      if (!state.isRetracted) state.round++
+      Object.assign(state, { phase: 'generating', isRetracted: false })
+      return [emit.roundStart(state.round)]
     })
-    deeds.push(() => {
+    actions.push(() => {
       state.phase = 'ended'
-      return [tell.ends()]
+      return [emit.runEnd()]
     })
   }
-  if (phase === 'telling') deeds.push(...roundDeeds(state))
+  if (phase === 'generating') actions.push(...roundActions(state))
   const asked = [...calls.values()].filter((one) => one === 'asked').length
-  if (phase === 'told' && asked > 0 && asked === calls.size)
-    deeds.push(() => {
+  if (phase === 'generated' && asked > 0 && asked === calls.size)
+    actions.push(() => {
       state.phase = 'suspended'
-      return [tell.ends('suspended')]
+      return [emit.runEnd('suspended')]
     })
-  return deeds
+  return actions
 }
 
-function roundDeeds(state: State): Deed[] {
+function roundActions(state: State): Action[] {
   const { calls, round } = state
   const started = [...calls.values()].some((one) => one !== 'writing' && one !== 'closed')
-  const deeds: Deed[] = [
-    () => [tell.text('word ')],
-    () => [tell.thinks('hm ')],
+  const actions: Action[] = [
+    () => [emit.text('word ')],
+    () => [emit.reasoning('hm ')],
     () => {
       const id = `c${++state.count}`
       calls.set(id, 'writing')
-      return [tell.writes(id)]
+      return [emit.toolInputStart(id)]
     },
     () => {
       for (const [id, one] of calls) if (one === 'writing') calls.delete(id)
-      state.phase = 'told'
-      return [tell.roundEnds(round, state.count % 2 === 0 ? { firstEventMs: 3, ms: 40 } : undefined)]
+      state.phase = 'generated'
+      return [emit.roundEnd(round, state.count % 2 === 0 ? { firstEventMs: 3, ms: 40 } : undefined)]
     },
   ]
   if (!started)
-    deeds.push(() => {
+    actions.push(() => {
       calls.clear()
-      return [tell.retracts(round), tell.retries(round, 2, 700)]
+      return [emit.roundRetract(round), emit.roundRetry(round, 2, 700)]
     })
-  return deeds
+  return actions
 }
 
-function callDeeds({ calls }: State): Deed[] {
-  return [...calls].flatMap(([id, now]): Deed[] => {
+function callActions({ calls }: State): Action[] {
+  return [...calls].flatMap(([id, now]): Action[] => {
     const to = (next: typeof now, event: ThreadEvent) => () => {
       calls.set(id, next)
       return [event]
@@ -96,57 +103,61 @@ function callDeeds({ calls }: State): Deed[] {
     }
     switch (now) {
       case 'writing':
-        return [to('closed', tell.calls(id))]
+        return [to('closed', emit.toolCall(id))]
       case 'closed':
         return [
-          to('running', tell.runs(id)),
-          to('asked', tell.asks(id)),
-          ends(tell.result(id, 0, 'declined')),
+          to('running', emit.toolStart(id)),
+          to('asked', emit.approvalRequest(id)),
+          ends(emit.toolResult(id, 0, 'denied')),
         ]
       case 'asked':
-        return [to('decided', tell.approves(id))]
+        return [to('decided', emit.approval(id))]
       case 'decided':
-        return [to('running', tell.runs(id))]
+        return [to('running', emit.toolStart(id))]
       default:
-        return [() => [tell.reports(id)], ends(tell.result(id, 8.25)), ends(tell.result(id, 0, 'failed'))]
+        return [
+          () => [emit.toolProgress(id)],
+          ends(emit.toolResult(id, 8.25)),
+          ends(emit.toolResult(id, 0, 'failed')),
+        ]
     }
   })
 }
 
-/** The process is gone, and another goes on: what was half told is taken back, what was running is run again. */
-function lose(state: State): ThreadEvent[] {
+/** Another process resumes the run: an incomplete round is retracted, running calls run again. */
+function loseProcess(state: State): ThreadEvent[] {
   const { calls } = state
   const events: ThreadEvent[] = [
-    tell.starts({ resumes: 'run_1', losses: ++state.losses, runId: `run_${state.losses + 1}` }),
+    emit.runStart({ resumes: 'run_1', losses: ++state.losses, runId: `run_${state.losses + 1}` }),
   ]
-  if (state.phase === 'telling') {
+  if (state.phase === 'generating') {
     const started = [...calls.values()].some((one) => one !== 'writing' && one !== 'closed')
-    if (started) return [...events, ...finishTelling(state)]
+    if (started) return [...events, ...endRound(state)]
     calls.clear()
-    Object.assign(state, { phase: 'between', taken: true })
-    return [...events, tell.retracts(state.round)]
+    Object.assign(state, { phase: 'between', isRetracted: true })
+    return [...events, emit.roundRetract(state.round)]
   }
-  // A round that was interrupted and has no calls is told again, too.
-  if (state.phase === 'told' && calls.size === 0) {
-    Object.assign(state, { phase: 'between', taken: true })
-    return [...events, tell.retracts(state.round)]
+  // A round without calls is also generated again.
+  if (state.phase === 'generated' && calls.size === 0) {
+    Object.assign(state, { phase: 'between', isRetracted: true })
+    return [...events, emit.roundRetract(state.round)]
   }
-  for (const [id, one] of calls) if (one === 'running') events.push(tell.runs(id, state.losses + 1))
+  for (const [id, one] of calls) if (one === 'running') events.push(emit.toolStart(id, state.losses + 1))
   return events
 }
 
-function finishTelling(state: State): ThreadEvent[] {
+function endRound(state: State): ThreadEvent[] {
   for (const [id, one] of state.calls) if (one === 'writing') state.calls.delete(id)
-  state.phase = 'told'
-  return [tell.roundEnds(state.round)]
+  state.phase = 'generated'
+  return [emit.roundEnd(state.round)]
 }
 
-function decisions(state: State): Deed[] {
+function decisions(state: State): Action[] {
   return [...state.calls]
     .filter(([, one]) => one === 'asked')
     .map(([id]) => () => {
       state.calls.set(id, 'decided')
-      state.phase = 'told'
-      return [tell.approves(id), tell.starts({ resumes: 'run_1', runId: `again_${id}` })]
+      state.phase = 'generated'
+      return [emit.approval(id), emit.runStart({ resumes: 'run_1', runId: `again_${id}` })]
     })
 }

@@ -7,15 +7,15 @@ import { Icon } from '../icons.tsx'
 import type { Replay } from './replay.ts'
 import { speeds } from './replay.ts'
 
-/** A run once more, at its own pace, with the chat as it was then. */
+/** The controls of a replay, and the chat at its current time. */
 export function ReplayView({ replay }: { readonly replay: Replay }) {
   const { axis, time, speed, play, pause, step, seek } = replay
-  const [toggle, icon, does] = replay.playing.value
+  const [toggle, icon, label] = replay.playing.value
     ? ([pause, 'pause', 'Pause'] as const)
     : ([play, 'play', 'Play'] as const)
   const place = axis.xOf(time.value)
-  const words = `${duration(place)} of ${duration(axis.length)}`
-  const { log, beginnings } = replay.logNow()
+  const text = `${duration(place)} of ${duration(axis.length)}`
+  const { log, restarts } = replay.logNow()
   useEffect(() => {
     play()
     return pause
@@ -31,7 +31,7 @@ export function ReplayView({ replay }: { readonly replay: Replay }) {
     <section class="timeline-replay" aria-label="Replay" onKeyDown={onKeyDown}>
       <div class="timeline-row">
         <button type="button" class="primary" onClick={toggle}>
-          <Icon name={icon} /> {does}
+          <Icon name={icon} /> {label}
         </button>
         <IconButton class="timeline-back" icon="chevron" label="Previous event" onClick={() => step(-1)} />
         <IconButton icon="chevron" label="Next event" onClick={() => step(1)} />
@@ -40,11 +40,11 @@ export function ReplayView({ replay }: { readonly replay: Replay }) {
           max={axis.length}
           step="any"
           value={place}
-          aria-label="Place in the replay"
-          aria-valuetext={words}
+          aria-label="Replay position"
+          aria-valuetext={text}
           onInput={({ currentTarget }) => seek(axis.atOf(Number(currentTarget.value)))}
         />
-        <small>{words}</small>
+        <small>{text}</small>
         <select
           aria-label="Speed"
           value={speed.value}
@@ -57,11 +57,11 @@ export function ReplayView({ replay }: { readonly replay: Replay }) {
           ))}
         </select>
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard. */}
-      <section class="timeline-replayed" aria-label="The chat as it was" tabIndex={0}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable areas must be focusable. */}
+      <section class="timeline-replayed" aria-label="Chat at this time" tabIndex={0}>
         <ShownTime.Provider value={time}>
-          {/* What grows in a log that begins anew is not what was drawn before. */}
-          <Rows key={beginnings} log={log} session={undefined} />
+          {/* After a restart the rows belong to another log. */}
+          <Rows key={restarts} log={log} session={undefined} />
         </ShownTime.Provider>
       </section>
     </section>

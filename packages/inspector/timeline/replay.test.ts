@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import type { LogView, RunView } from 'millrace/view'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { TimedEvent } from './events.test-kit.ts'
+import { emit, entriesOf, logOf, zero } from './events.test-kit.ts'
 import { layout } from './layout.ts'
 import { randomRun } from './random-run.test-kit.ts'
-import { recorded, replay } from './replay.ts'
-import type { Told } from './written.test-kit.ts'
-import { entriesOf, logOf, tell, zero } from './written.test-kit.ts'
+import { originalEntries, replay } from './replay.ts'
 
-/** What of a log can be told apart by looking at it. */
+/** The visible state of a log. */
 function seen({ rows, waiting, runs, head }: LogView) {
   return {
     head,
@@ -23,68 +23,68 @@ function seen({ rows, waiting, runs, head }: LogView) {
   }
 }
 
-function replayOf(told: readonly Told[]) {
-  const entries = entriesOf(told)
+function replayOf(events: readonly TimedEvent[]) {
+  const entries = entriesOf(events)
   const log = logOf(entries)
   const chart = layout(entries, log.runs.at(-1) as RunView, { now: 0 })
-  return { entries, chart, again: replay(entries, chart) }
+  return { entries, chart, player: replay(entries, chart) }
 }
 
-test('a replay shows at any time what the log was then, forwards and backwards', () => {
+test('a replay shows the log at any time, forward and backward', () => {
   fc.assert(
-    fc.property(randomRun, fc.array(fc.nat(1000)), (told, shares) => {
-      const { entries, chart, again } = replayOf(told)
+    fc.property(randomRun, fc.array(fc.nat(1000)), (events, shares) => {
+      const { entries, chart, player } = replayOf(events)
       for (const share of [...shares, 1000]) {
         const at = chart.start + ((chart.end - chart.start) * share) / 1000
-        again.seek(at)
+        player.seek(at)
         const then = entries.filter((entry) => entry.at <= at || at === chart.end)
-        expect(seen(again.logNow().log)).toEqual(seen(logOf(then)))
+        expect(seen(player.logNow().log)).toEqual(seen(logOf(then)))
       }
     }),
   )
 })
 
-test('a replay that goes forwards keeps its log, and one that goes back begins another', () => {
-  const { again } = replayOf([
-    [0, tell.starts()],
-    [10, tell.round(1)],
-    [20, tell.text('Hello')],
+test('moving forward keeps the log, moving back starts another', () => {
+  const { player } = replayOf([
+    [0, emit.runStart()],
+    [10, emit.roundStart(1)],
+    [20, emit.text('Hello')],
   ])
-  const first = again.logNow()
-  again.seek(zero + 20)
-  expect(again.logNow()).toEqual(first)
-  expect(again.logNow().log).toBe(first.log)
-  again.seek(zero + 10)
-  expect(again.logNow().log).not.toBe(first.log)
-  expect(again.logNow().beginnings).not.toBe(first.beginnings)
+  const first = player.logNow()
+  player.seek(zero + 20)
+  expect(player.logNow()).toEqual(first)
+  expect(player.logNow().log).toBe(first.log)
+  player.seek(zero + 10)
+  expect(player.logNow().log).not.toBe(first.log)
+  expect(player.logNow().restarts).not.toBe(first.restarts)
 })
 
-test('clocks that disagree do not turn time around', () => {
-  const { again } = replayOf([
-    [0, tell.starts()],
-    [50, tell.round(1)],
-    [20, tell.text('Hello')],
-    [60, tell.ends()],
+test('entries stay in order if clocks disagree', () => {
+  const { player } = replayOf([
+    [0, emit.runStart()],
+    [50, emit.roundStart(1)],
+    [20, emit.text('Hello')],
+    [60, emit.runEnd()],
   ])
   const headAt = (ms: number) => {
-    again.seek(zero + ms)
-    return again.logNow().log.head
+    player.seek(zero + ms)
+    return player.logNow().log.head
   }
   expect([headAt(30), headAt(50), headAt(60), headAt(0)]).toEqual([1, 3, 4, 1])
 })
 
-test('what is replayed is read as it was first written, page by page, with what was said before', async () => {
-  const told: Told[] = [
-    [0, tell.says('Hello')],
-    [1, tell.says('Are you there?')],
-    [5, tell.starts({ heard: [1] })],
-    [6, tell.round(1)],
-    ...Array.from({ length: 20 }, (_, index): Told => [10 + index, tell.text(`${index} `)]),
-    [40, tell.roundEnds(1)],
-    [41, tell.ends()],
-    [50, tell.starts({ heard: [2], runId: 'run_2' })],
+test('reads the original entries page by page, after the inputs of the run', async () => {
+  const events: TimedEvent[] = [
+    [0, emit.input('Hello')],
+    [1, emit.input('Are you there?')],
+    [5, emit.runStart({ inputs: [1] })],
+    [6, emit.roundStart(1)],
+    ...Array.from({ length: 20 }, (_, index): TimedEvent => [10 + index, emit.text(`${index} `)]),
+    [40, emit.roundEnd(1)],
+    [41, emit.runEnd()],
+    [50, emit.runStart({ inputs: [2], runId: 'run_2' })],
   ]
-  const entries = entriesOf(told)
+  const entries = entriesOf(events)
   const log = logOf(entries)
   const asked: unknown[] = []
   const thread = {
@@ -93,7 +93,7 @@ test('what is replayed is read as it was first written, page by page, with what 
       return entries.filter(({ seq }) => seq > after).slice(0, 10)
     },
   }
-  const read = await recorded({ entries, thread: thread as never }, log.runs[0] as RunView)
+  const read = await originalEntries({ entries, thread: thread as never }, log.runs[0] as RunView)
   expect(read.map(({ seq }) => seq)).toEqual([1, ...Array.from({ length: 24 }, (_, index) => index + 3)])
   expect(asked.slice(0, 2)).toMatchObject([
     { after: 2, split: true },
@@ -102,8 +102,8 @@ test('what is replayed is read as it was first written, page by page, with what 
 })
 
 describe('the player', () => {
-  /** The next picture is drawn when the test says so. */
-  function player(told: readonly Told[]) {
+  /** Animation frames run when the test calls `pass`. */
+  function testPlayer(events: readonly TimedEvent[]) {
     let now = 1000
     let waiting: ((nowMs: number) => void) | undefined
     vi.stubGlobal('requestAnimationFrame', (callback: (nowMs: number) => void) => {
@@ -114,11 +114,11 @@ describe('the player', () => {
       waiting = undefined
     })
     onTestFinished(() => void vi.unstubAllGlobals())
-    const { again } = replayOf(told)
+    const { player } = replayOf(events)
     return {
-      play: again,
-      at: () => again.time.value - zero,
-      waits: () => waiting !== undefined,
+      play: player,
+      at: () => player.time.value - zero,
+      isWaiting: () => waiting !== undefined,
       pass(ms: number) {
         now += ms
         const callback = waiting
@@ -128,17 +128,17 @@ describe('the player', () => {
     }
   }
 
-  const told: Told[] = [
-    [0, tell.starts()],
-    [0, tell.round(1)],
-    [400, tell.text('Hel')],
-    [600, tell.text('lo')],
-    [1000, tell.roundEnds(1)],
-    [1000, tell.ends()],
+  const events: TimedEvent[] = [
+    [0, emit.runStart()],
+    [0, emit.roundStart(1)],
+    [400, emit.text('Hel')],
+    [600, emit.text('lo')],
+    [1000, emit.roundEnd(1)],
+    [1000, emit.runEnd()],
   ]
 
-  test('goes at the pace of the run, or faster, and stops at the end', () => {
-    const { play, at, waits, pass } = player(told)
+  test('plays at the recorded pace or faster, and stops at the end', () => {
+    const { play, at, isWaiting, pass } = testPlayer(events)
     play.play()
     pass(0)
     pass(100)
@@ -147,16 +147,16 @@ describe('the player', () => {
     pass(100)
     expect(at()).toBe(500)
     pass(9000)
-    expect([at(), play.playing.value, waits()]).toEqual([1000, false, false])
+    expect([at(), play.playing.value, isWaiting()]).toEqual([1000, false, false])
   })
 
-  test('rests when it is told to, goes on from there, and from the beginning when it was at the end', () => {
-    const { play, at, waits, pass } = player(told)
+  test('pauses and resumes, and restarts after the end', () => {
+    const { play, at, isWaiting, pass } = testPlayer(events)
     play.play()
     pass(0)
     pass(300)
     play.pause()
-    expect([play.playing.value, waits()]).toEqual([false, false])
+    expect([play.playing.value, isWaiting()]).toEqual([false, false])
     play.play()
     pass(5000)
     pass(10)
@@ -169,7 +169,7 @@ describe('the player', () => {
   })
 
   test('steps from event to event', () => {
-    const { play, at } = player(told)
+    const { play, at } = testPlayer(events)
     const places = [1, 1, 1, 1, -1, -1, -1, -1].map((direction) => {
       play.step(direction as 1 | -1)
       return at()
@@ -177,19 +177,19 @@ describe('the player', () => {
     expect(places).toEqual([400, 600, 1000, 1000, 600, 400, 0, 0])
   })
 
-  test('jumps over what is folded', () => {
-    const { play, at, pass } = player([
-      [0, tell.starts()],
-      [0, tell.round(1)],
-      [1000, tell.calls('a')],
-      [1000, tell.asks('a')],
-      [1000, tell.roundEnds(1)],
-      [1000, tell.ends('suspended')],
-      [90_000, tell.approves('a')],
-      [90_000, tell.starts({ resumes: 'run_1' })],
-      [90_000, tell.runs('a')],
-      [90_500, tell.result('a', 500)],
-      [90_500, tell.ends()],
+  test('skips folded idle time', () => {
+    const { play, at, pass } = testPlayer([
+      [0, emit.runStart()],
+      [0, emit.roundStart(1)],
+      [1000, emit.toolCall('a')],
+      [1000, emit.approvalRequest('a')],
+      [1000, emit.roundEnd(1)],
+      [1000, emit.runEnd('suspended')],
+      [90_000, emit.approval('a')],
+      [90_000, emit.runStart({ resumes: 'run_1' })],
+      [90_000, emit.toolStart('a')],
+      [90_500, emit.toolResult('a', 500)],
+      [90_500, emit.runEnd()],
     ])
     play.play()
     pass(0)

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import type { Entry } from 'millrace/client'
 import type { RunView } from 'millrace/view'
-import { createView, take } from 'millrace/view'
+import { applyEntry, createView } from 'millrace/view'
 import type { Session } from '../session.ts'
 import type { Chart } from './chart.ts'
 import { clamp } from './spans.ts'
@@ -10,7 +10,7 @@ export const speeds = [0.25, 1, 2, 4, 8]
 
 export type Replay = ReturnType<typeof replay>
 
-/** A run once more, at the pace at which it was written or faster. Times in which nothing happened are jumped over. */
+/** Replays a run at its recorded pace or another speed. Folded idle times are skipped. */
 export function replay(
   entries: readonly Entry[],
   { start, end, axis }: Pick<Chart, 'start' | 'end' | 'axis'>,
@@ -21,8 +21,8 @@ export function replay(
   let frame = 0
   let log = createView()
   let logTime = start
-  let taken = 0
-  let beginnings = 0
+  let applied = 0
+  let restarts = 0
 
   function play() {
     pause()
@@ -48,7 +48,7 @@ export function replay(
     time.value = clamp(at, start, end)
   }
 
-  /** To the event before or after. */
+  /** Moves to the previous or next event. */
   function step(direction: -1 | 1) {
     pause()
     const now = time.value
@@ -57,19 +57,19 @@ export function replay(
   }
 
   /**
-   * What there was at the time. Going on costs what is new; going back begins anew, with another log. At the end it is all there, though
-   * the clocks of two processes may disagree.
+   * The log at the current time. Moving forward applies only new entries; moving back starts with a
+   * new log. At the end all entries are applied, even if the clocks of two processes disagree.
    */
   function logNow() {
     const now = time.value < end ? time.value : Infinity
     if (now < logTime) {
       log = createView()
-      taken = 0
-      beginnings++
+      applied = 0
+      restarts++
     }
     logTime = now
-    for (let next = entries[taken]; next && next.at <= now; next = entries[++taken]) take(log, next)
-    return { log, beginnings }
+    for (let next = entries[applied]; next && next.at <= now; next = entries[++applied]) applyEntry(log, next)
+    return { log, restarts }
   }
 
   return { axis, time, playing, speed, play, pause, seek, step, logNow }
@@ -78,10 +78,13 @@ export function replay(
 const pageSize = 10_000
 
 /**
- * The entries of a run as they were first written, with what was said before and it heard. In the log that is shown, words that came
- * one by one may be joined.
+ * The entries of a run as first written, after the inputs that it answers. In the log of the page,
+ * deltas may be joined.
  */
-export async function recorded(session: Pick<Session, 'thread' | 'entries'>, run: RunView): Promise<Entry[]> {
+export async function originalEntries(
+  session: Pick<Session, 'thread' | 'entries'>,
+  run: RunView,
+): Promise<Entry[]> {
   const { thread } = session
   const { seq, lastSeq, inputs } = run
   const entries = session.entries.filter(

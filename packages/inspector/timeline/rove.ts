@@ -8,8 +8,8 @@ export interface Place {
   readonly key: string
 }
 
-/** So many bars to the right, or lanes down. */
-const ways: Readonly<Record<string, readonly [bars: number, lanes: number]>> = {
+/** The number of bars to move right and of lanes to move down. */
+const moves: Readonly<Record<string, readonly [bars: number, lanes: number]>> = {
   ArrowLeft: [-1, 0],
   ArrowRight: [1, 0],
   Home: [-Infinity, 0],
@@ -20,23 +20,23 @@ const ways: Readonly<Record<string, readonly [bars: number, lanes: number]>> = {
   PageDown: [0, 10],
 }
 
-/** Where a key leads from a bar: along its lane, or to what happened at the same time in another. What is drawn as one is passed as one. */
+/** The bar that a key moves to: in the same lane, or at the same time in another lane. */
 export function placeAfter(
   key: string,
   from: Place,
   lanes: readonly Lane[],
   xOf: (at: number) => number,
 ): Place | undefined {
-  const way = ways[key]
+  const move = moves[key]
   const shapes = shapesOf(lanes[from.lane]?.bars ?? [], xOf)
   const index = shapes.findIndex(({ bars }) => bars.some((bar) => bar.key === from.key))
   const here = shapes[index]
-  if (!way || !here) return undefined
-  const lane = clamp(from.lane + way[1], 0, lanes.length - 1)
+  if (!move || !here) return undefined
+  const lane = clamp(from.lane + move[1], 0, lanes.length - 1)
   const others = shapesOf((lanes[lane] as Lane).bars, xOf)
   const next =
     lane === from.lane
-      ? others[clamp(index + way[0], 0, others.length - 1)]
+      ? others[clamp(index + move[0], 0, others.length - 1)]
       : (others.find(({ x, width }) => x + width > here.x) ?? others.at(-1))
   return next && { lane, key: next.bar.key }
 }

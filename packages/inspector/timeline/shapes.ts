@@ -1,20 +1,20 @@
 import type { Bar } from './chart.ts'
 
-/** What is drawn: a bar, or several that are too thin to be told apart. In pixels. */
+/** A drawn bar, or several that are too thin to be drawn separately. In pixels. */
 export interface Shape {
-  /** All of it in one. */
+  /** The bar, or one that stands for all of `bars`. */
   readonly bar: Bar
   readonly bars: readonly Bar[]
   readonly x: number
   readonly width: number
 }
 
-/** Thinner than this nobody sees what it is. */
-const thin = 0.5
-/** Thin bars so close to each other are drawn as one, so that a lane has only so many shapes as it is wide. */
-const near = 3
-/** Everything can be seen, if not told apart. */
-const least = 2
+/** Bars below this width are thin. */
+const thinPx = 0.5
+/** Thin bars within this distance are merged, so that the width bounds the number of shapes. */
+const mergePx = 3
+/** Every shape is visible. */
+const minWidthPx = 2
 
 /** The shapes of a lane, from left to right. */
 export function shapesOf(bars: readonly Bar[], xOf: (at: number) => number): Shape[] {
@@ -22,17 +22,22 @@ export function shapesOf(bars: readonly Bar[], xOf: (at: number) => number): Sha
   for (const bar of bars) {
     const x = xOf(bar.start)
     const end = xOf(bar.end)
-    const isThin = end - x < thin
+    const isThin = end - x < thinPx
     const last = groups.at(-1)
-    if (last?.isThin && isThin && end - last.x < near) {
+    if (last?.isThin && isThin && end - last.x < mergePx) {
       last.bars.push(bar)
       last.end = end
     } else groups.push({ bars: [bar], x, end, isThin })
   }
-  return groups.map(({ bars, x, end }) => ({ bar: joined(bars), bars, x, width: Math.max(least, end - x) }))
+  return groups.map(({ bars, x, end }) => ({
+    bar: joined(bars),
+    bars,
+    x,
+    width: Math.max(minWidthPx, end - x),
+  }))
 }
 
-/** Several are of the kind that took the most time, and have no details: only when one looks closer. */
+/** Merged bars get the kind of the longest one, and no details. */
 function joined(bars: readonly Bar[]): Bar {
   const [first] = bars as [Bar]
   if (bars.length === 1) return first
@@ -41,7 +46,7 @@ function joined(bars: readonly Bar[]): Bar {
     ...longest,
     key: first.key,
     what: `${bars.length} short steps`,
-    more: ['click to look closer'],
+    more: ['click to zoom in'],
     bad: bars.some(({ bad }) => bad),
     of: undefined,
     start: first.start,

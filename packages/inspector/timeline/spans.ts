@@ -1,10 +1,10 @@
-/** A piece of time, in milliseconds since 1970 where nothing else is said. */
+/** A time span, in milliseconds since 1970 unless stated otherwise. */
 export interface Span {
   readonly start: number
   readonly end: number
 }
 
-/** The same time in as few pieces as it can be told, in order. */
+/** The union of the spans, in order, without overlaps. */
 export function merged(spans: readonly Span[]): Span[] {
   const result: { start: number; end: number }[] = []
   for (const { start, end } of spans.toSorted((a, b) => a.start - b.start)) {
@@ -15,7 +15,7 @@ export function merged(spans: readonly Span[]): Span[] {
   return result
 }
 
-/** What is left of a span when others are taken out of it. They are in order and do not overlap. */
+/** The parts of a span outside `others`, which are in order and do not overlap. */
 export function without({ start, end }: Span, others: readonly Span[]): Span[] {
   const result: Span[] = []
   let from = start

@@ -3,46 +3,46 @@ import './timeline.css'
 import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { now } from '../clock.ts'
-import { clockTime, duration } from '../format.ts'
+import { clockTime, duration, plural } from '../format.ts'
 import { Icon } from '../icons.tsx'
 import type { Session } from '../session.ts'
-import { say, selectedRun, selection } from '../state.ts'
+import { selectedRun, selection, showNotice } from '../state.ts'
 import type { Chart } from './chart.ts'
+import { legend } from './labels.ts'
 import { isLive, layout } from './layout.ts'
 import type { Replay } from './replay.ts'
-import { recorded, replay } from './replay.ts'
+import { originalEntries, replay } from './replay.ts'
 import { ReplayView } from './replay-view.tsx'
 import { TimesTable } from './table.tsx'
 import { Waterfall } from './waterfall.tsx'
-import { legend, plural } from './words.ts'
 
-/** A list of thousands is of no use to anybody. These are around the one that is shown, so that all can be reached. */
-const mostRuns = 100
+/** How many runs the list offers, around the selected one. */
+const maxRuns = 100
 
-/** How a run went, and a way to watch it again. */
+/** The chart of a run, and its replay. */
 export function Timeline({ session }: { readonly session: Session }) {
   const { runs } = session.log
-  // What was chosen may be a run of another thread.
+  // The selected run may belong to another thread.
   const picked = runs.find((one) => one === selectedRun.value)
   const run = picked ?? runs.at(-1)
-  // Five times a second is enough for what grows; what is over changes when the log does.
+  // A live run is updated by the clock, an ended one by changes of the log.
   if (run && isLive(run)) now.value
   else session.tick.value
-  if (!run) return <p class="timeline quiet">Nothing has run in this thread yet.</p>
-  const first = Math.max(0, Math.min(runs.indexOf(run) - mostRuns / 2, runs.length - mostRuns))
+  if (!run) return <p class="timeline quiet">No runs in this thread yet.</p>
+  const first = Math.max(0, Math.min(runs.indexOf(run) - maxRuns / 2, runs.length - maxRuns))
   return (
     <div class="timeline">
       <select
         aria-label="Run"
-        // Without a number it is the newest, whichever that is.
+        // Empty: always the latest run.
         value={picked?.seq ?? ''}
         onChange={({ currentTarget }) => {
           const chosen = runs.find(({ seq }) => `${seq}` === currentTarget.value)
           selection.value = chosen && { kind: 'run', run: chosen }
         }}
       >
-        <option value="">Newest run</option>
-        {runs.slice(first, first + mostRuns).map(({ seq, startedAt, lastAt, agent, outcome }, index) => (
+        <option value="">Latest run</option>
+        {runs.slice(first, first + maxRuns).map(({ seq, startedAt, lastAt, agent, outcome }, index) => (
           <option key={seq} value={seq}>
             {[
               `Run ${first + index + 1}`,
@@ -60,14 +60,14 @@ export function Timeline({ session }: { readonly session: Session }) {
 
 function RunChart({ session, run }: { readonly session: Session; readonly run: RunView }) {
   const replayed = useSignal<Replay | undefined>(undefined)
-  const { entries, absences } = session
+  const { entries, outages } = session
   const live = isLive(run)
-  // Five times a second, and less often the more there is to lay out.
+  // Five times a second, less often for long runs.
   const stepMs = 200 * Math.ceil((run.lastSeq - run.seq + 1) / 10_000)
   const version = live ? Math.floor(now.value / stepMs) : run.version
   const chart = useMemo(
-    () => layout(entries, run, { now: now.peek(), absences }),
-    [entries, run, version, absences],
+    () => layout(entries, run, { now: now.peek(), outages }),
+    [entries, run, version, outages],
   )
 
   async function toggleReplay() {
@@ -76,16 +76,16 @@ function RunChart({ session, run }: { readonly session: Session; readonly run: R
       return
     }
     try {
-      // A run that goes on is replayed as far as it has come.
-      replayed.value = replay(await recorded(session, run), chart)
+      // A live run is replayed up to now.
+      replayed.value = replay(await originalEntries(session, run), chart)
     } catch {
-      say('The run could not be read.')
+      showNotice("Can't load the run.")
     }
   }
 
   return (
     <>
-      <p>{factsOf(run, chart)}</p>
+      <p>{summaryOf(run, chart)}</p>
       <Waterfall chart={chart} head={replayed.value?.time}>
         <button
           class="timeline-right"
@@ -96,11 +96,11 @@ function RunChart({ session, run }: { readonly session: Session; readonly run: R
           <Icon name="play" /> Replay
         </button>
       </Waterfall>
-      <ul class="timeline-legend" aria-label="Colours">
-        {legend.map(([kind, words]) => (
+      <ul class="timeline-legend" aria-label="Legend">
+        {legend.map(([kind, label]) => (
           <li key={kind}>
             <span data-phase={kind} data-bad={kind === 'bad'} />
-            {words}
+            {label}
           </li>
         ))}
       </ul>
@@ -110,10 +110,10 @@ function RunChart({ session, run }: { readonly session: Session; readonly run: R
   )
 }
 
-function factsOf({ rounds, calls, outcome }: RunView, { start, end, live, lanes }: Chart): string {
+function summaryOf({ rounds, calls, outcome }: RunView, { start, end, live, lanes }: Chart): string {
   const first = lanes[0]?.marks.find(({ kind }) => kind === 'first')
   return [
-    outcome === 'suspended' ? 'waits for a person' : (outcome ?? 'running'),
+    outcome === 'suspended' ? 'waiting for you' : (outcome ?? 'running'),
     `${duration(end - start)}${live ? ' so far' : ''}`,
     ...(first ? [first.what.toLowerCase()] : []),
     plural(rounds.length, 'round'),

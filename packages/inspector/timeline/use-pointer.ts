@@ -2,12 +2,12 @@ import { useSignal } from '@preact/signals'
 import type { View } from './use-view.ts'
 import { gutter } from './use-view.ts'
 
-/** So many pixels are a hand that trembles, and no drag. */
-const tremble = 4
+/** Smaller movements are not a drag. */
+const dragThresholdPx = 4
 
 /**
- * With a mouse the ruler is moved, and below it a span is marked to be looked at closer; Ctrl and the wheel zoom. Fingers and the wheel
- * alone scroll, which needs no help.
+ * Dragging the ruler with a mouse pans, dragging over the lanes zooms into a span, and Ctrl with
+ * the wheel zooms. Touch and the wheel alone scroll natively.
  */
 export function usePointer({ left, zoom, span, move }: View) {
   const marked = useSignal<
@@ -30,7 +30,8 @@ export function usePointer({ left, zoom, span, move }: View) {
         if (!marked.value) return
         const { from, pans } = marked.value
         const to = placeOf(event)
-        if (Math.abs(to - from) < tremble) return // Captured only now: a click on a bar has to reach the bar.
+        if (Math.abs(to - from) < dragThresholdPx)
+          return // Not captured before, so that a click reaches its bar.
         ;(event.currentTarget as Element).setPointerCapture(event.pointerId)
         if (pans) move(from - to)
         else marked.value = { from, to, pans }

@@ -3,44 +3,44 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { Axis } from './axis.ts'
 import { clamp } from './spans.ts'
 
-/** The names of the lanes stand here, and stay while the rest is moved. */
+/** The width of the lane names, which do not scroll. */
 export const gutter = 104
-/** Browsers cannot scroll much further. */
-const widest = 10_000_000
+/** Browsers cannot scroll much wider elements. */
+const maxWidth = 10_000_000
 
 export type View = ReturnType<typeof useView>
 
-/** What is seen of an axis, in a box that is scrolled. All in pixels, counted from where the axis begins. */
+/** The visible part of an axis in a scroll box. In pixels from the start of the axis. */
 export function useView({ length }: Axis) {
   const box = useRef<HTMLElement>(null)
-  const seen = useSignal({ left: 0, top: 0, width: 1, height: 1 })
-  /** In pixels per millisecond; 0 shows all there is, also while it grows. */
+  const viewport = useSignal({ left: 0, top: 0, width: 1, height: 1 })
+  /** In pixels per millisecond; 0 fits everything, also while it grows. */
   const zoomed = useSignal(0)
-  const { left, top, width, height } = seen.value
+  const { left, top, width, height } = viewport.value
   const fit = width / length
-  const scale = clamp(zoomed.value, fit, widest / length)
+  const scale = clamp(zoomed.value, fit, maxWidth / length)
   const sheetWidth = (scale: number) => `${gutter + length * scale}px`
 
   useLayoutEffect(() => {
     const element = box.current as HTMLElement
     const observer = new ResizeObserver(() => {
-      seen.value = seenOf(element)
+      viewport.value = viewportOf(element)
     })
     observer.observe(element)
     return () => observer.disconnect()
-  }, [seen])
+  }, [viewport])
 
   function move(right: number) {
     const element = box.current as HTMLElement
     element.scrollBy(right, 0)
-    seen.value = seenOf(element)
+    viewport.value = viewportOf(element)
   }
 
-  /** At another scale, with a place of the axis so many pixels from the left. */
-  function look(next: number, x: number, px: number) {
-    zoomed.value = next > fit ? Math.min(next, widest / length) : 0
+  /** Changes the scale, with position `x` of the axis `px` pixels from the left. */
+  function zoomTo(next: number, x: number, px: number) {
+    zoomed.value = next > fit ? Math.min(next, maxWidth / length) : 0
     const element = box.current as HTMLElement
-    // Nobody can scroll to what is not there yet.
+    // The element must be wide enough before it can be scrolled.
     const sheet = element.firstElementChild as HTMLElement
     sheet.style.width = sheetWidth(Math.max(fit, zoomed.value))
     move(x * zoomed.value - px - element.scrollLeft)
@@ -56,14 +56,14 @@ export function useView({ length }: Axis) {
     sheetWidth: sheetWidth(scale),
     isWhole: scale === fit,
     move,
-    /** Around a place that stays where it is. */
-    zoom: (factor: number, px = width / 2) => look(scale * factor, (left + px) / scale, px),
-    /** So that this is all that is seen. */
-    span: (from: number, to: number) => look((scale * width) / Math.max(1, to - from), from / scale, 0),
+    /** Zooms around a position that stays in place. */
+    zoom: (factor: number, px = width / 2) => zoomTo(scale * factor, (left + px) / scale, px),
+    /** Zooms so that exactly this span is visible. */
+    span: (from: number, to: number) => zoomTo((scale * width) / Math.max(1, to - from), from / scale, 0),
   }
 }
 
-function seenOf({ scrollLeft, scrollTop, clientWidth, clientHeight }: HTMLElement) {
+function viewportOf({ scrollLeft, scrollTop, clientWidth, clientHeight }: HTMLElement) {
   return {
     left: scrollLeft,
     top: scrollTop,

@@ -2,7 +2,7 @@ import type { ReadonlySignal } from '@preact/signals'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { show } from '../state.ts'
+import { inspect } from '../state.ts'
 import { Band, Bands } from './bands.tsx'
 import type { Chart } from './chart.ts'
 import { Hint } from './hint.tsx'
@@ -18,31 +18,31 @@ import { gutter, useView } from './use-view.ts'
 
 export interface WaterfallProps {
   readonly chart: Chart
-  /** The time at which a replay is. */
+  /** The current time of a replay. */
   readonly head: ReadonlySignal<number> | undefined
-  /** What else can be done with the run. */
+  /** More buttons. */
   readonly children: ComponentChildren
 }
 
 const laneHeight = 28
 const tickRoom = 76
 const buttons = [
-  { sign: '+', does: 'Zoom in', factor: 2 },
-  { sign: '−', does: 'Zoom out', factor: 0.5 },
-  { sign: 'All', does: 'Show all', factor: 0 },
+  { sign: '+', label: 'Zoom in', factor: 2 },
+  { sign: '−', label: 'Zoom out', factor: 0.5 },
+  { sign: 'All', label: 'Show all', factor: 0 },
 ]
 const zooms: Readonly<Record<string, number>> = { '+': 2, '=': 2, '-': 0.5, '0': 0 }
 const howTo =
-  'Arrows move between bars, Enter shows details, plus, minus and 0 zoom, Shift and arrows move the view.'
+  'Arrow keys move between bars, Enter shows details, plus, minus and 0 zoom, Shift with arrow keys pans.'
 const pans: Readonly<Record<string, number>> = { ArrowLeft: -0.2, ArrowRight: 0.2 }
 
-/** The lanes of a run over time. Only what is in sight is drawn. */
+/** The lanes of a run over time. Only visible bars are rendered. */
 export function Waterfall({ chart, head, children }: WaterfallProps) {
   const { axis, lanes, start } = chart
   const view = useView(axis)
   const { box, left, top, width, height, scale } = view
   const pointer = usePointer(view)
-  /** The bar that has the focus, or had it last. */
+  /** The bar that has or last had the focus. */
   const focused = useSignal<Place>({ lane: 0, key: '' })
   const pointed = useSignal<Place | undefined>(undefined)
   const wantsFocus = useRef(false)
@@ -54,11 +54,11 @@ export function Waterfall({ chart, head, children }: WaterfallProps) {
     ...stepsOf('tick', undefined, ticks),
     ...chart.bands.filter((band) => isSeen(xOf(band.start), xOf(band.end))),
   ]
-  // A row for the times, one for how long a fold is, one for what happened to the run or to this page.
+  // One row for ticks, one for the length of folds, one for resumes and outages.
   const rulerHeight = chart.bands.length > 0 ? 52 : 20
-  // Twice as much as can be seen, so that nothing is white while it is scrolled.
+  // Twice the visible height, so that scrolling shows no blank lanes.
   const isNear = (lane: number) => Math.abs(lane * laneHeight - top - height / 2) < height
-  // What has the focus is there wherever it is, so that the focus is not lost, and the browser can scroll to it.
+  // The focused bar is always rendered, so that the focus is kept and the browser can scroll to it.
   const hasFocus = ({ bars }: Shape) => bars.some(({ key }) => key === focused.value.key)
   const rows = lanes.flatMap((lane, index) =>
     isNear(index) || index === focused.value.lane
@@ -91,7 +91,7 @@ export function Waterfall({ chart, head, children }: WaterfallProps) {
     }
     return {
       tabIndex: shape === reached ? 0 : -1,
-      onClick: () => (bar.of ? show(bar.of) : view.span(x, x + width)),
+      onClick: () => (bar.of ? inspect(bar.of) : view.span(x, x + width)),
       onFocus() {
         focused.value = here
         point()
@@ -125,12 +125,12 @@ export function Waterfall({ chart, head, children }: WaterfallProps) {
   return (
     <>
       <div class="timeline-row">
-        {buttons.map(({ sign, does, factor }) => (
+        {buttons.map(({ sign, label, factor }) => (
           <button
             key={sign}
             type="button"
-            aria-label={does}
-            title={does}
+            aria-label={label}
+            title={label}
             disabled={factor < 1 && view.isWhole}
             onClick={() => view.zoom(factor)}
           >
@@ -145,7 +145,7 @@ export function Waterfall({ chart, head, children }: WaterfallProps) {
           ref={box}
           aria-label="Waterfall"
           aria-description={howTo}
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard.
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable areas must be focusable.
           tabIndex={0}
           onScroll={() => view.move(0)}
           onKeyDown={onKeyDown}
@@ -183,7 +183,7 @@ export function Waterfall({ chart, head, children }: WaterfallProps) {
   )
 }
 
-/** Drawn by itself, so that a replay moves nothing else. */
+/** A component of its own, so that a replay renders nothing else again. */
 function Playhead({ head, xOf }: { head: ReadonlySignal<number>; xOf: (at: number) => number }) {
   return <Band kind="playhead" from={xOf(head.value)} />
 }

@@ -1,11 +1,11 @@
-/** What stands at the top of what is seen, the innermost first, and how far it is from the beginning of the list. */
+/** The elements at the top of the viewport, innermost first, and their offsets in the list. */
 export type Anchor = readonly { readonly element: Element; readonly top: number }[]
 
-/** Counted from the beginning of what is scrolled, so that scrolling does not change it. */
+/** Relative to the scrolled content, so that scrolling does not change it. */
 const topIn = (list: Element, element: Element) =>
   element.getBoundingClientRect().top - list.getBoundingClientRect().top + list.scrollTop
 
-/** A row may grow above what is read in it too: so it is the element at the very top that counts, if it is of that row. */
+/** A row can also grow above the visible part, so the anchor is the topmost element in the row. */
 export function anchorIn(list: Element, row: Element | undefined): Anchor {
   if (!row) return []
   const { top, left, width } = list.getBoundingClientRect()
@@ -14,7 +14,7 @@ export function anchorIn(list: Element, row: Element | undefined): Anchor {
   return elements.map((element) => ({ element, top: topIn(list, element) }))
 }
 
-/** How far the anchor has moved since it was taken. Its row stands for it where it is not there any more. */
+/** How far the anchor has moved since. If its element was removed, its row is used. */
 export function shiftOf(anchor: Anchor, list: Element): number {
   const kept = anchor.find(({ element }) => list.contains(element))
   return kept ? topIn(list, kept.element) - kept.top : 0

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { heightsOf } from './heights.ts'
 
-test('sums and places are those of a plain list, whatever was added, changed and cut', () => {
+test('behaves like a plain list of heights', () => {
   const step = fc.oneof(
     fc.record({ kind: fc.constant('append' as const), height: fc.nat(100), index: fc.constant(0) }),
     fc.record({ kind: fc.constant('set' as const), height: fc.nat(100), index: fc.nat(80) }),
@@ -33,7 +33,7 @@ test('sums and places are those of a plain list, whatever was added, changed and
   )
 })
 
-test('it has room for a hundred thousand', () => {
+test('handles 100,000 rows', () => {
   const heights = heightsOf()
   for (let index = 0; index < 100_000; index++) heights.append(28)
   heights.set(50_000, 100)

@@ -1,22 +1,22 @@
-/** How high each row of a list is, and where it begins. Everything costs the logarithm of their number at most. */
+/** Row heights and positions. Every operation is O(log n). */
 export interface Heights {
   readonly count: number
   readonly total: number
   append(height: number): void
   set(index: number, height: number): void
-  /** Forgets all from `count` on. */
+  /** Removes all rows from `count` on. */
   cut(count: number): void
-  /** The sum of those before `index`. */
+  /** The total height of the rows before `index`. */
   before(index: number): number
-  /** The row that is `offset` below the top; the nearest if there is none. */
+  /** The row at `offset` from the top, or the nearest row. */
   at(offset: number): number
 }
 
 const lowestBit = (n: number) => n & -n
 
 /**
- * A binary indexed tree (Fenwick, 1994): `sums[n]` is the sum of the rows that end with the nth, as many as its lowest bit says. One can
- * be added at the end without touching the others.
+ * A binary indexed tree (Fenwick, 1994): `sums[n]` is the total height of the `lowestBit(n)` rows
+ * that end with the nth. Appending does not change other nodes.
  */
 export function heightsOf(): Heights {
   const sums = [0]

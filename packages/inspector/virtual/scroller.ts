@@ -1,7 +1,7 @@
 import type { Anchor } from './anchor.ts'
 import { anchorIn, shiftOf } from './anchor.ts'
-import type { PlacedRow, Rows } from './placing.ts'
-import { placing } from './placing.ts'
+import type { PlacedRow, Rows } from './placement.ts'
+import { createPlacement } from './placement.ts'
 
 interface Range {
   readonly from: number
@@ -18,39 +18,39 @@ interface Goal {
   readonly align: 'start' | 'end'
 }
 
-/** How many rows are drawn beyond those that are seen, on each side. */
+/** How many invisible rows are rendered on each side. */
 const overscan = 4
 
-/** What stands below the last row that is seen counts as its end: a line, not more. */
+/** The list is at its end if no more than this is below the viewport: about a line. */
 const nearPx = 24
 
-/** Keys that lead away from the end. */
+/** Keys that scroll away from the end. */
 const upwards = /^(?:ArrowUp|PageUp|Home)$/
 
 /**
- * Decides which rows of a list are drawn and keeps what is read where it is: at its end while that grows, if the reader is there,
- * and otherwise by what stands at the top of what is seen, whatever becomes higher above it. The latter is the browser's own scroll
- * anchoring, which does not break off a scroll that is under way; where it is missing it is made up for.
+ * Decides which rows of a list are rendered, and keeps the scroll position stable: at the end while
+ * the list grows if the user is there, otherwise anchored to the top of the viewport. Anchoring is
+ * left to the browser, which does not interrupt a scroll in progress, and emulated if unsupported.
  */
 export function createScroller(redraw: () => void) {
-  const places = placing()
+  const places = createPlacement()
   const { heights } = places
   let options: ScrollerOptions
   let element: HTMLElement | undefined
-  /** What stands at the top of what is seen. */
+  /** The row at the top of the viewport. */
   let topRow: PlacedRow | undefined
   let anchor: Anchor = []
   let isFollowing = true
   let goal: Goal | undefined
   let lastTop = 0
-  /** How far it was to the end then. */
+  /** The distance to the end at `lastTop`. */
   let lastLeft = 0
   let wasAtEnd: boolean | undefined
   let frame = 0
 
   const sizes = new ResizeObserver(() => settle())
 
-  /** Those of `places.drawn`, in their order. */
+  /** The elements of `places.drawn`, in order. */
   function rowElements(): Element[] {
     const children = element?.firstElementChild?.children ?? []
     return [...children].filter((child) => child.matches('[data-row]'))
@@ -58,12 +58,12 @@ export function createScroller(redraw: () => void) {
 
   const follows = () => options.stick && isFollowing
 
-  /** Where to go or to stay, whatever is drawn. */
+  /** Where to scroll to or to stay. */
   function goalNow(): Goal | undefined {
     return goal ?? (follows() ? { index: options.count - 1, align: 'end' } : undefined)
   }
 
-  /** Where the top of what is seen belongs then. */
+  /** The scroll position for a goal. */
   function topFor({ index, align }: Goal, height: number): number {
     return align === 'start' ? heights.before(index) : heights.before(index + 1) - height
   }
@@ -76,7 +76,7 @@ export function createScroller(redraw: () => void) {
     }
   }
 
-  /** The rows to draw, in order: those that are seen, some around them, and the one that has the focus. */
+  /** The rows to render, in order: the visible ones, some around them, and the focused one. */
   function draw(next: ScrollerOptions): readonly PlacedRow[] {
     options = next
     const focused = places.drawn[rowElements().findIndex((row) => row.contains(document.activeElement))]
@@ -92,28 +92,28 @@ export function createScroller(redraw: () => void) {
     return places.drawn
   }
 
-  /** After something was drawn or has another height: puts what is read back in its place, and sees whether rows are missing. */
+  /** Restores the scroll position and renders missing rows, after a render or height change. */
   function settle(): void {
-    // Where the list itself is not shown its rows have no height, which says nothing.
+    // Rows of a hidden list have no height.
     if (!element?.clientHeight) return
     for (const [i, row] of rowElements().entries()) {
       const placed = places.drawn[i]
       if (placed) places.measured(placed.key, placed.index, row.getBoundingClientRect().height)
     }
     const to = goalNow()
-    // Below the last row there may be a margin.
+    // There may be a margin below the last row.
     const isEnd = to?.align === 'end' && to.index === options.count - 1
     const shift = to || isAnchored(element) ? 0 : Math.round(shiftOf(anchor, element))
     if (to) element.scrollTop = isEnd ? element.scrollHeight : topFor(to, element.clientHeight)
-    // To write it breaks off a scroll that is under way, also if it stays the same.
+    // Setting `scrollTop`, even to the same value, interrupts a scroll in progress.
     else if (shift !== 0) element.scrollTop += shift
-    look(element)
+    observe(element)
   }
 
-  /** Remembers what is seen now, asks for rows that are missing, and reports. */
-  function look(list: HTMLElement): void {
+  /** Records the viewport, requests missing rows, and reports whether the list is at its end. */
+  function observe(list: HTMLElement): void {
     lastTop = list.scrollTop
-    lastLeft = leftBelow(list)
+    lastLeft = distanceToEnd(list)
     const { top } = list.getBoundingClientRect()
     const rows = rowElements()
     const first = rows.findIndex((row) => row.getBoundingClientRect().bottom > top)
@@ -128,7 +128,7 @@ export function createScroller(redraw: () => void) {
     wasAtEnd = isAtEnd
   }
 
-  // Not at once: rows that are added while heights are being reported would be reported too late, which a browser complains of.
+  // Delayed: rows added in a ResizeObserver callback cause a "ResizeObserver loop" error.
   function redrawSoon(): void {
     frame ||= requestAnimationFrame(() => {
       frame = 0
@@ -136,13 +136,13 @@ export function createScroller(redraw: () => void) {
     })
   }
 
-  /** Whoever comes nearer to the end follows it, and whoever goes away from it does not: that it grows moves nobody. */
-  function scrolled(): void {
+  /** Scrolling to the end starts following it, scrolling away stops. Growth has no effect. */
+  function onScroll(): void {
     if (!element) return
-    const left = leftBelow(element)
+    const left = distanceToEnd(element)
     if (element.scrollTop < lastTop && left > lastLeft) isFollowing = false
     else if (element.scrollTop > lastTop && left < lastLeft) isFollowing ||= left <= nearPx
-    look(element)
+    observe(element)
   }
 
   function scrollTo(wanted: number, align?: 'start' | 'end'): void {
@@ -161,14 +161,14 @@ export function createScroller(redraw: () => void) {
     if (element && element.scrollTop > 0) isFollowing = false
   }
 
-  /** At once, before anything has moved: what is written while a scroll begins would break it off. */
-  function takeOver(event: Event): void {
+  /** Runs before the scroll: setting `scrollTop` while it starts would interrupt it. */
+  function onUserScroll(event: Event): void {
     goal = undefined
     if (event instanceof WheelEvent && event.deltaY < 0) leaveEnd()
   }
 
-  /** The ends are where the rows say, which only those know that are drawn: left to the browser, the first try misses them. */
-  function pressed(event: KeyboardEvent): void {
+  /** Handles Home and End: the browser would miss the ends, since other heights are estimates. */
+  function onKeyDown(event: KeyboardEvent): void {
     const { key, target, ctrlKey, altKey, metaKey, shiftKey, defaultPrevented } = event
     if (defaultPrevented || (target as Element).matches('input, textarea, select, [contenteditable]')) return
     goal = undefined
@@ -184,16 +184,16 @@ export function createScroller(redraw: () => void) {
     settle,
     scrollTo,
     toEnd,
-    /** The height of the rows from `from` up to `to`, which are not drawn. */
+    /** The height of the rows from `from` up to `to`, which are not rendered. */
     space: (from: number, to: number) => heights.before(to) - heights.before(from),
 
-    /** The rows are in the one element inside the list, by whose height it is seen that one of them has grown. */
+    /** The list has one child, which contains the rows. Its height changes when a row grows. */
     attach(list: HTMLElement): () => void {
       element = list
-      list.addEventListener('scroll', scrolled)
-      list.addEventListener('keydown', pressed)
+      list.addEventListener('scroll', onScroll)
+      list.addEventListener('keydown', onKeyDown)
       for (const name of ['wheel', 'touchmove', 'pointerdown'])
-        list.addEventListener(name, takeOver, { passive: true })
+        list.addEventListener(name, onUserScroll, { passive: true })
       for (const box of [list, ...list.children]) sizes.observe(box)
       return () => {
         element = undefined
@@ -204,7 +204,7 @@ export function createScroller(redraw: () => void) {
   }
 }
 
-// CSS Scroll Anchoring 1, section 2: at the very top the browser keeps nothing.
+// CSS Scroll Anchoring 1, section 2: the browser does not anchor at the very top.
 const isAnchored = (list: Element) => list.scrollTop > 0 && CSS.supports('overflow-anchor', 'auto')
 
-const leftBelow = (list: Element) => list.scrollHeight - list.scrollTop - list.clientHeight
+const distanceToEnd = (list: Element) => list.scrollHeight - list.scrollTop - list.clientHeight

@@ -1,20 +1,20 @@
 import type { AriaRole, ComponentChildren, Ref } from 'preact'
 import { useImperativeHandle, useLayoutEffect, useMemo, useReducer, useRef } from 'preact/hooks'
-import type { Rows } from './placing.ts'
+import type { Rows } from './placement.ts'
 import { createScroller } from './scroller.ts'
 import './virtual.css'
 
 export interface ListHandle {
-  /** Brings a row into sight, if it is not. `align` puts it at the top or the bottom in any case. */
+  /** Scrolls a row into view if needed. `align` always moves it to the top or bottom. */
   scrollTo(index: number, align?: 'start' | 'end'): void
-  /** To the last row, and with it as it grows if the list sticks. */
+  /** Scrolls to the end, and follows it if the list sticks. */
   toEnd(): void
 }
 
 export interface VirtualListProps extends Rows {
   readonly render: (index: number) => ComponentChildren
   readonly label: string
-  /** Begins at the end, and stays there while it grows as long as the reader does. */
+  /** Starts at the end, and stays there while the list grows, unless the user scrolls away. */
   readonly stick?: boolean
   readonly class?: string
   readonly role?: AriaRole
@@ -24,8 +24,8 @@ export interface VirtualListProps extends Rows {
 }
 
 /**
- * A list of any length, of which only what is seen is in the page. Rows lie in the flow, between spacers as high as what is left out;
- * a row may change its height at any time. The keys that scroll do so once it has the focus.
+ * A list of any length that renders only visible rows, between spacers for the rest. The height of
+ * a row may change at any time. The list is focusable, so that keys scroll it.
  */
 export function VirtualList(props: VirtualListProps) {
   const { count, render, label, role = 'group', rowRole, handle = null } = props
@@ -46,7 +46,7 @@ export function VirtualList(props: VirtualListProps) {
     )
   for (const { index, key } of rows) {
     if (index > next) addSpace(index)
-    // Who listens to a list hears how long it is, not how much of it is drawn.
+    // Screen readers announce the full length of the list.
     const position = rowRole === 'listitem' && { 'aria-posinset': index + 1, 'aria-setsize': count }
     drawn.push(
       <div key={`row ${key}`} class="virtual-row" data-row={index} role={rowRole} {...position}>
@@ -57,7 +57,7 @@ export function VirtualList(props: VirtualListProps) {
   }
   addSpace(count)
   return (
-    // biome-ignore lint/a11y/useAriaPropsSupportedByRole: whatever role is given, it is one that has a name
+    // biome-ignore lint/a11y/useAriaPropsSupportedByRole: all roles passed here support a name
     <div class={`virtual ${props.class ?? ''}`} ref={list} role={role} aria-label={label} tabIndex={0}>
       <div>{drawn}</div>
     </div>

@@ -3,7 +3,7 @@ interface AgentInfo {
   readonly notices?: readonly string[]
 }
 
-interface Answer {
+interface ApprovalAnswer {
   readonly approved: boolean
   readonly reason?: string | undefined
   readonly input?: object | undefined
@@ -47,7 +47,7 @@ type BrowserPlayerOptions = WorkletOptions
 
 type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
 
-type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'declined' | 'cancelled' | 'unknown'
+type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'denied' | 'canceled' | 'unknown'
 
 interface CheckpointEvent {
   readonly type: 'checkpoint'
@@ -192,19 +192,12 @@ interface FollowOptions {
   readonly until?: 'idle' | number | undefined
 }
 
-interface Followed {
+interface Followable {
   follow(options: { readonly signal: AbortSignal }): AsyncIterator<Entry, undefined>
 }
 
 interface ForkThreadOptions {
   readonly id?: string | undefined
-}
-
-interface HeardEvent {
-  readonly type: 'heard'
-  readonly run: string
-  readonly round: number
-  readonly chars: number
 }
 
 type ImagePart =
@@ -352,7 +345,7 @@ interface ModelSettings {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'cancelled' | 'failed'
+type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'canceled' | 'failed'
 
 interface PartEndEvent {
   readonly type: 'part-end'
@@ -363,6 +356,13 @@ interface PartEndEvent {
 interface Permission {
   readonly decision: 'allow' | 'ask' | 'deny'
   readonly rule: string
+}
+
+interface PlaybackEvent {
+  readonly type: 'playback'
+  readonly run: string
+  readonly round: number
+  readonly chars: number
 }
 
 interface Played {
@@ -459,7 +459,7 @@ interface RemoteThread {
   state(options?: Pick<StateOptions, 'before'>): Promise<ThreadView>
   exchanges(options: ExchangesOptions): Promise<readonly Exchange[]>
   stop(reason?: string): Promise<number>
-  approve(callId: string, answer: Answer): Promise<number>
+  approve(callId: string, answer: ApprovalAnswer): Promise<number>
   testScript(): Promise<string>
   fork(at: number, options?: ForkThreadOptions): Promise<RemoteThread>
   voice(options: VoiceLineOptions): VoiceLine
@@ -504,7 +504,7 @@ interface RoundStartEvent {
   readonly type: 'round-start'
   readonly round: number
   readonly model: string
-  readonly heard?: readonly number[]
+  readonly inputs?: readonly number[]
 }
 
 interface RoundTimings {
@@ -543,7 +543,7 @@ interface RunStartEvent {
   readonly input: readonly Message[]
   readonly repairs?: readonly string[]
   readonly resumes?: string
-  readonly heard?: readonly number[]
+  readonly inputs?: readonly number[]
   readonly losses?: number
   readonly trace?: string
 }
@@ -597,11 +597,11 @@ interface TextEvent {
 interface TextPart {
   readonly type: 'text'
   readonly text: string
-  readonly unheard?: string
+  readonly unplayed?: string
   readonly opaque?: ProviderData
 }
 
-type ThreadEvent = RunEvent | StopEvent | HeardEvent
+type ThreadEvent = RunEvent | StopEvent | PlaybackEvent
 
 interface ThreadInfo {
   readonly id: string
@@ -755,7 +755,7 @@ interface TurnRecord {
   readonly audioMs: number
   readonly playedMs: number
   readonly words: number
-  readonly wordsHeard: number
+  readonly wordsPlayed: number
   readonly outcome: 'completed' | 'interrupted' | 'lost'
 }
 
@@ -811,7 +811,7 @@ type VoiceEvent =
       readonly turn: number
     }
   | {
-      readonly type: 'voice_hush'
+      readonly type: 'voice_silence'
       readonly turn: number
     }
   | {
@@ -820,8 +820,8 @@ type VoiceEvent =
       readonly position: number
     }
   | {
-      readonly type: 'voice_hearing'
-      readonly speech: boolean
+      readonly type: 'voice_speech'
+      readonly speaking: boolean
     }
   | {
       readonly type: 'voice_transcript'
@@ -842,7 +842,7 @@ type VoiceEvent =
 
 interface VoiceLine {
   interrupt(): void
-  close(): Promise<VoicePlace | undefined>
+  close(): Promise<VoicePosition | undefined>
   readonly ended: Promise<void>
 }
 
@@ -852,17 +852,17 @@ interface VoiceLineOptions {
   readonly sampleRate?: number | undefined
   readonly speak?: boolean | undefined
   readonly listen?: boolean | undefined
-  readonly from?: VoicePlace | undefined
+  readonly from?: VoicePosition | undefined
   readonly onSentence?: ((sentence: VoiceSentence) => void) | undefined
   readonly onTranscript?: ((transcript: VoiceTranscript) => void) | undefined
-  readonly onHearing?: ((speech: boolean) => void) | undefined
+  readonly onSpeech?: ((speech: boolean) => void) | undefined
   readonly onRecord?: ((record: TurnRecord) => void) | undefined
   readonly onError?: ((problem: VoiceProblem) => void) | undefined
   readonly onState?: ((state: VoiceState) => void) | undefined
   readonly signal?: AbortSignal | undefined
 }
 
-interface VoicePlace {
+interface VoicePosition {
   readonly session?: string | undefined
   readonly awaits?: string | undefined
   readonly seq: number
@@ -887,7 +887,7 @@ type VoiceSentence = Pick<
   readonly seq: number
 }
 
-type VoiceState = 'connecting' | 'open' | 'away' | 'closed'
+type VoiceState = 'connecting' | 'open' | 'reconnecting' | 'closed'
 
 type VoiceTranscript = Omit<
   Extract<
@@ -906,8 +906,8 @@ interface WireExchange {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   readonly status?: number
-  readonly answerHeaders?: Readonly<Record<string, string>>
-  readonly answer?: string
+  readonly responseHeaders?: Readonly<Record<string, string>>
+  readonly response?: string
   readonly cut?: boolean
 }
 
@@ -926,7 +926,7 @@ declare function exportThread(thread: ReadableThread): Promise<ExportedThread>
 declare function isMillraceError(error: unknown): error is MillraceError
 
 declare function watch(
-  thread: Followed,
+  thread: Followable,
   options?: WatchOptions,
 ): AsyncIterableIterator<ThreadSnapshot, undefined>
 
@@ -934,7 +934,7 @@ declare function wholeLog(thread: Pick<ReadableThread, 'read'>, head?: number): 
 
 export {
   type AgentInfo,
-  type Answer,
+  type ApprovalAnswer,
   type BrowserMicrophoneOptions,
   type BrowserPlayerOptions,
   type Client,
@@ -947,7 +947,7 @@ export {
   type ExportedThread,
   type Fetch,
   type FollowOptions,
-  type Followed,
+  type Followable,
   type ForkThreadOptions,
   type LimitsUsage,
   type ListThreadsOptions,
@@ -975,7 +975,7 @@ export {
   type TurnRecord,
   type VoiceLine,
   type VoiceLineOptions,
-  type VoicePlace,
+  type VoicePosition,
   type VoiceProblem,
   type VoiceSentence,
   type VoiceState,

@@ -20,10 +20,13 @@ interface Agent<
   Name extends string = string,
 > {
   readonly name: Name
-  stream(input: AgentInput, ...options: Options<Context>): Run<Output, Draft, Calls>
-  run(input: AgentInput, ...options: Options<Context>): Promise<RunResult<Output, Calls['request']>>
-  plan(input: AgentInput, ...options: Options<Context>): Plan<Calls>
-  resume(events: readonly RunEvent[], ...options: Options<Context, Decided>): Run<Output, Draft, Calls>
+  stream(input: AgentInput, ...options: OptionsArgument<Context>): Run<Output, Draft, Calls>
+  run(input: AgentInput, ...options: OptionsArgument<Context>): Promise<RunResult<Output, Calls['request']>>
+  plan(input: AgentInput, ...options: OptionsArgument<Context>): Plan<Calls>
+  resume(
+    events: readonly RunEvent[],
+    ...options: OptionsArgument<Context, WithDecisions>
+  ): Run<Output, Draft, Calls>
   asTool<const ToolName extends string = Name>(
     options: AsToolOptions<ToolName>,
   ): AgentTool<Context, NoInfer<ToolName>, string | Exclude<Output, undefined>>
@@ -59,8 +62,8 @@ interface AgentOptions<
   readonly maxOutputChars?: number | undefined
   readonly repeatLimits?: RepeatLimits | false | undefined
   readonly onToolError?: 'continue' | 'fail' | undefined
-  readonly contextTokens?: number | undefined
-  readonly shorten?: Shorten | false | undefined
+  readonly maxContextTokens?: number | undefined
+  readonly compact?: Compact | false | undefined
   readonly permission?: Policy | undefined
   readonly prepareRound?: PrepareRound<Context> | undefined
   readonly beforeCall?: BeforeCall<Context> | undefined
@@ -81,20 +84,13 @@ interface AgentTool<Context = any, Name extends string = string, Output = unknow
   readonly notices: NonNullable<Toolbox['notices']>
 }
 
-interface Answer {
-  readonly approved: boolean
-  readonly reason?: string | undefined
-  readonly input?: object | undefined
-  readonly remember?: RememberFor | Remembered | undefined
-}
-
 interface App {
   readonly agents: readonly string[]
   notices(agent?: string): Promise<readonly string[]>
   thread(id?: string, options?: ThreadOptions): Thread
   threads(options?: ThreadsOptions): Promise<ThreadPage>
   usage(caller: string): Promise<QuotaUsage>
-  refused(limit: string): void
+  rejected(limit: string): void
   readonly buffer: Budget
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>
 }
@@ -118,7 +114,7 @@ interface AppOptions {
   readonly maxLosses?: number | undefined
   readonly maxRuns?: number | undefined
   readonly maxRunBytes?: number | undefined
-  readonly keptBytes?: number | undefined
+  readonly cacheBytes?: number | undefined
   readonly quotas?: Partial<Quotas> | undefined
   readonly telemetry?: Telemetry | readonly Telemetry[] | undefined
   readonly onError?: ((error: MillraceError) => void) | undefined
@@ -127,8 +123,15 @@ interface AppOptions {
 interface AppTelemetry {
   flushed(flush: Flush): void
   failed(error: MillraceError): void
-  refused?(limit: string): void
+  rejected?(limit: string): void
   closed(): void
+}
+
+interface ApprovalAnswer {
+  readonly approved: boolean
+  readonly reason?: string | undefined
+  readonly input?: object | undefined
+  readonly remember?: RememberFor | Remembered | undefined
 }
 
 interface ApprovalEvent {
@@ -159,7 +162,9 @@ type Approve<Input, Context> = (
     readonly callId: string
     readonly context: Context
   },
-) => Asks | Promise<Asks>
+) => ApproveResult | Promise<ApproveResult>
+
+type ApproveResult = boolean | string | undefined
 
 interface AsToolOptions<Name extends string = string>
   extends Pick<
@@ -168,8 +173,6 @@ interface AsToolOptions<Name extends string = string>
   > {
   readonly name?: Name | undefined
 }
-
-type Asks = boolean | string | undefined
 
 interface AssistantDraft {
   push(
@@ -202,7 +205,15 @@ interface Batch {
 
 type BeforeCall<Context = unknown> = (
   call: HookCall<Context>,
-) => Verdict | undefined | void | Promise<Verdict | undefined | void>
+) => BeforeCallResult | undefined | void | Promise<BeforeCallResult | undefined | void>
+
+type BeforeCallResult =
+  | {
+      readonly block: string
+    }
+  | {
+      readonly input: object
+    }
 
 interface Budget {
   limit: number
@@ -236,12 +247,12 @@ type CallEventOf<One extends Tool, Replaced> = One extends Tool
 interface CallObserver {
   readonly wire?: WireListener | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
-  within?<Value>(work: () => Value): Value
+  runInContext?<Value>(work: () => Value): Value
   received?(): void
   end(end: CallEnd): void
 }
 
-type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'declined' | 'cancelled' | 'unknown'
+type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'denied' | 'canceled' | 'unknown'
 
 interface CallTypes {
   readonly event: RunEvent
@@ -292,14 +303,33 @@ interface Clock {
   turn(): Promise<void>
 }
 
+type Compact = (
+  conversation: CompactionInput,
+) => Compaction | undefined | void | Promise<Compaction | undefined | void>
+
+interface Compaction {
+  readonly keep: number
+  readonly summary: string
+}
+
+interface CompactionInput {
+  readonly messages: readonly Message[]
+  readonly reason: 'limit' | 'overflow'
+  readonly tokens?: number
+  readonly limit?: number
+  readonly model: Model
+  ask(question: Question): Promise<string>
+  readonly signal: AbortSignal
+}
+
 interface CompiledSchema<Value = unknown> {
   readonly jsonSchema: JsonObject
   check(value: unknown): Checked<Value> | Promise<Checked<Value>>
 }
 
 type ContextOf<Tools extends readonly (Tool | Toolbox)[]> = (
-  Tools[number] extends infer One
-    ? One extends Tool<infer Context> | Toolbox<infer Context>
+  Tools[number] extends infer Item
+    ? Item extends Tool<infer Context> | Toolbox<infer Context>
       ? (context: Context) => void
       : never
     : never
@@ -312,10 +342,6 @@ interface CreateOptions {
   readonly quotas?: Quotas | undefined
 }
 
-interface Decided {
-  readonly decisions?: readonly Decision[] | undefined
-}
-
 interface Decision {
   readonly callId: string
   readonly approved: boolean
@@ -323,6 +349,12 @@ interface Decision {
   readonly input?: object
   readonly remember?: RememberFor | Remembered
 }
+
+type DeepPartial<T> = T extends readonly (infer Item)[]
+  ? DeepPartial<Item>[]
+  : T extends object
+    ? { [Key in keyof T]?: DeepPartial<T[Key]> }
+    : T
 
 interface DetectOptions {
   readonly model?: string | undefined
@@ -512,19 +544,6 @@ interface GeneratedCall {
   readonly arguments?: string | undefined
 }
 
-interface Heard {
-  readonly run: string
-  readonly round: number
-  readonly chars: number
-}
-
-interface HeardEvent {
-  readonly type: 'heard'
-  readonly run: string
-  readonly round: number
-  readonly chars: number
-}
-
 interface HookCall<Context = unknown> {
   readonly callId: string
   readonly runId: string
@@ -673,13 +692,6 @@ interface JsonSchema<Value = JsonObject> {
 
 type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
 
-interface JudgedCall {
-  readonly name: string
-  readonly input: JsonObject
-  readonly access: readonly Access[] | undefined
-  readonly fingerprint?: string | undefined
-}
-
 interface Lease {
   readonly threadId: string
   readonly owner: string
@@ -712,16 +724,6 @@ interface Logger {
 interface LogsOptions {
   readonly format?: LogFormat | undefined
   readonly content?: boolean | undefined
-}
-
-interface LongConversation {
-  readonly messages: readonly Message[]
-  readonly reason: 'limit' | 'overflow'
-  readonly tokens?: number
-  readonly limit?: number
-  readonly model: Model
-  ask(question: Question): Promise<string>
-  readonly signal: AbortSignal
 }
 
 interface MemoryExchangesOptions {
@@ -813,7 +815,7 @@ interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata
   readonly caller?: string | undefined
 }
 
-type Options<Context, More = unknown> = unknown extends Context
+type OptionsArgument<Context, More = unknown> = unknown extends Context
   ? [options?: RunOptions<Context> & More]
   : [
       options: RunOptions<Context> &
@@ -828,7 +830,7 @@ declare enum OtherName {
 
 type OtherTool = Tool<unknown, OtherName>
 
-type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'cancelled' | 'failed'
+type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'canceled' | 'failed'
 
 type OutputOf<One extends Tool> = One['run'] extends (...args: never) => infer Result
   ? Returned<Awaited<Result>>
@@ -836,7 +838,7 @@ type OutputOf<One extends Tool> = One['run'] extends (...args: never) => infer R
 
 type OutputOf$1<Output extends Schema | undefined> = Output extends Schema ? InferValue<Output> : undefined
 
-declare const PROTOCOL_VERSION = 1
+declare const PROTOCOL_VERSION = 2
 
 interface PartEndEvent {
   readonly type: 'part-end'
@@ -865,12 +867,6 @@ interface PartialJson {
       }
 }
 
-type Partially<T> = T extends readonly (infer Item)[]
-  ? Partially<Item>[]
-  : T extends object
-    ? { [Key in keyof T]?: Partially<T[Key]> }
-    : T
-
 interface PathAccess {
   readonly kind: 'read' | 'write'
   readonly path: string
@@ -890,7 +886,7 @@ interface PermissionMemory {
   add(rules: readonly string[]): Promise<void>
 }
 
-interface Plan<Calls extends CallTypes = CallTypes> extends Watchable<Calls['event']> {
+interface Plan<Calls extends CallTypes = CallTypes> extends RunStream<Calls['event']> {
   readonly result: Promise<PlanResult<Calls>>
 }
 
@@ -916,11 +912,38 @@ type PlannedCallOf<One extends Tool> = One extends Tool
         })
   : never
 
+interface Playback {
+  readonly run: string
+  readonly round: number
+  readonly chars: number
+}
+
+interface PlaybackEvent {
+  readonly type: 'playback'
+  readonly run: string
+  readonly round: number
+  readonly chars: number
+}
+
 interface Policy {
-  judge(call: JudgedCall, granted: readonly string[]): Ruling | Promise<Ruling>
+  decide(call: PolicyRequest, granted: readonly string[]): PolicyDecision | Promise<PolicyDecision>
   ruleProblem?(rule: unknown): string | undefined
   readonly memory: PermissionMemory | undefined
   readonly readOnly?: boolean
+}
+
+interface PolicyDecision {
+  readonly decision: 'allow' | 'ask' | 'deny'
+  readonly rule: string
+  readonly reason: string
+  readonly rules?: readonly string[]
+}
+
+interface PolicyRequest {
+  readonly name: string
+  readonly input: JsonObject
+  readonly access: readonly Access[] | undefined
+  readonly fingerprint?: string | undefined
 }
 
 type PrepareRound<Context = unknown> = (
@@ -999,7 +1022,7 @@ interface Remembered {
 
 interface RepeatLimits {
   readonly warn: number
-  readonly refuse: number
+  readonly block: number
 }
 
 interface Replacement {
@@ -1078,7 +1101,7 @@ interface RoundStartEvent {
   readonly type: 'round-start'
   readonly round: number
   readonly model: string
-  readonly heard?: readonly number[]
+  readonly inputs?: readonly number[]
 }
 
 interface RoundTimings {
@@ -1087,17 +1110,10 @@ interface RoundTimings {
   readonly tokensPerSecond?: number
 }
 
-interface Ruling {
-  readonly decision: 'allow' | 'ask' | 'deny'
-  readonly rule: string
-  readonly reason: string
-  readonly rules?: readonly string[]
-}
-
 interface Run<Output = undefined, Draft = Output, Calls extends CallTypes = CallTypes>
-  extends Watchable<Calls['event']> {
+  extends RunStream<Calls['event']> {
   readonly result: Promise<RunResult<Output, Calls['request']>>
-  partials(): AsyncIterable<Partially<Draft>>
+  partials(): AsyncIterable<DeepPartial<Draft>>
   steer(message: string | InputUserMessage): boolean
   resume(decisions: Decision | readonly Decision[], options?: RunOptions): Run<Output, Draft, Calls>
 }
@@ -1113,15 +1129,6 @@ interface RunAccess {
   readonly line?: string
   readonly readOnly?: boolean
   readonly contained?: boolean
-}
-
-interface RunBeginning {
-  readonly runId: string
-  readonly agent: string
-  readonly conversation?: string | undefined
-  readonly inThread: boolean
-  readonly causes: readonly string[]
-  readonly resumes?: ResumedRun | undefined
 }
 
 interface RunEndEvent {
@@ -1152,6 +1159,15 @@ type RunEventOf<
   },
 > = ReturnType<Source['stream']> extends AsyncIterable<infer Event> ? Event : never
 
+interface RunInfo {
+  readonly runId: string
+  readonly agent: string
+  readonly conversation?: string | undefined
+  readonly inThread: boolean
+  readonly parentTraces: readonly string[]
+  readonly resumes?: ResumedRun | undefined
+}
+
 interface RunOptions<Context = unknown> {
   readonly context?: Context | undefined
   readonly signal?: AbortSignal | undefined
@@ -1162,9 +1178,9 @@ interface RunOptions<Context = unknown> {
   readonly conversation?: string | undefined
 }
 
-interface RunReport<Ended extends Outcome, Output, Request> {
+interface RunReport<Ending extends Outcome, Output, Request> {
   readonly runId: string
-  readonly outcome: Ended
+  readonly outcome: Ending
   readonly finish?: RoundFinish
   readonly text: string
   readonly output: Output
@@ -1187,22 +1203,25 @@ interface RunStartEvent {
   readonly input: readonly Message[]
   readonly repairs?: readonly string[]
   readonly resumes?: string
-  readonly heard?: readonly number[]
+  readonly inputs?: readonly number[]
   readonly losses?: number
   readonly trace?: string
+}
+
+interface RunStream<Event = RunEvent> extends AsyncIterable<Event> {
+  readonly id: string
+  text(options?: TextOptions): AsyncIterable<string>
+  toReadableStream(): ReadableStream<Event>
+  cancel(reason?: string): void
 }
 
 interface RunTelemetry {
   readonly trace?: string | undefined
   event(event: RunEvent): void
-  call(call: ModelCall): CallObserver
-  within<Value>(callId: string | undefined, work: () => Value): Value
-  inside(callId: string): Telemetry
-  abandoned(): void
-}
-
-interface SayOptions extends SendOptions {
-  readonly trace?: string | undefined
+  modelCall(call: ModelCall): CallObserver
+  runInContext<Value>(callId: string | undefined, work: () => Value): Value
+  nested(callId: string): Telemetry
+  handedOver(): void
 }
 
 type Schema = StandardSchemaV1 | JsonSchema<unknown>
@@ -1210,15 +1229,6 @@ type Schema = StandardSchemaV1 | JsonSchema<unknown>
 interface SendOptions {
   readonly mode?: InputMode | undefined
   readonly key?: string | undefined
-}
-
-type Shorten = (
-  conversation: LongConversation,
-) => Shortened | undefined | void | Promise<Shortened | undefined | void>
-
-interface Shortened {
-  readonly keep: number
-  readonly summary: string
 }
 
 interface SignalOptions {
@@ -1328,9 +1338,9 @@ interface SystemMessage {
 }
 
 interface Telemetry {
-  begin(run: RunBeginning): RunTelemetry
-  active?(): string | undefined
-  open?(gauges: AppGauges): AppTelemetry
+  startRun(run: RunInfo): RunTelemetry
+  activeTrace?(): string | undefined
+  openApp?(gauges: AppGauges): AppTelemetry
 }
 
 interface TextEvent {
@@ -1346,23 +1356,23 @@ interface TextOptions {
 interface TextPart {
   readonly type: 'text'
   readonly text: string
-  readonly unheard?: string
+  readonly unplayed?: string
   readonly opaque?: ProviderData
 }
 
 interface Thread {
   readonly id: string
-  create(options?: { readonly anew?: boolean | undefined }): Promise<ThreadInfo>
+  create(options?: { readonly failIfExists?: boolean | undefined }): Promise<ThreadInfo>
   info(): Promise<ThreadInfo>
-  send(message: string | InputUserMessage, options?: SayOptions): Promise<number>
+  send(message: string | InputUserMessage, options?: ThreadSendOptions): Promise<number>
   follow(options?: FollowOptions): Following
   read(options?: ReadOptions): Promise<readonly Entry[]>
   state(options?: StateOptions): Promise<ThreadView>
   exchanges(options: ExchangesOptions): Promise<readonly Exchange[]>
   exchangePage(options: ExchangePageOptions): Promise<ExchangePage>
   stop(reason?: string): Promise<number>
-  approve(callId: string, answer: Answer): Promise<number>
-  heard(heard: Heard): Promise<number>
+  approve(callId: string, answer: ApprovalAnswer): Promise<number>
+  reportPlayback(playback: Playback): Promise<number>
   fork(
     atSeq: number,
     options?: {
@@ -1374,7 +1384,7 @@ interface Thread {
   delete(): Promise<boolean>
 }
 
-type ThreadEvent = RunEvent | StopEvent | HeardEvent
+type ThreadEvent = RunEvent | StopEvent | PlaybackEvent
 
 interface ThreadInfo {
   readonly id: string
@@ -1407,6 +1417,10 @@ interface ThreadOptions {
 interface ThreadPage {
   readonly threads: readonly ThreadInfo[]
   readonly next?: string
+}
+
+interface ThreadSendOptions extends SendOptions {
+  readonly trace?: string | undefined
 }
 
 interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status'> {
@@ -1474,7 +1488,7 @@ interface ThreadStore {
       readonly status: 'idle' | 'waiting' | 'runnable'
     },
   ): Promise<'released' | 'moved' | 'fenced'>
-  stranded(limit: number, agents: readonly string[], runs?: number): Promise<readonly string[]>
+  findRunnable(limit: number, agents: readonly string[], runs?: number): Promise<readonly string[]>
   usage(caller: string): Promise<CallerUsage>
   snapshot(
     threadId: string,
@@ -1488,7 +1502,7 @@ interface ThreadStore {
   >
   snapshotPart(threadId: string, name: string): Promise<string | undefined>
   saveSnapshot(lease: Lease, snapshot: SnapshotWrite): Promise<'saved' | 'fenced'>
-  compact(threadId: string, upTo: number): Promise<void>
+  packDeltas(threadId: string, upTo: number): Promise<void>
   watch(listener: WatchListener): () => void
   close(): Promise<void>
 }
@@ -1578,7 +1592,7 @@ interface ToolContext<Context = unknown> {
   readonly attempt: number
   progress(data: unknown): void
   commit(): Promise<void>
-  permits(access: Access): Promise<string | undefined>
+  checkAccess(access: Access): Promise<string | undefined>
   readonly context: Context
 }
 
@@ -1613,7 +1627,7 @@ interface ToolOptions<S extends Schema, Context, Name extends string = string, O
   readonly approve?: boolean | Approve<InferValue<S>, Context> | undefined
   readonly onInput?:
     | ((
-        partial: Partially<InferInput<S>>,
+        partial: DeepPartial<InferInput<S>>,
         context: {
           readonly callId: string
           readonly delta: string
@@ -1715,30 +1729,15 @@ type ValueOf<Result> = [
       }
     >['value']
 
-type Verdict =
-  | {
-      readonly block: string
-    }
-  | {
-      readonly input: object
-    }
-
 type WatchListener = (threadId: string, head?: number) => void
-
-interface Watchable<Event = RunEvent> extends AsyncIterable<Event> {
-  readonly id: string
-  text(options?: TextOptions): AsyncIterable<string>
-  toReadableStream(): ReadableStream<Event>
-  cancel(reason?: string): void
-}
 
 interface WireExchange {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   readonly status?: number
-  readonly answerHeaders?: Readonly<Record<string, string>>
-  readonly answer?: string
+  readonly responseHeaders?: Readonly<Record<string, string>>
+  readonly response?: string
   readonly cut?: boolean
 }
 
@@ -1748,8 +1747,12 @@ interface WireListener {
     readonly headers: Readonly<Record<string, string>>
     readonly body: string
   }): void
-  answered(answer: { readonly status: number; readonly headers: Readonly<Record<string, string>> }): void
+  responded(answer: { readonly status: number; readonly headers: Readonly<Record<string, string>> }): void
   received(text: string): void
+}
+
+interface WithDecisions {
+  readonly decisions?: readonly Decision[] | undefined
 }
 
 declare function addUsage(a: Usage, b: Partial<Usage>): Usage
@@ -1785,7 +1788,7 @@ declare const agentDefaults: {
   readonly maxOutputChars: 200000
   readonly repeatLimits: {
     readonly warn: 3
-    readonly refuse: 6
+    readonly block: 6
   }
   readonly onToolError: 'continue'
 }
@@ -1835,7 +1838,7 @@ declare function partialJson({ maxDepth }?: { maxDepth?: number }): PartialJson
 
 declare function readTranscript(value: unknown): Message[]
 
-declare function summarize(options?: SummarizeOptions): Shorten
+declare function summarize(options?: SummarizeOptions): Compact
 
 declare function textOf(message: Message): string
 
@@ -1866,13 +1869,15 @@ export {
   type AgentInput,
   type AgentOptions,
   type AgentTool,
-  type Answer,
   type App,
   type AppOptions,
+  type ApprovalAnswer,
   type ApprovalRequestEvent,
   type AssistantMessage,
   type BeforeCall,
+  type BeforeCallResult,
   type Clock,
+  type Compact,
   type Decision,
   type Entry,
   type ErrorCode,
@@ -1897,10 +1902,10 @@ export {
   type Permission,
   type PermissionMemory,
   type Policy,
+  type PolicyDecision,
   type PrepareRound,
   type ProviderData,
   type Quotas,
-  type Ruling,
   type Run,
   type RunEvent,
   type RunEventOf,
@@ -1908,7 +1913,6 @@ export {
   type RunResult,
   type Schema,
   type SendOptions,
-  type Shorten,
   type StreamOptions,
   type Telemetry,
   type TextPart,
@@ -1930,7 +1934,6 @@ export {
   type Usage,
   type UserMessage,
   type UserPart,
-  type Verdict,
   addUsage,
   agent,
   agentDefaults,

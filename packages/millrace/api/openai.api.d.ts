@@ -248,7 +248,7 @@ interface TextEvent {
 interface TextPart {
   readonly type: 'text'
   readonly text: string
-  readonly unheard?: string
+  readonly unplayed?: string
   readonly opaque?: ProviderData
 }
 
@@ -329,7 +329,7 @@ interface WireListener {
     readonly headers: Readonly<Record<string, string>>
     readonly body: string
   }): void
-  answered(answer: { readonly status: number; readonly headers: Readonly<Record<string, string>> }): void
+  responded(answer: { readonly status: number; readonly headers: Readonly<Record<string, string>> }): void
   received(text: string): void
 }
 

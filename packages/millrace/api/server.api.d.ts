@@ -10,10 +10,13 @@ interface Agent<
   Name extends string = string,
 > {
   readonly name: Name
-  stream(input: AgentInput, ...options: Options<Context>): Run<Output, Draft, Calls>
-  run(input: AgentInput, ...options: Options<Context>): Promise<RunResult<Output, Calls['request']>>
-  plan(input: AgentInput, ...options: Options<Context>): Plan<Calls>
-  resume(events: readonly RunEvent[], ...options: Options<Context, Decided>): Run<Output, Draft, Calls>
+  stream(input: AgentInput, ...options: OptionsArgument<Context>): Run<Output, Draft, Calls>
+  run(input: AgentInput, ...options: OptionsArgument<Context>): Promise<RunResult<Output, Calls['request']>>
+  plan(input: AgentInput, ...options: OptionsArgument<Context>): Plan<Calls>
+  resume(
+    events: readonly RunEvent[],
+    ...options: OptionsArgument<Context, WithDecisions>
+  ): Run<Output, Draft, Calls>
   asTool<const ToolName extends string = Name>(
     options: AsToolOptions<ToolName>,
   ): AgentTool<Context, NoInfer<ToolName>, string | Exclude<Output, undefined>>
@@ -33,20 +36,13 @@ interface AgentTool<Context = any, Name extends string = string, Output = unknow
   readonly notices: NonNullable<Toolbox['notices']>
 }
 
-interface Answer {
-  readonly approved: boolean
-  readonly reason?: string | undefined
-  readonly input?: object | undefined
-  readonly remember?: RememberFor | Remembered | undefined
-}
-
 interface App {
   readonly agents: readonly string[]
   notices(agent?: string): Promise<readonly string[]>
   thread(id?: string, options?: ThreadOptions): Thread
   threads(options?: ThreadsOptions): Promise<ThreadPage>
   usage(caller: string): Promise<QuotaUsage>
-  refused(limit: string): void
+  rejected(limit: string): void
   readonly buffer: Budget
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>
 }
@@ -70,7 +66,7 @@ interface AppOptions {
   readonly maxLosses?: number | undefined
   readonly maxRuns?: number | undefined
   readonly maxRunBytes?: number | undefined
-  readonly keptBytes?: number | undefined
+  readonly cacheBytes?: number | undefined
   readonly quotas?: Partial<Quotas> | undefined
   readonly telemetry?: Telemetry | readonly Telemetry[] | undefined
   readonly onError?: ((error: MillraceError) => void) | undefined
@@ -79,8 +75,15 @@ interface AppOptions {
 interface AppTelemetry {
   flushed(flush: Flush): void
   failed(error: MillraceError): void
-  refused?(limit: string): void
+  rejected?(limit: string): void
   closed(): void
+}
+
+interface ApprovalAnswer {
+  readonly approved: boolean
+  readonly reason?: string | undefined
+  readonly input?: object | undefined
+  readonly remember?: RememberFor | Remembered | undefined
 }
 
 interface ApprovalEvent {
@@ -111,7 +114,9 @@ type Approve<Input, Context> = (
     readonly callId: string
     readonly context: Context
   },
-) => Asks | Promise<Asks>
+) => ApproveResult | Promise<ApproveResult>
+
+type ApproveResult = boolean | string | undefined
 
 interface AsToolOptions<Name extends string = string>
   extends Pick<
@@ -120,8 +125,6 @@ interface AsToolOptions<Name extends string = string>
   > {
   readonly name?: Name | undefined
 }
-
-type Asks = boolean | string | undefined
 
 interface AssistantMessage {
   readonly role: 'assistant'
@@ -151,19 +154,6 @@ interface Budget {
   whenRoom(caller: string | undefined, bytes: number, callback: () => void): void
 }
 
-interface Call {
-  readonly request: Request
-  readonly caller: Caller
-  readonly params: Readonly<Record<string, string>>
-  readonly query: Readonly<Record<string, unknown>>
-  readonly headers: Readonly<Record<string, unknown>>
-  readonly body: Readonly<Record<string, unknown>>
-  readonly signal: AbortSignal
-  readBody(): Promise<Uint8Array<ArrayBuffer>>
-  readJson(): Promise<unknown>
-  openStream(): StreamPlace
-}
-
 type CallEnd =
   | {
       readonly done: DoneEvent
@@ -179,12 +169,12 @@ type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResu
 interface CallObserver {
   readonly wire?: WireListener | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
-  within?<Value>(work: () => Value): Value
+  runInContext?<Value>(work: () => Value): Value
   received?(): void
   end(end: CallEnd): void
 }
 
-type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'declined' | 'cancelled' | 'unknown'
+type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'denied' | 'canceled' | 'unknown'
 
 interface CallTypes {
   readonly event: RunEvent
@@ -195,7 +185,7 @@ interface CallTypes {
 interface Caller {
   readonly user: string | undefined
   readonly key: string | undefined
-  readonly inspects: boolean
+  readonly canInspect: boolean
   canSee(thread: ThreadInfo): Promise<boolean>
   getThread(threadId: string): Promise<FoundThread>
   createThread(options: NewThreadOptions): Promise<FoundThread>
@@ -235,10 +225,6 @@ interface CreateOptions {
   readonly quotas?: Quotas | undefined
 }
 
-interface Decided {
-  readonly decisions?: readonly Decision[] | undefined
-}
-
 interface Decision {
   readonly callId: string
   readonly approved: boolean
@@ -246,6 +232,12 @@ interface Decision {
   readonly input?: object
   readonly remember?: RememberFor | Remembered
 }
+
+type DeepPartial<T> = T extends readonly (infer Item)[]
+  ? DeepPartial<Item>[]
+  : T extends object
+    ? { [Key in keyof T]?: DeepPartial<T[Key]> }
+    : T
 
 interface DoneEvent {
   readonly type: 'done'
@@ -407,23 +399,10 @@ interface Frames {
   readonly headers: Readonly<Record<string, string>>
   open?(): Frame
   entry(entry: Entry): Frame | undefined
-  isOver?(): boolean
+  isDone?(): boolean
   end?(): Frame
   fail?(error: PublicError): Frame
   readonly heartbeat?: Frame
-}
-
-interface Heard {
-  readonly run: string
-  readonly round: number
-  readonly chars: number
-}
-
-interface HeardEvent {
-  readonly type: 'heard'
-  readonly run: string
-  readonly round: number
-  readonly chars: number
 }
 
 interface HttpError extends PublicError {
@@ -432,8 +411,8 @@ interface HttpError extends PublicError {
 
 interface Identity {
   readonly user: string
-  readonly sees?: ((thread: ThreadInfo) => boolean | Promise<boolean>) | undefined
-  readonly inspects?: boolean | undefined
+  readonly canSee?: ((thread: ThreadInfo) => boolean | Promise<boolean>) | undefined
+  readonly canInspect?: boolean | undefined
 }
 
 type ImagePart =
@@ -551,7 +530,7 @@ interface Limits {
   readonly requestsPerSecond: number
   readonly failedSignIns: number
   readonly requestsAtOnce: number
-  readonly answerBytes: number
+  readonly responseBytes: number
   readonly bufferBytes: number
 }
 
@@ -670,7 +649,7 @@ interface NewThreadOptions {
   readonly metadata?: JsonObject | undefined
 }
 
-type Options<Context, More = unknown> = unknown extends Context
+type OptionsArgument<Context, More = unknown> = unknown extends Context
   ? [options?: RunOptions<Context> & More]
   : [
       options: RunOptions<Context> &
@@ -679,19 +658,13 @@ type Options<Context, More = unknown> = unknown extends Context
         },
     ]
 
-type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'cancelled' | 'failed'
+type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'canceled' | 'failed'
 
 interface PartEndEvent {
   readonly type: 'part-end'
   readonly part: 'text' | 'reasoning'
   readonly opaque?: ProviderData
 }
-
-type Partially<T> = T extends readonly (infer Item)[]
-  ? Partially<Item>[]
-  : T extends object
-    ? { [Key in keyof T]?: Partially<T[Key]> }
-    : T
 
 interface PathAccess {
   readonly kind: 'read' | 'write'
@@ -706,7 +679,7 @@ interface Permission {
   readonly rule: string
 }
 
-interface Plan<Calls extends CallTypes = CallTypes> extends Watchable<Calls['event']> {
+interface Plan<Calls extends CallTypes = CallTypes> extends RunStream<Calls['event']> {
   readonly result: Promise<PlanResult<Calls>>
 }
 
@@ -722,6 +695,19 @@ interface PlannedCall<Name extends string = string, Input = JsonObject> {
   readonly problem?: string
 }
 
+interface Playback {
+  readonly run: string
+  readonly round: number
+  readonly chars: number
+}
+
+interface PlaybackEvent {
+  readonly type: 'playback'
+  readonly run: string
+  readonly round: number
+  readonly chars: number
+}
+
 type Problem = string | false | undefined
 
 interface Protocol {
@@ -732,7 +718,7 @@ interface Protocol {
 interface ProtocolHost {
   readonly agents: readonly string[]
   readonly limits: {
-    readonly [Name in 'bodyBytes' | 'frameBytes' | 'framesPerSecond' | 'streams' | 'answerBytes']: number
+    readonly [Name in 'bodyBytes' | 'frameBytes' | 'framesPerSecond' | 'streams' | 'responseBytes']: number
   }
   readonly heartbeatMs: number
   readonly stuckMs: number
@@ -855,7 +841,7 @@ interface RoundStartEvent {
   readonly type: 'round-start'
   readonly round: number
   readonly model: string
-  readonly heard?: readonly number[]
+  readonly inputs?: readonly number[]
 }
 
 interface RoundTimings {
@@ -869,25 +855,38 @@ interface Route {
   readonly path: string
   readonly name?: string
   readonly summary?: string
-  readonly answers?: Readonly<Record<number | 'default', RouteAnswer> | Record<number, RouteAnswer>>
+  readonly responses?: Readonly<Record<number | 'default', RouteResponse> | Record<number, RouteResponse>>
   readonly isPublic?: boolean
   readonly query?: Fields
   readonly headers?: Fields
   readonly body?: Fields
   readonly bodyBytes?: number
-  readonly handle?: (call: Call) => Response | Promise<Response>
-  readonly connect?: (call: SocketCall) => Promise<SocketHandler>
+  readonly handle?: (call: RouteContext) => Response | Promise<Response>
+  readonly connect?: (call: SocketContext) => Promise<SocketHandler>
 }
 
-interface RouteAnswer {
+interface RouteContext {
+  readonly request: Request
+  readonly caller: Caller
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, unknown>>
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly body: Readonly<Record<string, unknown>>
+  readonly signal: AbortSignal
+  readBody(): Promise<Uint8Array<ArrayBuffer>>
+  readJson(): Promise<unknown>
+  openStream(): StreamSlot
+}
+
+interface RouteResponse {
   readonly description: string
   readonly content?: Readonly<Record<string, JsonObject>>
 }
 
 interface Run<Output = undefined, Draft = Output, Calls extends CallTypes = CallTypes>
-  extends Watchable<Calls['event']> {
+  extends RunStream<Calls['event']> {
   readonly result: Promise<RunResult<Output, Calls['request']>>
-  partials(): AsyncIterable<Partially<Draft>>
+  partials(): AsyncIterable<DeepPartial<Draft>>
   steer(message: string | InputUserMessage): boolean
   resume(decisions: Decision | readonly Decision[], options?: RunOptions): Run<Output, Draft, Calls>
 }
@@ -903,15 +902,6 @@ interface RunAccess {
   readonly line?: string
   readonly readOnly?: boolean
   readonly contained?: boolean
-}
-
-interface RunBeginning {
-  readonly runId: string
-  readonly agent: string
-  readonly conversation?: string | undefined
-  readonly inThread: boolean
-  readonly causes: readonly string[]
-  readonly resumes?: ResumedRun | undefined
 }
 
 interface RunEndEvent {
@@ -936,6 +926,15 @@ type RunEvent<Calls = CallEvent> =
   | SummaryEvent
   | RunEndEvent
 
+interface RunInfo {
+  readonly runId: string
+  readonly agent: string
+  readonly conversation?: string | undefined
+  readonly inThread: boolean
+  readonly parentTraces: readonly string[]
+  readonly resumes?: ResumedRun | undefined
+}
+
 interface RunOptions<Context = unknown> {
   readonly context?: Context | undefined
   readonly signal?: AbortSignal | undefined
@@ -946,9 +945,9 @@ interface RunOptions<Context = unknown> {
   readonly conversation?: string | undefined
 }
 
-interface RunReport<Ended extends Outcome, Output, Request> {
+interface RunReport<Ending extends Outcome, Output, Request> {
   readonly runId: string
-  readonly outcome: Ended
+  readonly outcome: Ending
   readonly finish?: RoundFinish
   readonly text: string
   readonly output: Output
@@ -971,22 +970,25 @@ interface RunStartEvent {
   readonly input: readonly Message[]
   readonly repairs?: readonly string[]
   readonly resumes?: string
-  readonly heard?: readonly number[]
+  readonly inputs?: readonly number[]
   readonly losses?: number
   readonly trace?: string
+}
+
+interface RunStream<Event = RunEvent> extends AsyncIterable<Event> {
+  readonly id: string
+  text(options?: TextOptions): AsyncIterable<string>
+  toReadableStream(): ReadableStream<Event>
+  cancel(reason?: string): void
 }
 
 interface RunTelemetry {
   readonly trace?: string | undefined
   event(event: RunEvent): void
-  call(call: ModelCall): CallObserver
-  within<Value>(callId: string | undefined, work: () => Value): Value
-  inside(callId: string): Telemetry
-  abandoned(): void
-}
-
-interface SayOptions extends SendOptions {
-  readonly trace?: string | undefined
+  modelCall(call: ModelCall): CallObserver
+  runInContext<Value>(callId: string | undefined, work: () => Value): Value
+  nested(callId: string): Telemetry
+  handedOver(): void
 }
 
 type Schema = StandardSchemaV1 | JsonSchema<unknown>
@@ -1055,12 +1057,12 @@ interface SnapshotWrite {
     | undefined
 }
 
-type SocketCall = Pick<Call, 'request' | 'caller' | 'params' | 'query' | 'headers'>
-
 interface SocketConnection {
   readonly closed: Promise<void>
   close(code: number, reason: string): void
 }
+
+type SocketContext = Pick<RouteContext, 'request' | 'caller' | 'params' | 'query' | 'headers'>
 
 interface SocketHandler {
   readonly threadId?: string
@@ -1140,10 +1142,10 @@ interface StreamOptions {
   readonly wire?: WireListener | undefined
 }
 
-interface StreamPlace {
+interface StreamSlot {
   readonly signal: AbortSignal
   follow(thread: Thread, from: Pick<FollowOptions, 'after' | 'until'>, frames: Frames): Response
-  hold(response: Response): Response
+  wrap(response: Response): Response
 }
 
 interface SummaryEvent {
@@ -1159,9 +1161,9 @@ interface SystemMessage {
 }
 
 interface Telemetry {
-  begin(run: RunBeginning): RunTelemetry
-  active?(): string | undefined
-  open?(gauges: AppGauges): AppTelemetry
+  startRun(run: RunInfo): RunTelemetry
+  activeTrace?(): string | undefined
+  openApp?(gauges: AppGauges): AppTelemetry
 }
 
 interface TextEvent {
@@ -1177,23 +1179,23 @@ interface TextOptions {
 interface TextPart {
   readonly type: 'text'
   readonly text: string
-  readonly unheard?: string
+  readonly unplayed?: string
   readonly opaque?: ProviderData
 }
 
 interface Thread {
   readonly id: string
-  create(options?: { readonly anew?: boolean | undefined }): Promise<ThreadInfo>
+  create(options?: { readonly failIfExists?: boolean | undefined }): Promise<ThreadInfo>
   info(): Promise<ThreadInfo>
-  send(message: string | InputUserMessage, options?: SayOptions): Promise<number>
+  send(message: string | InputUserMessage, options?: ThreadSendOptions): Promise<number>
   follow(options?: FollowOptions): Following
   read(options?: ReadOptions): Promise<readonly Entry[]>
   state(options?: StateOptions): Promise<ThreadView>
   exchanges(options: ExchangesOptions): Promise<readonly Exchange[]>
   exchangePage(options: ExchangePageOptions): Promise<ExchangePage>
   stop(reason?: string): Promise<number>
-  approve(callId: string, answer: Answer): Promise<number>
-  heard(heard: Heard): Promise<number>
+  approve(callId: string, answer: ApprovalAnswer): Promise<number>
+  reportPlayback(playback: Playback): Promise<number>
   fork(
     atSeq: number,
     options?: {
@@ -1205,7 +1207,7 @@ interface Thread {
   delete(): Promise<boolean>
 }
 
-type ThreadEvent = RunEvent | StopEvent | HeardEvent
+type ThreadEvent = RunEvent | StopEvent | PlaybackEvent
 
 interface ThreadInfo {
   readonly id: string
@@ -1238,6 +1240,10 @@ interface ThreadOptions {
 interface ThreadPage {
   readonly threads: readonly ThreadInfo[]
   readonly next?: string
+}
+
+interface ThreadSendOptions extends SendOptions {
+  readonly trace?: string | undefined
 }
 
 interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status'> {
@@ -1305,7 +1311,7 @@ interface ThreadStore {
       readonly status: 'idle' | 'waiting' | 'runnable'
     },
   ): Promise<'released' | 'moved' | 'fenced'>
-  stranded(limit: number, agents: readonly string[], runs?: number): Promise<readonly string[]>
+  findRunnable(limit: number, agents: readonly string[], runs?: number): Promise<readonly string[]>
   usage(caller: string): Promise<CallerUsage>
   snapshot(
     threadId: string,
@@ -1319,7 +1325,7 @@ interface ThreadStore {
   >
   snapshotPart(threadId: string, name: string): Promise<string | undefined>
   saveSnapshot(lease: Lease, snapshot: SnapshotWrite): Promise<'saved' | 'fenced'>
-  compact(threadId: string, upTo: number): Promise<void>
+  packDeltas(threadId: string, upTo: number): Promise<void>
   watch(listener: WatchListener): () => void
   close(): Promise<void>
 }
@@ -1405,7 +1411,7 @@ interface ToolContext<Context = unknown> {
   readonly attempt: number
   progress(data: unknown): void
   commit(): Promise<void>
-  permits(access: Access): Promise<string | undefined>
+  checkAccess(access: Access): Promise<string | undefined>
   readonly context: Context
 }
 
@@ -1440,7 +1446,7 @@ interface ToolOptions<S extends Schema, Context, Name extends string = string, O
   readonly approve?: boolean | Approve<InferValue<S>, Context> | undefined
   readonly onInput?:
     | ((
-        partial: Partially<InferInput<S>>,
+        partial: DeepPartial<InferInput<S>>,
         context: {
           readonly callId: string
           readonly delta: string
@@ -1514,7 +1520,7 @@ interface TurnRecord {
   readonly audioMs: number
   readonly playedMs: number
   readonly words: number
-  readonly wordsHeard: number
+  readonly wordsPlayed: number
   readonly outcome: 'completed' | 'interrupted' | 'lost'
 }
 
@@ -1554,7 +1560,7 @@ interface Voice {
   open(
     thread: Thread,
     outlet: VoiceOutlet & {
-      readonly allow: () => void | Promise<void>
+      readonly authorize: () => void | Promise<void>
     },
   ): VoiceSession
   close(): Promise<void>
@@ -1566,7 +1572,7 @@ type VoiceCommand =
       readonly speak?: boolean | undefined
       readonly listen?: boolean | undefined
       readonly sampleRate?: number | undefined
-      readonly from?: VoicePlace | undefined
+      readonly from?: VoicePosition | undefined
     }
   | {
       readonly type: 'voice_played'
@@ -1616,7 +1622,7 @@ type VoiceEvent =
       readonly turn: number
     }
   | {
-      readonly type: 'voice_hush'
+      readonly type: 'voice_silence'
       readonly turn: number
     }
   | {
@@ -1625,8 +1631,8 @@ type VoiceEvent =
       readonly position: number
     }
   | {
-      readonly type: 'voice_hearing'
-      readonly speech: boolean
+      readonly type: 'voice_speech'
+      readonly speaking: boolean
     }
   | {
       readonly type: 'voice_transcript'
@@ -1646,13 +1652,13 @@ type VoiceEvent =
     }
 
 interface VoiceOutlet {
-  tell(event: VoiceEvent): void
-  audio(frame: Uint8Array<ArrayBuffer>): void
-  room(): Promise<unknown>
-  over?(): void
+  send(event: VoiceEvent): void
+  sendAudio(frame: Uint8Array<ArrayBuffer>): void
+  drained(): Promise<unknown>
+  threadEnded?(): void
 }
 
-interface VoicePlace {
+interface VoicePosition {
   readonly session?: string | undefined
   readonly awaits?: string | undefined
   readonly seq: number
@@ -1661,28 +1667,21 @@ interface VoicePlace {
 }
 
 interface VoiceSession {
-  obey(command: VoiceCommand): Promise<void>
-  hear(bytes: Uint8Array): void
-  lost(): void
+  handleCommand(command: VoiceCommand): Promise<void>
+  receiveAudio(bytes: Uint8Array): void
+  disconnected(): void
   end(): void
 }
 
 type WatchListener = (threadId: string, head?: number) => void
-
-interface Watchable<Event = RunEvent> extends AsyncIterable<Event> {
-  readonly id: string
-  text(options?: TextOptions): AsyncIterable<string>
-  toReadableStream(): ReadableStream<Event>
-  cancel(reason?: string): void
-}
 
 interface WireExchange {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   readonly status?: number
-  readonly answerHeaders?: Readonly<Record<string, string>>
-  readonly answer?: string
+  readonly responseHeaders?: Readonly<Record<string, string>>
+  readonly response?: string
   readonly cut?: boolean
 }
 
@@ -1692,8 +1691,12 @@ interface WireListener {
     readonly headers: Readonly<Record<string, string>>
     readonly body: string
   }): void
-  answered(answer: { readonly status: number; readonly headers: Readonly<Record<string, string>> }): void
+  responded(answer: { readonly status: number; readonly headers: Readonly<Record<string, string>> }): void
   received(text: string): void
+}
+
+interface WithDecisions {
+  readonly decisions?: readonly Decision[] | undefined
 }
 
 declare function exchangeFolder(path: string, options?: ExchangeFolderOptions): ExchangeStore
@@ -1711,7 +1714,6 @@ declare function serve(options: ServeOptions): ServedApp
 
 export {
   type Auth,
-  type Call,
   type Caller,
   type ExchangeFolderOptions,
   type Field,
@@ -1728,15 +1730,16 @@ export {
   type Protocol,
   type ProtocolHost,
   type Route,
-  type RouteAnswer,
+  type RouteContext,
+  type RouteResponse,
   type ServeOptions,
   type ServedApp,
   type ServerOptions,
   type ServerSocket,
-  type SocketCall,
   type SocketConnection,
+  type SocketContext,
   type SocketHandler,
-  type StreamPlace,
+  type StreamSlot,
   type Voice,
   type VoiceOutlet,
   type VoiceSession,

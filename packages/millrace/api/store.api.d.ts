@@ -34,7 +34,7 @@ interface Batch {
 
 type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
 
-type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'declined' | 'cancelled' | 'unknown'
+type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'denied' | 'canceled' | 'unknown'
 
 interface CallerUsage {
   readonly runs: number
@@ -121,13 +121,6 @@ interface ForkOptions {
   readonly quotas?: Quotas | undefined
 }
 
-interface HeardEvent {
-  readonly type: 'heard'
-  readonly run: string
-  readonly round: number
-  readonly chars: number
-}
-
 type ImagePart =
   | {
       readonly type: 'image'
@@ -197,7 +190,7 @@ interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata
   readonly caller?: string | undefined
 }
 
-type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'cancelled' | 'failed'
+type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'canceled' | 'failed'
 
 interface PartEndEvent {
   readonly type: 'part-end'
@@ -208,6 +201,13 @@ interface PartEndEvent {
 interface Permission {
   readonly decision: 'allow' | 'ask' | 'deny'
   readonly rule: string
+}
+
+interface PlaybackEvent {
+  readonly type: 'playback'
+  readonly run: string
+  readonly round: number
+  readonly chars: number
 }
 
 interface ProviderData {
@@ -299,7 +299,7 @@ interface RoundStartEvent {
   readonly type: 'round-start'
   readonly round: number
   readonly model: string
-  readonly heard?: readonly number[]
+  readonly inputs?: readonly number[]
 }
 
 interface RoundTimings {
@@ -338,7 +338,7 @@ interface RunStartEvent {
   readonly input: readonly Message[]
   readonly repairs?: readonly string[]
   readonly resumes?: string
-  readonly heard?: readonly number[]
+  readonly inputs?: readonly number[]
   readonly losses?: number
   readonly trace?: string
 }
@@ -388,11 +388,11 @@ interface TextEvent {
 interface TextPart {
   readonly type: 'text'
   readonly text: string
-  readonly unheard?: string
+  readonly unplayed?: string
   readonly opaque?: ProviderData
 }
 
-type ThreadEvent = RunEvent | StopEvent | HeardEvent
+type ThreadEvent = RunEvent | StopEvent | PlaybackEvent
 
 interface ThreadInfo {
   readonly id: string
@@ -466,7 +466,7 @@ interface ThreadStore {
       readonly status: 'idle' | 'waiting' | 'runnable'
     },
   ): Promise<'released' | 'moved' | 'fenced'>
-  stranded(limit: number, agents: readonly string[], runs?: number): Promise<readonly string[]>
+  findRunnable(limit: number, agents: readonly string[], runs?: number): Promise<readonly string[]>
   usage(caller: string): Promise<CallerUsage>
   snapshot(
     threadId: string,
@@ -480,7 +480,7 @@ interface ThreadStore {
   >
   snapshotPart(threadId: string, name: string): Promise<string | undefined>
   saveSnapshot(lease: Lease, snapshot: SnapshotWrite): Promise<'saved' | 'fenced'>
-  compact(threadId: string, upTo: number): Promise<void>
+  packDeltas(threadId: string, upTo: number): Promise<void>
   watch(listener: WatchListener): () => void
   close(): Promise<void>
 }

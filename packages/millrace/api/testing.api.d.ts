@@ -28,9 +28,9 @@ type Approve<Input, Context> = (
     readonly callId: string
     readonly context: Context
   },
-) => Asks | Promise<Asks>
+) => ApproveResult | Promise<ApproveResult>
 
-type Asks = boolean | string | undefined
+type ApproveResult = boolean | string | undefined
 
 interface AssistantMessage {
   readonly role: 'assistant'
@@ -51,7 +51,7 @@ interface Batch {
 
 type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
 
-type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'declined' | 'cancelled' | 'unknown'
+type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'denied' | 'canceled' | 'unknown'
 
 interface CallerUsage {
   readonly runs: number
@@ -179,13 +179,6 @@ interface ForkOptions {
   readonly quotas?: Quotas | undefined
 }
 
-interface HeardEvent {
-  readonly type: 'heard'
-  readonly run: string
-  readonly round: number
-  readonly chars: number
-}
-
 type ImagePart =
   | {
       readonly type: 'image'
@@ -299,7 +292,7 @@ type OpenStore = (storage: {
   readonly now: () => number
 }) => ThreadStore | Promise<ThreadStore>
 
-type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'cancelled' | 'failed'
+type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'canceled' | 'failed'
 
 interface PartEndEvent {
   readonly type: 'part-end'
@@ -318,6 +311,13 @@ interface PathAccess {
 interface Permission {
   readonly decision: 'allow' | 'ask' | 'deny'
   readonly rule: string
+}
+
+interface PlaybackEvent {
+  readonly type: 'playback'
+  readonly run: string
+  readonly round: number
+  readonly chars: number
 }
 
 interface ProviderData {
@@ -421,7 +421,7 @@ interface RoundStartEvent {
   readonly type: 'round-start'
   readonly round: number
   readonly model: string
-  readonly heard?: readonly number[]
+  readonly inputs?: readonly number[]
 }
 
 interface RoundTimings {
@@ -473,7 +473,7 @@ interface RunStartEvent {
   readonly input: readonly Message[]
   readonly repairs?: readonly string[]
   readonly resumes?: string
-  readonly heard?: readonly number[]
+  readonly inputs?: readonly number[]
   readonly losses?: number
   readonly trace?: string
 }
@@ -598,11 +598,11 @@ interface TextEvent {
 interface TextPart {
   readonly type: 'text'
   readonly text: string
-  readonly unheard?: string
+  readonly unplayed?: string
   readonly opaque?: ProviderData
 }
 
-type ThreadEvent = RunEvent | StopEvent | HeardEvent
+type ThreadEvent = RunEvent | StopEvent | PlaybackEvent
 
 interface ThreadInfo {
   readonly id: string
@@ -676,7 +676,7 @@ interface ThreadStore {
       readonly status: 'idle' | 'waiting' | 'runnable'
     },
   ): Promise<'released' | 'moved' | 'fenced'>
-  stranded(limit: number, agents: readonly string[], runs?: number): Promise<readonly string[]>
+  findRunnable(limit: number, agents: readonly string[], runs?: number): Promise<readonly string[]>
   usage(caller: string): Promise<CallerUsage>
   snapshot(
     threadId: string,
@@ -690,7 +690,7 @@ interface ThreadStore {
   >
   snapshotPart(threadId: string, name: string): Promise<string | undefined>
   saveSnapshot(lease: Lease, snapshot: SnapshotWrite): Promise<'saved' | 'fenced'>
-  compact(threadId: string, upTo: number): Promise<void>
+  packDeltas(threadId: string, upTo: number): Promise<void>
   watch(listener: WatchListener): () => void
   close(): Promise<void>
 }
@@ -765,7 +765,7 @@ interface ToolContext<Context = unknown> {
   readonly attempt: number
   progress(data: unknown): void
   commit(): Promise<void>
-  permits(access: Access): Promise<string | undefined>
+  checkAccess(access: Access): Promise<string | undefined>
   readonly context: Context
 }
 
@@ -855,7 +855,7 @@ interface WireListener {
     readonly headers: Readonly<Record<string, string>>
     readonly body: string
   }): void
-  answered(answer: { readonly status: number; readonly headers: Readonly<Record<string, string>> }): void
+  responded(answer: { readonly status: number; readonly headers: Readonly<Record<string, string>> }): void
   received(text: string): void
 }
 

@@ -40,22 +40,22 @@ type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResu
 
 type CallState = 'writing' | 'queued' | 'asking' | 'running' | CallStatus
 
-type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'declined' | 'cancelled' | 'unknown'
+type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'denied' | 'canceled' | 'unknown'
 
-interface CallView extends Shown {
+interface CallView extends RowBase {
   readonly kind: 'call'
   readonly callId: string
   readonly name: string
   readonly round: RoundView
   readonly seq: number
   state: CallState
-  readonly begunAt: number
+  readonly createdAt: number
   closedAt?: number | undefined
   startedAt?: number | undefined
   endedAt?: number | undefined
   readonly raw: GrowingText
   input?: JsonObject | undefined
-  changed?: JsonObject | undefined
+  changedInput?: JsonObject | undefined
   problem?: string | undefined
   attempts: number
   rule?: string | undefined
@@ -113,7 +113,7 @@ interface DoneEvent {
   readonly metadata?: JsonObject
 }
 
-interface EndView extends Shown {
+interface EndView extends RowBase {
   readonly kind: 'end'
   readonly run: RunView
   readonly seq: number
@@ -179,13 +179,6 @@ interface GrowingText {
   closed: boolean
 }
 
-interface HeardEvent {
-  readonly type: 'heard'
-  readonly run: string
-  readonly round: number
-  readonly chars: number
-}
-
 type ImagePart =
   | {
       readonly type: 'image'
@@ -206,7 +199,7 @@ interface InputEvent {
 
 type InputMode = 'queue' | 'steer' | 'interrupt'
 
-interface InputView extends Shown {
+interface InputView extends RowBase {
   readonly kind: 'input'
   readonly seq: number
   readonly at: number
@@ -243,7 +236,7 @@ interface LogView {
   readonly runs: RunView[]
   head: number
   version: number
-  readonly open: Open
+  readonly open: OpenState
 }
 
 interface MarkdownParser {
@@ -269,7 +262,7 @@ type ModelEvent =
   | CheckpointEvent
   | DoneEvent
 
-interface NoticeView extends Shown {
+interface NoticeView extends RowBase {
   readonly kind: 'notice'
   readonly notice: 'retract' | 'retry' | 'taken-over' | 'summary' | 'repairs' | 'correction'
   readonly at: number
@@ -278,19 +271,19 @@ interface NoticeView extends Shown {
   readonly detail?: string
 }
 
-interface Open {
-  readonly keys: string
+interface OpenState {
+  readonly keyPrefix: string
   readonly onlyRound: boolean
   run?: RunView | undefined
   round?: RoundView | undefined
   text?: TextView | undefined
   readonly calls: Map<string, CallView>
-  rowsFrom: number
-  partial: boolean
+  roundRowsStart: number
+  isPartial: boolean
   last?: Entry | undefined
 }
 
-type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'cancelled' | 'failed'
+type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'canceled' | 'failed'
 
 interface PartEndEvent {
   readonly type: 'part-end'
@@ -301,6 +294,13 @@ interface PartEndEvent {
 interface Permission {
   readonly decision: 'allow' | 'ask' | 'deny'
   readonly rule: string
+}
+
+interface PlaybackEvent {
+  readonly type: 'playback'
+  readonly run: string
+  readonly round: number
+  readonly chars: number
 }
 
 interface ProviderData {
@@ -352,7 +352,7 @@ interface RestartEvent {
 }
 
 interface ResultFold {
-  take(entry: Entry): Change | undefined
+  applyEntry(entry: Entry): Change | undefined
   result(): RunSummary
 }
 
@@ -389,7 +389,7 @@ interface RoundStartEvent {
   readonly type: 'round-start'
   readonly round: number
   readonly model: string
-  readonly heard?: readonly number[]
+  readonly inputs?: readonly number[]
 }
 
 interface RoundTimings {
@@ -428,6 +428,11 @@ interface RoundView {
 
 type Row = InputView | TextView | CallView | NoticeView | EndView
 
+interface RowBase {
+  readonly key: string
+  version: number
+}
+
 interface RunEndEvent {
   readonly type: 'run-end'
   readonly outcome: Outcome
@@ -458,7 +463,7 @@ interface RunStartEvent {
   readonly input: readonly Message[]
   readonly repairs?: readonly string[]
   readonly resumes?: string
-  readonly heard?: readonly number[]
+  readonly inputs?: readonly number[]
   readonly losses?: number
   readonly trace?: string
 }
@@ -488,11 +493,6 @@ interface RunView {
   finish?: RoundFinish | undefined
   usage: Usage
   error?: ErrorJson | undefined
-  version: number
-}
-
-interface Shown {
-  readonly key: string
   version: number
 }
 
@@ -535,21 +535,21 @@ interface TextEvent {
 interface TextPart {
   readonly type: 'text'
   readonly text: string
-  readonly unheard?: string
+  readonly unplayed?: string
   readonly opaque?: ProviderData
 }
 
-interface TextView extends Shown {
+interface TextView extends RowBase {
   readonly kind: 'text' | 'reasoning'
   readonly round: RoundView
   readonly seq: number
   readonly at: number
   endedAt: number
   readonly text: GrowingText
-  heard?: number | undefined
+  played?: number | undefined
 }
 
-type ThreadEvent = RunEvent | StopEvent | HeardEvent
+type ThreadEvent = RunEvent | StopEvent | PlaybackEvent
 
 type ThreadStatus = 'idle' | 'queued' | 'running' | 'waiting'
 
@@ -642,19 +642,19 @@ interface ViewOptions {
   readonly keep?: 'all' | 'round'
 }
 
+declare function applyEntry(view: LogView, entry: Entry): Change
+
 declare function createView({ keep }?: ViewOptions): LogView
 
 declare function foldResult(seq?: number): ResultFold
 
 declare function markdownParser(sink: Sink): MarkdownParser
 
+declare function roundText({ parts }: RoundView): string
+
 declare function statusOf(view: LogView): ThreadStatus
 
-declare function take(view: LogView, entry: Entry): Change
-
 declare function textOf({ content }: UserMessage): string
-
-declare function wordsOf({ parts }: RoundView): string
 
 export {
   type ApprovalView,
@@ -682,11 +682,11 @@ export {
   type Usage,
   type UserMessage,
   type ViewOptions,
+  applyEntry,
   createView,
   foldResult,
   markdownParser,
+  roundText,
   statusOf,
-  take,
   textOf,
-  wordsOf,
 }

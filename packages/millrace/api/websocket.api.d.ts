@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 
-interface Answer {
+interface ApprovalAnswer {
   readonly approved: boolean
   readonly reason?: string | undefined
   readonly input?: object | undefined
@@ -38,7 +38,7 @@ type AssistantPart = TextPart | ReasoningPart | ToolCallPart | ProviderToolPart
 
 type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
 
-type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'declined' | 'cancelled' | 'unknown'
+type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'denied' | 'canceled' | 'unknown'
 
 interface CheckpointEvent {
   readonly type: 'checkpoint'
@@ -146,19 +146,6 @@ interface Following extends AsyncIterableIterator<Entry, undefined> {
   ready(): Entry | undefined
 }
 
-interface Heard {
-  readonly run: string
-  readonly round: number
-  readonly chars: number
-}
-
-interface HeardEvent {
-  readonly type: 'heard'
-  readonly run: string
-  readonly round: number
-  readonly chars: number
-}
-
 type ImagePart =
   | {
       readonly type: 'image'
@@ -262,7 +249,7 @@ interface ModelSettings {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'cancelled' | 'failed'
+type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'canceled' | 'failed'
 
 interface PartEndEvent {
   readonly type: 'part-end'
@@ -273,6 +260,19 @@ interface PartEndEvent {
 interface Permission {
   readonly decision: 'allow' | 'ask' | 'deny'
   readonly rule: string
+}
+
+interface Playback {
+  readonly run: string
+  readonly round: number
+  readonly chars: number
+}
+
+interface PlaybackEvent {
+  readonly type: 'playback'
+  readonly run: string
+  readonly round: number
+  readonly chars: number
 }
 
 interface ProviderData {
@@ -362,7 +362,7 @@ interface RoundStartEvent {
   readonly type: 'round-start'
   readonly round: number
   readonly model: string
-  readonly heard?: readonly number[]
+  readonly inputs?: readonly number[]
 }
 
 interface RoundTimings {
@@ -401,13 +401,9 @@ interface RunStartEvent {
   readonly input: readonly Message[]
   readonly repairs?: readonly string[]
   readonly resumes?: string
-  readonly heard?: readonly number[]
+  readonly inputs?: readonly number[]
   readonly losses?: number
   readonly trace?: string
-}
-
-interface SayOptions extends SendOptions {
-  readonly trace?: string | undefined
 }
 
 interface SendOptions {
@@ -476,23 +472,23 @@ interface TextEvent {
 interface TextPart {
   readonly type: 'text'
   readonly text: string
-  readonly unheard?: string
+  readonly unplayed?: string
   readonly opaque?: ProviderData
 }
 
 interface Thread {
   readonly id: string
-  create(options?: { readonly anew?: boolean | undefined }): Promise<ThreadInfo>
+  create(options?: { readonly failIfExists?: boolean | undefined }): Promise<ThreadInfo>
   info(): Promise<ThreadInfo>
-  send(message: string | InputUserMessage, options?: SayOptions): Promise<number>
+  send(message: string | InputUserMessage, options?: ThreadSendOptions): Promise<number>
   follow(options?: FollowOptions): Following
   read(options?: ReadOptions): Promise<readonly Entry[]>
   state(options?: StateOptions): Promise<ThreadView>
   exchanges(options: ExchangesOptions): Promise<readonly Exchange[]>
   exchangePage(options: ExchangePageOptions): Promise<ExchangePage>
   stop(reason?: string): Promise<number>
-  approve(callId: string, answer: Answer): Promise<number>
-  heard(heard: Heard): Promise<number>
+  approve(callId: string, answer: ApprovalAnswer): Promise<number>
+  reportPlayback(playback: Playback): Promise<number>
   fork(
     atSeq: number,
     options?: {
@@ -504,7 +500,7 @@ interface Thread {
   delete(): Promise<boolean>
 }
 
-type ThreadEvent = RunEvent | StopEvent | HeardEvent
+type ThreadEvent = RunEvent | StopEvent | PlaybackEvent
 
 interface ThreadInfo {
   readonly id: string
@@ -520,6 +516,10 @@ interface ThreadInfo {
   readonly updatedAt: number
   readonly head: number
   readonly status: ThreadStatus
+}
+
+interface ThreadSendOptions extends SendOptions {
+  readonly trace?: string | undefined
 }
 
 interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status'> {
@@ -648,7 +648,7 @@ interface TurnRecord {
   readonly audioMs: number
   readonly playedMs: number
   readonly words: number
-  readonly wordsHeard: number
+  readonly wordsPlayed: number
   readonly outcome: 'completed' | 'interrupted' | 'lost'
 }
 
@@ -672,7 +672,7 @@ interface Voice {
   open(
     thread: Thread,
     outlet: VoiceOutlet & {
-      readonly allow: () => void | Promise<void>
+      readonly authorize: () => void | Promise<void>
     },
   ): VoiceSession
   close(): Promise<void>
@@ -684,7 +684,7 @@ type VoiceCommand =
       readonly speak?: boolean | undefined
       readonly listen?: boolean | undefined
       readonly sampleRate?: number | undefined
-      readonly from?: VoicePlace | undefined
+      readonly from?: VoicePosition | undefined
     }
   | {
       readonly type: 'voice_played'
@@ -734,7 +734,7 @@ type VoiceEvent =
       readonly turn: number
     }
   | {
-      readonly type: 'voice_hush'
+      readonly type: 'voice_silence'
       readonly turn: number
     }
   | {
@@ -743,8 +743,8 @@ type VoiceEvent =
       readonly position: number
     }
   | {
-      readonly type: 'voice_hearing'
-      readonly speech: boolean
+      readonly type: 'voice_speech'
+      readonly speaking: boolean
     }
   | {
       readonly type: 'voice_transcript'
@@ -764,13 +764,13 @@ type VoiceEvent =
     }
 
 interface VoiceOutlet {
-  tell(event: VoiceEvent): void
-  audio(frame: Uint8Array<ArrayBuffer>): void
-  room(): Promise<unknown>
-  over?(): void
+  send(event: VoiceEvent): void
+  sendAudio(frame: Uint8Array<ArrayBuffer>): void
+  drained(): Promise<unknown>
+  threadEnded?(): void
 }
 
-interface VoicePlace {
+interface VoicePosition {
   readonly session?: string | undefined
   readonly awaits?: string | undefined
   readonly seq: number
@@ -779,9 +779,9 @@ interface VoicePlace {
 }
 
 interface VoiceSession {
-  obey(command: VoiceCommand): Promise<void>
-  hear(bytes: Uint8Array): void
-  lost(): void
+  handleCommand(command: VoiceCommand): Promise<void>
+  receiveAudio(bytes: Uint8Array): void
+  disconnected(): void
   end(): void
 }
 
@@ -790,8 +790,8 @@ interface WireExchange {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   readonly status?: number
-  readonly answerHeaders?: Readonly<Record<string, string>>
-  readonly answer?: string
+  readonly responseHeaders?: Readonly<Record<string, string>>
+  readonly response?: string
   readonly cut?: boolean
 }
 

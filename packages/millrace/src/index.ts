@@ -3,18 +3,18 @@ export type {
   AgentInput,
   AgentOptions,
   AgentTool,
+  Compact,
   Decision,
   PrepareRound,
   Run,
   RunEventOf,
   RunOptions,
   RunResult,
-  Shorten,
 } from './agent/index.ts'
 export { agent, agentDefaults, summarize } from './agent/index.ts'
 export { detectModel, fallback, fromGenerate } from './models/index.ts'
 export type {
-  Answer,
+  ApprovalAnswer,
   ApprovalRequestEvent,
   AssistantMessage,
   Clock,
@@ -77,16 +77,16 @@ export type {
   Access,
   AfterCall,
   BeforeCall,
+  BeforeCallResult,
   JsonSchema,
   PermissionMemory,
   Policy,
-  Ruling,
+  PolicyDecision,
   Schema,
   Tool,
   Toolbox,
   ToolContent,
   ToolContext,
   ToolOptions,
-  Verdict,
 } from './tools/index.ts'
 export { tool, toolContent } from './tools/index.ts'

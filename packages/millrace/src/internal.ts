@@ -1,7 +1,8 @@
-// What the other packages of Millrace share with this one. It may change in any version: they have the same version, always.
+// Exports for the other Millrace packages, which always have the same version as this one. They may
+// change in any version.
 
 export type { Fetch } from './models/index.ts'
-export { failureOf, isHarmless, secretsIn, secretsInUrl, withoutSecrets } from './models/index.ts'
+export { failureOf, isSafeToShow, secretsIn, secretsInUrl, withoutSecrets } from './models/index.ts'
 export type {
   AppGauges,
   AppTelemetry,
@@ -15,21 +16,21 @@ export type {
   Problem,
   ProviderToolPart,
   RoundFinish,
-  RunBeginning,
   RunEndEvent,
+  RunInfo,
   RunStartEvent,
   RunTelemetry,
   ToolStartEvent,
   TurnRecord,
   VoiceCommand,
   VoiceEvent,
-  VoicePlace,
+  VoicePosition,
 } from './protocol/index.ts'
 export {
   aFunction,
   anObject,
   anything,
-  asHeard,
+  asPlayed,
   checkOptions,
   checkUsage,
   closest,
@@ -47,15 +48,15 @@ export {
   sleep,
   someText,
   systemClock,
+  textOfResult,
   toJson,
   toMillraceError,
   wholeNumber,
-  wordsOfResult,
   writeAudioFrame,
   yesOrNo,
 } from './protocol/index.ts'
-export { handleBy } from './telemetry/index.ts'
+export { eventHandler } from './telemetry/index.ts'
 export { errorListener, findLast } from './threads/index.ts'
-export type { FetchAccess, JudgedCall, PathAccess, RunAccess } from './tools/index.ts'
-export { flawIn, nestedRunOf, replaceUnseen, spellUnseen } from './tools/index.ts'
+export type { FetchAccess, PathAccess, PolicyRequest, RunAccess } from './tools/index.ts'
+export { escapeInvisible, jsonSchemaProblem, nestedRunOf, replaceInvisible } from './tools/index.ts'
 export { decodeEntities } from './view/markdown/index.ts'

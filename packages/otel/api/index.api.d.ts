@@ -2,7 +2,7 @@ import { MeterProvider, TracerProvider } from '@opentelemetry/api'
 
 import { JsonValue, Telemetry } from 'millrace'
 
-interface ContentPlace {
+interface ContentLocation {
   readonly attribute: string
   readonly agent: string
   readonly tool?: string | undefined
@@ -19,8 +19,8 @@ interface OtelOptions {
   readonly conventions?: Conventions | undefined
 }
 
-type Redact = (value: JsonValue, place: ContentPlace) => JsonValue | undefined
+type Redact = (value: JsonValue, place: ContentLocation) => JsonValue | undefined
 
 declare function otel(options?: OtelOptions): Telemetry
 
-export { type ContentPlace, type Conventions, type OtelOptions, type Redact, otel }
+export { type ContentLocation, type Conventions, type OtelOptions, type Redact, otel }

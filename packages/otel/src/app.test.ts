@@ -38,7 +38,7 @@ const gauges = [
   'millrace.loop.delay',
 ]
 
-/** The value of each gauge; undefined for one that says nothing. */
+/** The value of each gauge; undefined if it reports nothing. */
 async function gaugesOf(seen: Measured) {
   const metrics = await seen.metrics()
   return Object.fromEntries(
@@ -49,7 +49,7 @@ async function gaugesOf(seen: Measured) {
   )
 }
 
-test('how an app is doing is there to be read as long as it is open', async () => {
+test('an open app reports its gauges', async () => {
   const { seen, slow, app } = opened({ maxRuns: 1 })
   expect(await gaugesOf(seen)).toEqual({
     'streams.open': 0,
@@ -88,7 +88,7 @@ test('how an app is doing is there to be read as long as it is open', async () =
   await expect.poll(() => gaugesOf(seen)).toMatchObject({ 'threads.running': 0, 'queue.depth': 0 })
 })
 
-test('an app that is closed leaves nothing behind, not even what was told of it last', async () => {
+test('the gauges of a closed app are reset to 0', async () => {
   const { seen, slow, app } = opened({ maxRuns: 1 })
   await app.thread('a').send('go')
   await slow.startedTimes(1)
@@ -114,33 +114,33 @@ test('an app that is closed leaves nothing behind, not even what was told of it 
   })
 })
 
-test('where there is no app, nothing is said of any', async () => {
+test('without an app no gauges are reported', async () => {
   const seen = measured()
   await agent({ model: scriptedModel(['Hello.']), telemetry: seen.telemetry }).run('hello')
   expect(await gaugesOf(seen)).toEqual({})
 })
 
-test('who follows is counted, and how far behind the last of them is', async () => {
+test('followers are counted, and the lag of the slowest one is measured', async () => {
   const { seen, slow, app } = opened()
   const thread = app.thread('t')
   await thread.send('go')
   await slow.startedTimes(1)
   const { head } = await thread.info()
-  const [quick, lazy] = [thread.follow({ after: head }), thread.follow()]
-  // A reader is one from its first question on.
-  await lazy.next()
-  await lazy.next()
-  const waiting = quick.next()
+  const [fast, slowFollower] = [thread.follow({ after: head }), thread.follow()]
+  // A follower counts from its first read on.
+  await slowFollower.next()
+  await slowFollower.next()
+  const waiting = fast.next()
   await expect.poll(() => gaugesOf(seen)).toMatchObject({ 'streams.open': 2, 'follower.lag': head - 2 })
-  await lazy.return?.()
+  await slowFollower.return?.()
   await expect.poll(() => gaugesOf(seen)).toMatchObject({ 'streams.open': 1, 'follower.lag': 0 })
   slow.runs[0]?.release()
   await waiting
-  await quick.return?.()
+  await fast.return?.()
   await expect.poll(() => gaugesOf(seen)).toMatchObject({ 'streams.open': 0, 'follower.lag': 0 })
 })
 
-test('two apps that one looks on at are told together', async () => {
+test('two apps with the same telemetry are added up', async () => {
   const seen = measured()
   const [one, other] = [opened({}, seen), opened({}, seen)]
   for (const { app, slow } of [one, other]) {
@@ -154,10 +154,10 @@ test('two apps that one looks on at are told together', async () => {
   expect(await gaugesOf(seen)).toMatchObject({ 'threads.running': 1 })
 })
 
-test('of two apps everything is summed up, but for who is furthest behind', async () => {
+test('gauges of two apps are summed, but the lag is the maximum', async () => {
   const seen = measured()
   for (const times of [1, 10])
-    seen.telemetry.open?.({
+    seen.telemetry.openApp?.({
       followers: () => 2 * times,
       lag: () => 3 * times,
       running: () => 4 * times,
@@ -174,7 +174,7 @@ test('of two apps everything is summed up, but for who is furthest behind', asyn
   })
 })
 
-test('how late the event loop is, is measured since the last reading', async () => {
+test('the event loop delay is measured since the last reading', async () => {
   const { seen } = opened()
   await gaugesOf(seen)
   await new Promise((resolve) => setTimeout(resolve, 50))
@@ -184,7 +184,7 @@ test('how late the event loop is, is measured since the last reading', async () 
   expect((await gaugesOf(seen))['loop.delay']).toBeGreaterThan(0.1)
 })
 
-test('what is made durable is measured: how much at once, and how long that took', async () => {
+test('commits are measured: events per commit, and duration', async () => {
   const { seen, slow, app } = opened()
   const thread = app.thread('t')
   await thread.send('go')
@@ -197,13 +197,13 @@ test('what is made durable is measured: how much at once, and how long that took
     ['millrace.flush.duration', 'histogram', 's'],
   ])
   const [size, duration] = metrics.map(({ points }) => points)
-  // All that the run told, each event once; the message itself was written by who sent it.
+  // All events of the run, each once. The message itself was written by the sender.
   const count = expect.any(Number)
   expect(size).toEqual([{ attributes: {}, value: { count, sum: entries.length - 1 } }])
   expect(duration).toEqual([{ attributes: {}, value: { count, sum: count } }])
 })
 
-test('what goes wrong in the background is counted by what it was, and a flush that failed told as that', async () => {
+test('background failures are counted by error, and failed commits are marked', async () => {
   let broken = false
   const memory = memoryStore()
   const store: ThreadStore = new Proxy(memory, {

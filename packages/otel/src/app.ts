@@ -1,8 +1,8 @@
 import type { AppGauges, AppTelemetry } from 'millrace/internal'
 import type { Kit } from './kit.ts'
 
-/** Measures an app as long as it is open. */
-export function beginApp({ instruments }: Kit, gauges: AppGauges): AppTelemetry {
+/** Measures an app while it is open. */
+export function measureApp({ instruments }: Kit, gauges: AppGauges): AppTelemetry {
   instruments().apps.add(gauges)
   return {
     flushed({ events, ms, failed }) {
@@ -11,7 +11,7 @@ export function beginApp({ instruments }: Kit, gauges: AppGauges): AppTelemetry 
       flushSeconds.record(ms / 1000, failed ? { 'error.type': 'store_error' } : {})
     },
     failed: ({ code }) => instruments().errors.add(1, { 'error.type': code }),
-    refused: (limit) => instruments().refusals.add(1, { 'millrace.limit': limit }),
+    rejected: (limit) => instruments().rejections.add(1, { 'millrace.limit': limit }),
     closed: () => void instruments().apps.delete(gauges),
   }
 }

@@ -14,20 +14,20 @@ import { usageAttributes } from './usage.ts'
 export interface CallOwner {
   readonly context: Context
   readonly agent: string
-  /** Those that say whose it is, on every span of the run. */
+  /** Attributes that identify the run, set on all of its spans. */
   readonly attributes: Attributes
-  /** The model reads a summary of what was said before. */
+  /** Whether the model reads a summary of earlier messages. */
   readonly isCompacted: boolean
 }
 
-export interface OpenCall {
+export interface TracedCall {
   readonly observer: CallObserver
-  /** What the model says, where that is put on the span. */
+  /** The model's output, if content is recorded. */
   readonly draft: AssistantDraft | undefined
 }
 
-/** Makes a span of one request to a model, and measures it. */
-export function beginCall(kit: Kit, call: ModelCall, owner: CallOwner): OpenCall {
+/** Creates a span for one model call, and measures it. */
+export function traceModelCall(kit: Kit, call: ModelCall, owner: CallOwner): TracedCall {
   const { model, request, round, attempt, aside = false } = call
   const { content } = kit
   const names = kit.names(model)
@@ -35,34 +35,36 @@ export function beginCall(kit: Kit, call: ModelCall, owner: CallOwner): OpenCall
     `chat ${model.id}`,
     {
       kind: SpanKind.CLIENT,
-      // What a sampler may ask for. All else is put there at the end, at once: an SDK checks what it is given here twice.
+      // Only what samplers may need. The rest is set in one call at the end: SDKs check these
+      // attributes twice.
       attributes: names.metrics,
     },
     owner.context,
   )
-  const own = trace.setSpan(owner.context, span)
-  const begunAt = performance.now()
+  const callContext = trace.setSpan(owner.context, span)
+  const startedAt = performance.now()
   const chunks = chunkClock((seconds) => kit.instruments().chunk(seconds, names.metrics))
   const draft = content && !aside && span.isRecording() ? assistantDraft() : undefined
-  const place = (attribute: string) => ({ attribute, agent: owner.agent })
+  const locationOf = (attribute: string) => ({ attribute, agent: owner.agent })
 
   if (content && span.isRecording()) {
-    content.put(span, () => inputOf(request.messages), place('gen_ai.input.messages'))
+    content.put(span, () => inputOf(request.messages), locationOf('gen_ai.input.messages'))
     const system = systemOf(request)
-    if (system.length > 0) content.put(span, () => system, place('gen_ai.system_instructions'))
-    if (request.tools.length > 0) content.put(span, () => toolsOf(request), place('gen_ai.tool.definitions'))
+    if (system.length > 0) content.put(span, () => system, locationOf('gen_ai.system_instructions'))
+    if (request.tools.length > 0)
+      content.put(span, () => toolsOf(request), locationOf('gen_ai.tool.definitions'))
   }
 
   const observer: CallObserver = {
-    ...(kit.headers && { headers: headersFor(own, span) }),
-    within: (work) => context.with(own, work),
+    ...(kit.headers && { headers: headersFor(callContext, span) }),
+    runInContext: (work) => context.with(callContext, work),
     ...(model.capabilities.streaming && { received: chunks.received }),
     end({ done, error }) {
-      const isCancelled = error?.code === 'stream_interrupted'
-      const errorType = error && !isCancelled ? error.code : undefined
+      const isCanceled = error?.code === 'stream_interrupted'
+      const errorType = error && !isCanceled ? error.code : undefined
       const finish = finishName(done?.finish ?? 'interrupted')
       const usage = done?.usage ? checkUsage(done.usage) : {}
-      const firstChunkSeconds = chunks.firstAt === undefined ? undefined : (chunks.firstAt - begunAt) / 1000
+      const firstChunkSeconds = chunks.firstAt === undefined ? undefined : (chunks.firstAt - startedAt) / 1000
       const { id, model: answered } = done?.metadata ?? {}
       if (span.isRecording())
         span.setAttributes({
@@ -82,36 +84,36 @@ export function beginCall(kit: Kit, call: ModelCall, owner: CallOwner): OpenCall
           'http.response.status_code': error?.status,
         })
       if (content && draft)
-        content.put(span, () => outputOf(draft.message(), finish), place('gen_ai.output.messages'))
+        content.put(span, () => outputOf(draft.message(), finish), locationOf('gen_ai.output.messages'))
       if (error && errorType)
         fail(
           span,
-          content?.words(span, () => error.message, { agent: owner.agent }),
+          content?.errorText(span, () => error.message, { agent: owner.agent }),
         )
       const { metrics, counted } = names.answeredBy(answered)
       kit.instruments().call({
         attributes: metrics,
         counted,
-        seconds: (performance.now() - begunAt) / 1000,
+        seconds: (performance.now() - startedAt) / 1000,
         errorType,
         firstChunkSeconds,
         usage,
       })
-      // Last: whoever takes it may throw.
+      // Last, since a span processor may throw.
       span.end()
     },
   }
   return { observer, draft }
 }
 
-/** `message` is content, and there only if that is wanted. */
+/** `message` is content: pass it only if content is recorded. */
 export function fail(span: Span, message: string | undefined) {
   span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) })
 }
 
 /**
- * The propagator that is registered says which headers these are; without one, those of W3C Trace Context. Baggage stays here: it is the
- * application's own, and a provider is somebody else.
+ * Trace headers from the registered propagator or, without one, those of W3C Trace Context. Baggage
+ * is not sent: it is the application's own data, and the provider is a third party.
  */
 function headersFor(own: Context, span: Span): Record<string, string> {
   const spanContext = span.spanContext()
@@ -120,7 +122,8 @@ function headersFor(own: Context, span: Span): Record<string, string> {
   try {
     propagation.inject(propagation.deleteBaggage(own), headers)
   } catch {
-    // A propagator that fails is the application's own: the request goes out without, and its span is ended all the same.
+    // The application's propagator failed: send the request without headers, and still end its
+    // span.
     return {}
   }
   if (Object.keys(headers).length > 0) return headers
@@ -128,7 +131,7 @@ function headersFor(own: Context, span: Span): Record<string, string> {
   return { traceparent: writeTrace(spanContext), ...(state && { tracestate: state }) }
 }
 
-/** Of a request, what may be told of anybody. */
+/** Request settings that are safe to record. */
 function settingsOf({ settings, output }: ModelRequest): Attributes {
   const { temperature, topP, maxOutputTokens, seed, stop, reasoning } = settings
   return {

@@ -1,27 +1,27 @@
 import { expect, test, vi } from 'vitest'
 import { chunkClock } from './chunk-clock.ts'
 
-/** A clock that has heard so many pieces of an answer, and what it told. */
-function heard(pieces: number) {
-  const told: number[] = []
-  const clock = chunkClock((seconds) => told.push(seconds))
-  for (let count = 0; count < pieces; count++) clock.received()
-  return { told, clock }
+/** A clock that has received this many chunks, and the intervals it recorded. */
+function received(chunks: number) {
+  const intervals: number[] = []
+  const clock = chunkClock((seconds) => intervals.push(seconds))
+  for (let count = 0; count < chunks; count++) clock.received()
+  return { intervals, clock }
 }
 
-test('nothing has come as long as nothing was received', () => {
-  expect(heard(0).clock.firstAt).toBeUndefined()
+test('firstAt is undefined before the first chunk', () => {
+  expect(received(0).clock.firstAt).toBeUndefined()
 })
 
-test('the first piece is told apart, and stays the first', () => {
+test('the first chunk sets firstAt and records no interval', () => {
   const before = performance.now()
-  const { told, clock } = heard(1)
+  const { intervals, clock } = received(1)
   const { firstAt } = clock
-  expect(told).toEqual([])
+  expect(intervals).toEqual([])
   expect(firstAt).toBeGreaterThanOrEqual(before)
   clock.received()
   expect(clock.firstAt).toBe(firstAt)
-  expect(told).toEqual([expect.any(Number)])
+  expect(intervals).toEqual([expect.any(Number)])
 })
 
 test.each([
@@ -32,16 +32,16 @@ test.each([
   [1 + 64 + 128, 128],
   [1 + 64 + 128 + 256, 192],
   [1 + 64 * (2 ** 10 - 1), 640],
-])('of %i pieces %i pauses are told: of a long answer ever fewer', (pieces, pauses) => {
-  const { told } = heard(pieces)
-  expect(told).toHaveLength(pauses)
-  for (const seconds of told) expect(seconds).toBeGreaterThanOrEqual(0)
+])('%i chunks: %i intervals are recorded, ever fewer of a long answer', (chunks, count) => {
+  const { intervals } = received(chunks)
+  expect(intervals).toHaveLength(count)
+  for (const seconds of intervals) expect(seconds).toBeGreaterThanOrEqual(0)
 })
 
-test('a pause that is told is that before the piece, not that since the last one told', () => {
+test('an interval starts at the previous chunk, not at the last recorded one', () => {
   let now = 0
   const time = vi.spyOn(performance, 'now').mockImplementation(() => (now += 1000))
-  const { told } = heard(70)
+  const { intervals } = received(70)
   time.mockRestore()
-  expect(told).toEqual(told.map(() => 1))
+  expect(intervals).toEqual(intervals.map(() => 1))
 })

@@ -1,23 +1,24 @@
-/** When what comes from a model comes. */
+/** Measures when chunks arrive from a model. */
 export interface ChunkClock {
-  /** Undefined as long as nothing has come. */
+  /** Undefined until the first chunk. */
   readonly firstAt: number | undefined
   received(): void
 }
 
-/** `tell` is told how long each pause was. */
-export function chunkClock(tell: (seconds: number) => void): ChunkClock {
+/** Calls `onInterval` with the time between two chunks. */
+export function chunkClock(onInterval: (seconds: number) => void): ChunkClock {
   let firstAt: number | undefined
   let latestAt = 0
   let skipped = 0
-  let told = 0
+  let recorded = 0
   return {
     get firstAt() {
       return firstAt
     },
     /**
-     * To record a value costs more than to pass a word on. So of a long answer not every pause is recorded: of the first 64 each, of
-     * the next 128 every second, of the next 256 every fourth, and so on.
+     * Recording a value costs more than passing on a delta. So a long answer is sampled: of the
+     * first 64 intervals all are recorded, of the next 128 every second, of the next 256 every
+     * fourth, and so on.
      */
     received() {
       const now = performance.now()
@@ -27,10 +28,10 @@ export function chunkClock(tell: (seconds: number) => void): ChunkClock {
         firstAt = now
         return
       }
-      if (++skipped < 2 ** Math.floor(told / 64)) return
+      if (++skipped < 2 ** Math.floor(recorded / 64)) return
       skipped = 0
-      told++
-      tell(seconds)
+      recorded++
+      onInterval(seconds)
     },
   }
 }

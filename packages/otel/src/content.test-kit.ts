@@ -1,8 +1,10 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { isObject } from '../../millrace/src/protocol/index.ts'
 
-// The rules of the JSON schemas of the conventions, https://github.com/open-telemetry/semantic-conventions-genai: docs/gen-ai/
-// gen-ai-input-messages.json, gen-ai-output-messages.json, gen-ai-system-instructions.json, model/gen-ai/gen-ai-tool-definitions.json.
+// The rules of the JSON schemas in the conventions,
+// https://github.com/open-telemetry/semantic-conventions-genai:
+// docs/gen-ai/gen-ai-input-messages.json, gen-ai-output-messages.json,
+// gen-ai-system-instructions.json and model/gen-ai/gen-ai-tool-definitions.json.
 
 type Rule = (value: unknown) => boolean
 
@@ -23,7 +25,7 @@ const oneOf =
 
 const typed = fields({ type: text })
 const modality = oneOf('image', 'video', 'audio', 'document')
-/** A part of a known type has to be as that says; one of another type may be anything. */
+/** A part of a known type must match its rule; other parts may be anything. */
 const parts: Readonly<Record<string, Rule>> = {
   text: fields({ content: text }),
   reasoning: fields({ content: text }),
@@ -47,20 +49,20 @@ const rules: Readonly<Record<string, Rule>> = {
   ),
 }
 
-/** What a span holds of a conversation, read back; fails on what is not as the conventions want it. */
+/** Parses the content of a span attribute. Throws if it does not follow the conventions. */
 export function contentOf(span: ReadableSpan | undefined, attribute: string): unknown {
-  if (!span) throw new Error('there is no such span')
+  if (!span) throw new Error('the span does not exist')
   const { name, attributes } = span
   const written = attributes[attribute]
   if (written === undefined) return undefined
   if (typeof written !== 'string') throw new Error(`${attribute} of '${name}' is not written as text`)
   const value: unknown = JSON.parse(written)
   if (!rules[attribute]?.(value))
-    throw new Error(`${attribute} of '${name}' is not as it should be: ${written}`)
+    throw new Error(`${attribute} of '${name}' does not follow the conventions: ${written}`)
   return value
 }
 
-/** All four, as far as they are there. */
+/** All content attributes of a span. */
 export function wholeContentOf(span: ReadableSpan) {
   return {
     system: contentOf(span, 'gen_ai.system_instructions'),

@@ -13,8 +13,8 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.close()
 })
 
-const gives = (name: string, output: readonly ToolResultPart[]) =>
-  tool({ name, description: `Gives ${name}`, input: z.object({}), run: () => toolContent(output) })
+const returning = (name: string, output: readonly ToolResultPart[]) =>
+  tool({ name, description: `Returns ${name}`, input: z.object({}), run: () => toolContent(output) })
 
 const tools = [
   tool({
@@ -23,16 +23,16 @@ const tools = [
     input: z.object({ to: z.number() }),
     run: ({ to }) => ({ sum: to + 1 }),
   }),
-  gives('words', [{ type: 'text', text: 'plain' }]),
-  gives('picture', [
+  returning('words', [{ type: 'text', text: 'plain' }]),
+  returning('picture', [
     { type: 'text', text: 'see' },
     { type: 'json', value: { wide: 3 } },
     { type: 'image', data: 'AAAA', mediaType: 'image/png' },
   ]),
 ]
 
-/** The spans of a run with content on them. */
-async function told(
+/** The spans of a run, with content. */
+async function traced(
   rounds: readonly ScriptRound[],
   { input = 'Well?', ...options }: Partial<AgentOptions<unknown, undefined>> & { input?: AgentInput } = {},
 ) {
@@ -53,12 +53,12 @@ async function told(
 
 const text = (content: string) => ({ type: 'text', content })
 const user = (...parts: object[]) => ({ role: 'user', parts })
-const said = (finish_reason: string, ...parts: object[]) => [{ role: 'assistant', parts, finish_reason }]
+const output = (finish_reason: string, ...parts: object[]) => [{ role: 'assistant', parts, finish_reason }]
 const opaque = { provider: 'scripted', data: 'signed' }
 
 describe('with content', () => {
-  test('a model call tells what it was given and what it answered, as the conventions write it', async () => {
-    const { spans } = await told(
+  test('a model call has its input and output in the format of the conventions', async () => {
+    const { spans } = await traced(
       [
         [{ reasoning: 'Hm.', opaque }, { text: 'Let me see.' }, { call: 'add', input: { to: 1 }, id: 'c1' }],
         'Two.',
@@ -73,22 +73,22 @@ describe('with content', () => {
       input: [user(text('Well?'))],
       tools: [{ type: 'function', name: 'add', description: 'Adds', parameters: { type: 'object' } }, {}, {}],
     })
-    expect(first?.output).toEqual(said('tool_call', thought, text('Let me see.'), call))
+    expect(first?.output).toEqual(output('tool_call', thought, text('Let me see.'), call))
     expect(second?.input).toEqual([
       user(text('Well?')),
       { role: 'assistant', parts: [thought, text('Let me see.'), call] },
       { role: 'tool', parts: [{ type: 'tool_call_response', id: 'c1', response: { sum: 2 } }] },
     ])
-    expect(second?.output).toEqual(said('stop', text('Two.')))
+    expect(second?.output).toEqual(output('stop', text('Two.')))
   })
 
-  test('a run tells what it was asked and its last answer', async () => {
-    const { spans } = await told([[{ call: 'add', input: { to: 1 } }], 'Two.'], { system: 'Be brief.' })
+  test('a run has its input and its last answer', async () => {
+    const { spans } = await traced([[{ call: 'add', input: { to: 1 } }], 'Two.'], { system: 'Be brief.' })
     const run = wholeContentOf(only(spans, 'invoke_agent desk'))
-    expect(run).toEqual({ input: [user(text('Well?'))], output: said('stop', text('Two.')) })
+    expect(run).toEqual({ input: [user(text('Well?'))], output: output('stop', text('Two.')) })
   })
 
-  test('a run of a thread tells what it was asked as well, though its log has that elsewhere', async () => {
+  test('a run of a thread has its input too, although `run-start` does not contain it', async () => {
     const seen = measured({ content: true })
     const model = scriptedModel(['One.', 'Two.'], { id: 'gpt' })
     const app = millrace({ agents: agent({ name: 'desk', model }), telemetry: seen.telemetry })
@@ -97,15 +97,15 @@ describe('with content', () => {
       await app.thread('t').send(message)
       await untilIdle(app.thread('t'))
     }
-    const asked = named(seen.spans(), 'invoke_agent desk').map((run) =>
+    const inputs = named(seen.spans(), 'invoke_agent desk').map((run) =>
       contentOf(run, 'gen_ai.input.messages'),
     )
     const before = [user(text('First?')), { role: 'assistant', parts: [text('One.')] }]
-    expect(asked).toEqual([[user(text('First?'))], [...before, user(text('Then?'))]])
+    expect(inputs).toEqual([[user(text('First?'))], [...before, user(text('Then?'))]])
   })
 
-  test('a tool call tells its arguments and its result, in whatever form that is', async () => {
-    const { spans } = await told([
+  test('a tool call has its arguments and its result, whatever their type', async () => {
+    const { spans } = await traced([
       [
         { call: 'add', input: { to: 1 }, id: 'c1' },
         { call: 'words', id: 'c2' },
@@ -133,8 +133,8 @@ describe('with content', () => {
     ])
   })
 
-  test('a tool that the provider ran is what it was given and what came of it', async () => {
-    const { spans } = await told([
+  test('a provider tool becomes a call and a response', async () => {
+    const { spans } = await traced([
       [
         { providerTool: 'search', input: { q: 'tea' }, output: ['leaf'], opaque },
         { providerTool: 'fetch', input: { url: 'x' }, opaque },
@@ -164,8 +164,8 @@ describe('with content', () => {
     ])
   })
 
-  test('of images and files their addresses and types are told, never their bytes', async () => {
-    const { spans } = await told(['Nice.'], {
+  test('images and files have their addresses and types, but never their bytes', async () => {
+    const { spans } = await traced(['Nice.'], {
       input: {
         role: 'user',
         content: [
@@ -188,13 +188,13 @@ describe('with content', () => {
       expect(contentOf(only(spans, name), 'gen_ai.input.messages')).toEqual([user(...parts)])
   })
 
-  test('of words that were spoken, only those that were heard are told, as only those are sent', async () => {
-    const { spans } = await told(['Go on.'], {
+  test('unplayed text is not recorded, since it is not sent either', async () => {
+    const { spans } = await traced(['Go on.'], {
       input: [
         { role: 'user', content: 'Tell me.' },
-        { role: 'assistant', content: [{ type: 'text', text: 'Once', unheard: ' upon a time' }] },
+        { role: 'assistant', content: [{ type: 'text', text: 'Once', unplayed: ' upon a time' }] },
         { role: 'user', content: 'Stop.' },
-        { role: 'assistant', content: [{ type: 'text', text: '', unheard: 'There was' }] },
+        { role: 'assistant', content: [{ type: 'text', text: '', unplayed: 'There was' }] },
         { role: 'user', content: 'Well?' },
       ],
     })
@@ -207,35 +207,35 @@ describe('with content', () => {
       ])
   })
 
-  test('a call that cannot be used is told as the model wrote it', async () => {
-    const { spans } = await told([[{ call: 'add', raw: '{"to": one', id: 'c1' }], 'Sorry.'])
+  test('a call with invalid arguments is recorded as the model wrote it', async () => {
+    const { spans } = await traced([[{ call: 'add', raw: '{"to": one', id: 'c1' }], 'Sorry.'])
     const [before, after] = named(spans, 'chat gpt')
     const call = { type: 'tool_call', id: 'c1', name: 'add', arguments: '{"to": one' }
     expect(only(spans, 'execute_tool add').attributes['gen_ai.tool.call.arguments']).toBe('{"to": one')
-    expect(contentOf(before, 'gen_ai.output.messages')).toEqual(said('tool_call', call))
+    expect(contentOf(before, 'gen_ai.output.messages')).toEqual(output('tool_call', call))
     expect(contentOf(after, 'gen_ai.input.messages')).toMatchObject([{}, { parts: [call] }, { role: 'tool' }])
   })
 
-  test('a call that was cut off stands where the run ends with it', async () => {
+  test('a call that was cut off is part of the output of a truncated run', async () => {
     const cut = { call: 'add', raw: '{"to": 1', cut: true, id: 'c1' }
-    const { spans, result } = await told([[{ text: 'Adding.' }, cut, { finish: 'length' }]])
+    const { spans, result } = await traced([[{ text: 'Adding.' }, cut, { finish: 'length' }]])
     expect(result.outcome).toBe('truncated')
     expect(contentOf(only(spans, 'invoke_agent desk'), 'gen_ai.output.messages')).toEqual(
-      said('length', text('Adding.'), { type: 'tool_call', id: 'c1', name: 'add', arguments: '{"to": 1' }),
+      output('length', text('Adding.'), { type: 'tool_call', id: 'c1', name: 'add', arguments: '{"to": 1' }),
     )
   })
 
-  test('words that were taken back stand on the span of the try that said them, and nowhere else', async () => {
-    const { spans } = await told([[{ text: 'I thi' }, { error: { code: 'overloaded' } }], 'Yes.'])
+  test('retracted text is only on the span of the attempt that generated it', async () => {
+    const { spans } = await traced([[{ text: 'I thi' }, { error: { code: 'overloaded' } }], 'Yes.'])
     const [failed, answered] = named(spans, 'chat gpt')
-    expect(contentOf(failed, 'gen_ai.output.messages')).toEqual(said('error', text('I thi')))
-    expect(contentOf(answered, 'gen_ai.output.messages')).toEqual(said('stop', text('Yes.')))
+    expect(contentOf(failed, 'gen_ai.output.messages')).toEqual(output('error', text('I thi')))
+    expect(contentOf(answered, 'gen_ai.output.messages')).toEqual(output('stop', text('Yes.')))
     expect(contentOf(only(spans, 'invoke_agent desk'), 'gen_ai.output.messages')).toEqual(
-      said('stop', text('Yes.')),
+      output('stop', text('Yes.')),
     )
   })
 
-  test('a run that is cancelled while words that were taken back are to be said again has said nothing', async () => {
+  test('a run that is canceled between a retraction and the retry has no output', async () => {
     const seen = measured({ content: true })
     const model = scriptedModel([[{ text: 'I thi' }, { error: { code: 'overloaded' } }], 'Yes.'], {
       id: 'gpt',
@@ -245,25 +245,25 @@ describe('with content', () => {
     )
     for await (const event of run) if (event.type === 'round-retry') run.cancel('enough')
     expect(contentOf(only(seen.spans(), 'chat gpt'), 'gen_ai.output.messages')).toEqual(
-      said('error', text('I thi')),
+      output('error', text('I thi')),
     )
     expect(only(seen.spans(), 'invoke_agent desk').attributes).not.toHaveProperty('gen_ai.output.messages')
   })
 
-  test('of a run that is cancelled or fails, what was said stands there as far as it came', async () => {
+  test('a run that is canceled or fails has its partial output', async () => {
     for (const last of [script.hanging('Stop me'), script.failing({ code: 'auth' }, 'So far')]) {
-      const { spans, result } = await told(last)
-      expect(['cancelled', 'failed']).toContain(result.outcome)
+      const { spans, result } = await traced(last)
+      expect(['canceled', 'failed']).toContain(result.outcome)
       for (const name of ['chat gpt', 'invoke_agent desk'])
         expect(contentOf(only(spans, name), 'gen_ai.output.messages')).toEqual(
-          said('error', text(result.outcome === 'failed' ? 'So far' : 'Stop me')),
+          output('error', text(result.outcome === 'failed' ? 'So far' : 'Stop me')),
         )
     }
   })
 
-  test('a summary tells what was to be summed up, and is told where it is read', async () => {
-    const { spans } = await told([[{ error: { code: 'context_overflow' } }], 'They met.', 'Ada.'], {
-      shorten: summarize({ keepChars: 0 }),
+  test('a summary call has its input, and the summary is in the input of the next call', async () => {
+    const { spans } = await traced([[{ error: { code: 'context_overflow' } }], 'They met.', 'Ada.'], {
+      compact: summarize({ keepChars: 0 }),
       input: [
         { role: 'user', content: 'I am Ada.' },
         { role: 'assistant', content: 'Hello.' },

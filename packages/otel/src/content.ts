@@ -10,30 +10,36 @@ import type {
   UserPart,
 } from 'millrace'
 import type { AssistantPart, ProviderToolPart } from 'millrace/internal'
-import { asHeard, isObject, toJson } from 'millrace/internal'
+import { asPlayed, isObject, toJson } from 'millrace/internal'
 
-/** Where a piece of content is to stand. */
-export interface ContentPlace {
-  /** The attribute that holds it; of an error, `error.message`. */
+/** Where a piece of content will be recorded. */
+export interface ContentLocation {
+  /** The span attribute; `error.message` for errors. */
   readonly attribute: string
   readonly agent: string
-  /** Of which tool it is, if it is a tool's. */
+  /** The tool, if the content belongs to a tool call. */
   readonly tool?: string | undefined
 }
 
-/** Gives what may stand there, or undefined for nothing. `value` is plain JSON of its own, free to be changed. It cannot be waited for. */
-export type Redact = (value: JsonValue, place: ContentPlace) => JsonValue | undefined
+/**
+ * Returns what to record, or undefined for nothing. `value` is a copy that may be modified. Must be
+ * synchronous.
+ */
+export type Redact = (value: JsonValue, place: ContentLocation) => JsonValue | undefined
 
-/** Puts what was said on spans, as far as the caller's hook lets it. */
+/** Records content on spans, as far as the `redact` hook allows it. */
 export interface ContentWriter {
-  /** Does nothing for a span that nobody records. What the hook throws on is left out: it may be there to take secrets out. */
-  put(span: Span, value: () => unknown, place: ContentPlace): void
-  /** Words of an error for the status of a span, if they may be shown. */
-  words(span: Span, text: () => string, place: Omit<ContentPlace, 'attribute'>): string | undefined
+  /**
+   * Does nothing if the span is not recorded. If the hook throws, nothing is recorded: it may exist
+   * to remove secrets.
+   */
+  put(span: Span, value: () => unknown, place: ContentLocation): void
+  /** An error message for the status of a span, if it may be recorded. */
+  errorText(span: Span, text: () => string, place: Omit<ContentLocation, 'attribute'>): string | undefined
 }
 
 export function contentWriter(redact: Redact | undefined): ContentWriter {
-  function shownOn(span: Span, value: () => unknown, place: ContentPlace): string | undefined {
+  function shownOn(span: Span, value: () => unknown, place: ContentLocation): string | undefined {
     if (!span.isRecording()) return undefined
     try {
       return textOf(redact ? redact(toJson(value()), place) : value())
@@ -46,20 +52,20 @@ export function contentWriter(redact: Redact | undefined): ContentWriter {
       const shown = shownOn(span, value, place)
       if (shown !== undefined) span.setAttribute(place.attribute, shown)
     },
-    words: (span, text, place) => shownOn(span, text, { ...place, attribute: 'error.message' }),
+    errorText: (span, text, place) => shownOn(span, text, { ...place, attribute: 'error.message' }),
   }
 }
 
-/** Words as they are, everything else as JSON; undefined for what is no JSON at all. */
+/** Strings as they are, everything else as JSON; undefined if it cannot be JSON. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (!isObject(value) || typeof value.then !== 'function') return JSON.stringify(value)
-  // An async hook: the span does not wait for it, and what it fails with must not end the process.
+  // An async hook: the span does not wait for it, and its rejection must not crash the process.
   Promise.resolve(value).catch(() => {})
   return undefined
 }
 
-/** A part as the conventions write it; what they have no form for goes by its own type. */
+/** A part in the format of the conventions. Parts they do not define keep their own type. */
 type Part = { readonly type: string; readonly [field: string]: unknown }
 
 export function systemOf({ messages }: ModelRequest): Part[] {
@@ -68,10 +74,13 @@ export function systemOf({ messages }: ModelRequest): Part[] {
   )
 }
 
-/** The conversation as a model reads it: without what nobody heard, and without its system prompts, which stand apart. */
+/**
+ * The conversation as the model reads it, without unplayed text, and without system prompts, which
+ * are recorded separately.
+ */
 export function inputOf(messages: readonly Message[]): object[] {
   return messages.flatMap((message) => {
-    const read = asHeard(message)
+    const read = asPlayed(message)
     return !read || read.role === 'system' ? [] : [{ role: read.role, parts: partsOf(read) }]
   })
 }
@@ -89,7 +98,7 @@ export function toolsOf({ tools }: ModelRequest): object[] {
   }))
 }
 
-/** What a tool gave: as it is if that is one text or one value, else as parts. */
+/** A tool's output: the value itself if it is one text or one JSON value, otherwise parts. */
 export function resultOf(output: readonly ToolResultPart[]): unknown {
   const [first] = output
   if (output.length === 1 && first?.type === 'text') return first.text
@@ -122,7 +131,7 @@ function partsFor(part: UserPart | AssistantPart | ToolResultPart): Part[] {
   }
 }
 
-/** What it was given and what came of it are two parts to the conventions, and may be one here. */
+/** The conventions have separate parts for call and result, which may be one part here. */
 function providerToolParts({ callId: id, name, input, output }: ProviderToolPart): Part[] {
   const call = { type: 'server_tool_call', id, name, server_tool_call: { type: name, input } }
   if (output === undefined) return [call]
@@ -130,7 +139,7 @@ function providerToolParts({ callId: id, name, input, output }: ProviderToolPart
   return input === undefined ? [result] : [call, result]
 }
 
-/** The bytes stay out: they would be most of the trace, and nobody reads them there. */
+/** Without the bytes: they would dominate the trace and are useless there. */
 function mediaPart(part: ImagePart | FilePart): Part {
   const inline = 'url' in part ? /^data:([^;,]*)/i.exec(part.url) : undefined
   const type = 'mediaType' in part ? part.mediaType : inline?.[1]

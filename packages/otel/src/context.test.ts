@@ -7,19 +7,19 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { heldTool, untilIdle } from '../../millrace/src/threads/threads.test-kit.ts'
 import type { Measured } from './otel.test-kit.ts'
-import { idOf, keepContext, linksOf, measured, named, only, treeOf } from './otel.test-kit.ts'
+import { idOf, linksOf, measured, named, only, treeOf, useContextManager } from './otel.test-kit.ts'
 
-keepContext()
+useContextManager()
 
 const open: { close(): Promise<void> }[] = []
 afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.close()
 })
 
-/** What anybody's own code does: a span under whatever is active. */
+/** User code: creates a span below the active one. */
 const mark = (seen: Measured, name: string) => seen.tracerProvider.getTracer('mine').startSpan(name).end()
 
-/** A piece of the caller's own work, such as a request. */
+/** Runs `work` inside a span of the caller, such as a request. */
 const during = <Value>(seen: Measured, name: string, work: () => Promise<Value>): Promise<Value> =>
   seen.tracerProvider.getTracer('mine').startActiveSpan(name, async (span) => {
     try {
@@ -29,13 +29,13 @@ const during = <Value>(seen: Measured, name: string, work: () => Promise<Value>)
     }
   })
 
-test('what is made inside a tool is below its call, however it waits, with three at once', async () => {
+test('spans created in a tool are below its call, however it waits, with three at once', async () => {
   const seen = measured()
   const input = z.object({})
   const gathered = Promise.withResolvers<void>()
-  let here = 0
+  let count = 0
   const gather = () => {
-    if (++here === 3) gathered.resolve()
+    if (++count === 3) gathered.resolve()
     return gathered.promise
   }
   const tools = [
@@ -99,19 +99,19 @@ test('what is made inside a tool is below its call, however it waits, with three
   ])
 })
 
-test('what a call has left to do when it is over belongs to its run', () => {
+test('work that a call does after its result belongs to the run', () => {
   const seen = measured()
-  const run = seen.telemetry.begin({ runId: 'r', agent: 'desk', inThread: false, causes: [] })
+  const run = seen.telemetry.startRun({ runId: 'r', agent: 'desk', inThread: false, parentTraces: [] })
   const about = { callId: 'c', name: 'look' }
   run.event({ type: 'tool-start', ...about, attempt: 1 })
-  run.within('c', () => mark(seen, 'during'))
+  run.runInContext('c', () => mark(seen, 'during'))
   run.event({ type: 'tool-result', ...about, status: 'ok', output: [], isError: false, ms: 1, overlapMs: 0 })
-  run.within('c', () => mark(seen, 'after'))
-  run.abandoned()
+  run.runInContext('c', () => mark(seen, 'after'))
+  run.handedOver()
   expect(treeOf(seen.spans())).toEqual(['invoke_agent desk', '  execute_tool look', '    during', '  after'])
 })
 
-test("what is made in the caller's hooks is below the run, and what a model makes is below its call", async () => {
+test('spans created in hooks are below the run, and those of a model below its call', async () => {
   const seen = measured()
   const scripted = scriptedModel([[{ text: 'Well.' }, { call: 'look' }], 'Done.'], { id: 'gpt' })
   const model: Model = {
@@ -167,7 +167,7 @@ test("what is made in the caller's hooks is below the run, and what a model make
     expect(named(spans, name).map((span) => span.parentSpanContext?.spanId)).toEqual(calls)
 })
 
-test("a run is below the caller's own span, and a root without one", async () => {
+test("a run is below the caller's span, or a root without one", async () => {
   const seen = measured()
   const desk = () =>
     agent({ name: 'desk', model: scriptedModel(['Hello.'], { id: 'gpt' }), telemetry: seen.telemetry })
@@ -180,7 +180,7 @@ test("a run is below the caller's own span, and a root without one", async () =>
     'invoke_agent desk',
     '  chat gpt',
   ])
-  // What reads the run is not a part of it.
+  // Code that reads the run is not part of it.
   await during(seen, 'reading', async () => {
     for await (const event of desk().stream('hello')) if (event.type === 'text') mark(seen, 'reader')
   })
@@ -189,7 +189,9 @@ test("a run is below the caller's own span, and a root without one", async () =>
 })
 
 describe('a run of a thread', () => {
-  /** A thread whose first run takes as long as it is let; each run has a model call of its own. */
+  /**
+   * A thread whose first run waits for its tool to be released; each run has its own model call.
+   */
   function desk() {
     const seen = measured()
     const slow = heldTool('slow')
@@ -205,12 +207,12 @@ describe('a run of a thread', () => {
     return { seen, slow, thread }
   }
 
-  test('is below the span that was active when its input was sent, whoever has set the worker going', async () => {
+  test('is below the span that was active when its input was sent, whatever woke the worker', async () => {
     const { seen, slow, thread } = desk()
     await during(seen, 'request 1', () => thread.send('one'))
     await slow.startedTimes(1)
     await during(seen, 'request 2', () => thread.send('two'))
-    // Nobody's: the worker is still in the turn of the first.
+    // No span is active here, although the worker still runs in the context of the first request.
     await context.with(ROOT_CONTEXT, () => thread.send('three'))
     slow.runs[0]?.release()
     await untilIdle(thread)
@@ -228,7 +230,7 @@ describe('a run of a thread', () => {
     ])
   })
 
-  test('is below the span that it is told of, such as that of another process, if none is active', async () => {
+  test('is below the span passed with its input, such as that of another process, if none is active', async () => {
     const { seen, slow, thread } = desk()
     const traceId = 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'
     await thread.send('one', { trace: `00-${traceId}-bbbbbbbbbbbbbbbb-01` })
@@ -240,7 +242,7 @@ describe('a run of a thread', () => {
     expect(run.spanContext().traceId).toBe(traceId)
   })
 
-  test('that answers several is below the last, which has set it going, and links to the others', async () => {
+  test('that answers several inputs is below the last, which started it, and links to the others', async () => {
     const { seen, slow, thread } = desk()
     await during(seen, 'request 1', () => thread.send('one'))
     await slow.startedTimes(1)
@@ -249,12 +251,12 @@ describe('a run of a thread', () => {
     await untilIdle(thread)
     const spans = seen.spans()
     const [first, second] = named(spans, 'invoke_agent desk')
-    expect(first?.attributes['millrace.run.outcome']).toBe('cancelled')
+    expect(first?.attributes['millrace.run.outcome']).toBe('canceled')
     expect(second?.parentSpanContext?.spanId).toBe(idOf(only(spans, 'request 3')))
     expect(second && linksOf(second, spans)).toEqual(['request 2'])
   })
 
-  test('makes what its tools make a part of it, and nothing of who happened to send', async () => {
+  test('includes the spans of its own tools only', async () => {
     const seen = measured()
     const look = tool({
       name: 'look',

@@ -7,70 +7,70 @@ import { z } from 'zod'
 import type { Measured } from './otel.test-kit.ts'
 import { measured, only } from './otel.test-kit.ts'
 
-/** Something that was said, and how often somebody looked inside. */
-function watched<Value extends object>(value: Value): { value: Value; looks: () => number } {
-  let looks = 0
-  const look = <Found>(found: Found): Found => {
-    looks++
+/** A value that counts how often it is read. */
+function watched<Value extends object>(value: Value): { value: Value; reads: () => number } {
+  let reads = 0
+  const count = <Found>(found: Found): Found => {
+    reads++
     return found
   }
   return {
     value: new Proxy(value, {
-      // How long a list is can be asked without reading it.
+      // The length of an array can be read at no cost.
       get: (target, name) =>
-        name === 'length' ? Reflect.get(target, name) : look(Reflect.get(target, name)),
-      has: (target, name) => look(Reflect.has(target, name)),
-      ownKeys: (target) => look(Reflect.ownKeys(target)),
+        name === 'length' ? Reflect.get(target, name) : count(Reflect.get(target, name)),
+      has: (target, name) => count(Reflect.has(target, name)),
+      ownKeys: (target) => count(Reflect.ownKeys(target)),
     }),
-    looks: () => looks,
+    reads: () => reads,
   }
 }
 
-const looksAt = (seen: Measured) => {
-  const said = {
+const readsOf = (seen: Measured) => {
+  const content = {
     messages: watched<readonly Message[]>([{ role: 'user', content: 'hi' }]),
     input: watched({ at: 'x' }),
     output: watched<readonly ToolResultPart[]>([{ type: 'text', text: 'x' }]),
   }
-  const run = seen.telemetry.begin({ runId: 'r', agent: 'desk', inThread: false, causes: [] })
-  const tell = (...events: RunEvent[]) => {
+  const run = seen.telemetry.startRun({ runId: 'r', agent: 'desk', inThread: false, parentTraces: [] })
+  const emit = (...events: RunEvent[]) => {
     for (const event of events) run.event(event)
   }
-  tell({ type: 'run-start', version: 1, runId: 'r', agent: 'desk', input: said.messages.value })
+  emit({ type: 'run-start', version: 2, runId: 'r', agent: 'desk', input: content.messages.value })
   const model = scriptedModel([], { id: 'gpt' })
-  const request = { messages: said.messages.value, tools: [], settings: {} }
-  const call = run.call({ runId: 'r', round: 1, attempt: 1, model, request })
+  const request = { messages: content.messages.value, tools: [], settings: {} }
+  const call = run.modelCall({ runId: 'r', round: 1, attempt: 1, model, request })
   const about = { callId: 'c', name: 'look' }
-  tell(
-    { type: 'tool-call', ...about, input: said.input.value },
-    { type: 'tool-start', ...about, attempt: 1, input: said.input.value },
+  emit(
+    { type: 'tool-call', ...about, input: content.input.value },
+    { type: 'tool-start', ...about, attempt: 1, input: content.input.value },
   )
   call.end({ done: { type: 'done', finish: 'tool-calls' } })
-  tell(
+  emit(
     {
       type: 'tool-result',
       ...about,
       status: 'failed',
-      output: said.output.value,
+      output: content.output.value,
       isError: true,
       ms: 1,
       overlapMs: 0,
     },
     { type: 'run-end', outcome: 'completed', finish: 'stop', usage: noUsage },
   )
-  return Object.entries(said).flatMap(([name, { looks }]) => (looks() > 0 ? [name] : []))
+  return Object.entries(content).flatMap(([name, { reads }]) => (reads() > 0 ? [name] : []))
 }
 
-describe('what it costs', () => {
-  test('a conversation is not looked at unless its content is wanted, and recorded', () => {
+describe('cost', () => {
+  test('a conversation is not read unless content is enabled and the span is recorded', () => {
     const plain = measured()
-    expect(looksAt(plain)).toEqual([])
+    expect(readsOf(plain)).toEqual([])
     expect(plain.spans()).toHaveLength(3)
-    expect(looksAt(measured({ content: true, sampler: new AlwaysOffSampler() }))).toEqual([])
-    expect(looksAt(measured({ content: true }))).toEqual(['messages', 'input', 'output'])
+    expect(readsOf(measured({ content: true, sampler: new AlwaysOffSampler() }))).toEqual([])
+    expect(readsOf(measured({ content: true }))).toEqual(['messages', 'input', 'output'])
   })
 
-  test('a model that makes up a thousand tools makes no series of them', async () => {
+  test('a model that makes up a thousand tools creates no metric series for them', async () => {
     const seen = measured({ conventions: 'both' })
     const rounds = Array.from({ length: 20 }, (_, round) =>
       Array.from({ length: 50 }, (_, at) => ({ call: `made_up_${round}_${at}` })),
@@ -95,7 +95,7 @@ describe('what it costs', () => {
     for (const { name, points } of metrics) expect(points.length, name).toBeLessThanOrEqual(2)
   })
 
-  test('words of many megabytes are put where they belong, as they are', async () => {
+  test('content of several megabytes is recorded in full', async () => {
     const seen = measured({ content: true })
     const long = 'words '.repeat(1_000_000)
     const model = scriptedModel([[{ text: long }]], { id: 'gpt', deltaChars: 100_000 })

@@ -15,9 +15,9 @@ afterEach(async () => {
 
 const retry = { attempts: 3, baseMs: 1, maxDelayMs: 2 }
 
-/** An agent whose provider answers over real HTTP, and badly. */
-async function badly(faults: readonly Fault[]) {
-  const sim = await providerSimulator(['Hello to you, whoever you may be.'], { faults, deltaChars: 4 })
+/** A run whose provider fails over real HTTP. */
+async function runWithFaults(faults: readonly Fault[]) {
+  const sim = await providerSimulator(['Hello to you, my dear friend, today.'], { faults, deltaChars: 4 })
   const seen = measured()
   open.push(sim)
   const model = openaiChat('gpt', { baseURL: sim.baseURL, apiKey: 'sk-test', provider: 'openai' })
@@ -25,8 +25,8 @@ async function badly(faults: readonly Fault[]) {
   return { seen, result, spans: seen.spans(), server: { 'server.port': Number(new URL(sim.url).port) } }
 }
 
-test('a provider that fails until retries are over: a span for each attempt, and a failed run', async () => {
-  const { seen, result, spans, server } = await badly([{ kind: 'status', status: 500 }])
+test('a provider that fails until retries are exhausted: a span for each attempt, and a failed run', async () => {
+  const { seen, result, spans, server } = await runWithFaults([{ kind: 'status', status: 500 }])
   expect(result.outcome).toBe('failed')
   expect(treeOf(spans)).toEqual(['invoke_agent desk', '  chat gpt', '  chat gpt', '  chat gpt'])
   const code = String(result.error?.code)
@@ -72,8 +72,8 @@ test('a provider that fails until retries are over: a span for each attempt, and
   expect(await seen.points('millrace.retractions')).toEqual([])
 })
 
-test('a stream that breaks off and is told anew: the round is taken back, and the run is no failure', async () => {
-  const { seen, result, spans } = await badly([{ kind: 'end', at: { event: 3 }, request: 0 }])
+test('a stream that breaks: the round is retracted and generated again, and the run succeeds', async () => {
+  const { seen, result, spans } = await runWithFaults([{ kind: 'end', at: { event: 3 }, request: 0 }])
   expect(result.outcome).toBe('completed')
   expect(treeOf(spans)).toEqual(['invoke_agent desk', '  chat gpt', '  chat gpt'])
   const [broken, whole] = named(spans, 'chat gpt')
@@ -100,7 +100,7 @@ test('a stream that breaks off and is told anew: the round is taken back, and th
   ])
 })
 
-test('a model that gives up hands over to the next: a span under the name of each', async () => {
+test('a fallback to the next model: a span for each model', async () => {
   const seen = measured()
   const first = scriptedModel([[{ error: { code: 'auth', message: 'who are you?', status: 401 } }]], {
     id: 'first',
@@ -114,15 +114,15 @@ test('a model that gives up hands over to the next: a span under the name of eac
     'error.type': 'auth',
     'http.response.status_code': 401,
   })
-  // The run goes by the one that was wanted.
+  // The run has the name of the preferred model.
   expect(only(spans, 'invoke_agent desk').attributes['gen_ai.request.model']).toBe('first')
-  // The model that gave up.
+  // The retry counts for the model that failed.
   expect(await seen.points('millrace.retries')).toMatchObject([
     { attributes: { 'gen_ai.request.model': 'first', 'error.type': 'auth' }, value: 1 },
   ])
 })
 
-test('a tool that fails is no failure of the run, unless that is wanted', async () => {
+test('a tool that fails does not fail the run, unless configured to', async () => {
   const broken = tool({
     name: 'broken',
     description: 'Fails',
@@ -149,16 +149,16 @@ test('a tool that fails is no failure of the run, unless that is wanted', async 
   }
 })
 
-test('runs that stop at a limit are told by how, and are no failures', async () => {
+test('runs that stop at a limit have their outcome, and are not failures', async () => {
   const seen = measured()
   const { telemetry } = seen
   const again = tool({ name: 'again', description: 'Again', input: z.object({}), run: () => 'more' })
   const calling = scriptedModel(() => [{ call: 'again', input: {} }])
-  await agent({ name: 'turning', model: calling, tools: [again], maxRounds: 1, telemetry }).run('go')
+  await agent({ name: 'looping', model: calling, tools: [again], maxRounds: 1, telemetry }).run('go')
   const cutOff = scriptedModel([[{ text: 'And so it' }, { finish: 'length' }]])
   await agent({ name: 'long', model: cutOff, telemetry }).run('go')
   const spans = seen.spans()
-  const endings = ['turning', 'long'].map((name) => {
+  const endings = ['looping', 'long'].map((name) => {
     const { attributes, status } = only(spans, `invoke_agent ${name}`)
     return [attributes['millrace.run.outcome'], attributes['error.type'], status.code]
   })

@@ -24,7 +24,7 @@ async function simulated(options: ProviderSimulatorOptions = {}) {
   return sim
 }
 
-/** The headers that a model was asked to send. */
+/** The headers passed to a model. */
 async function headersSent(telemetry: Telemetry, options: RunOptions = {}) {
   const model = scriptedModel(['Yes.'], { id: 'gpt' })
   await agent({ name: 'desk', model, telemetry }).run('Well?', options)
@@ -55,7 +55,7 @@ function registered(propagators: string) {
 
 describe('headers: true', () => {
   test.each(Object.entries({ ...wires, ...adapters }))(
-    'sends the span of each try to the provider: %s',
+    'sends the span of each attempt to the provider: %s',
     async (_, make) => {
       const sim = await simulated({ faults: [{ kind: 'status', status: 503, request: 0 }] })
       const seen = measured({ headers: true })
@@ -70,14 +70,14 @@ describe('headers: true', () => {
     },
   )
 
-  test.each(Object.entries({ ...wires, ...adapters }))('is off if absent: %s', async (_, make) => {
+  test.each(Object.entries({ ...wires, ...adapters }))('is off by default: %s', async (_, make) => {
     const sim = await simulated()
     await agent({ model: make(sim), telemetry: measured().telemetry }).run('Well?')
     expect(sim.requests).toHaveLength(1)
     expect(Object.keys(sim.requests[0]?.headers ?? {})).not.toContain('traceparent')
   })
 
-  test('lets the caller’s own pass, in upper or lower case', async () => {
+  test('does not override headers of the caller, in upper or lower case', async () => {
     const sim = await simulated()
     const { telemetry } = measured({ headers: true })
     const model = openaiChat('gpt', { baseURL: sim.baseURL, apiKey: 'sk-test' })
@@ -88,22 +88,22 @@ describe('headers: true', () => {
     expect(await headersSent(telemetry, { settings: { headers: own } })).toEqual(own)
   })
 
-  test('passes on what the vendors of traces have added', async () => {
+  test('passes on the trace state', async () => {
     const { telemetry, tracerProvider } = measured({ headers: true })
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
     open.push({ close: async () => context.disable() })
-    const above = tracerProvider.getTracer('test').startSpan('above').spanContext()
+    const parent = tracerProvider.getTracer('test').startSpan('parent').spanContext()
     const traceState = createTraceState('vendor=7')
-    const sent = await context.with(trace.setSpanContext(ROOT_CONTEXT, { ...above, traceState }), () =>
+    const sent = await context.with(trace.setSpanContext(ROOT_CONTEXT, { ...parent, traceState }), () =>
       headersSent(telemetry),
     )
     expect(sent).toEqual({
-      traceparent: expect.stringContaining(`00-${above.traceId}-`),
+      traceparent: expect.stringContaining(`00-${parent.traceId}-`),
       tracestate: 'vendor=7',
     })
   })
 
-  test('sends what the registered propagators say, but never the application’s baggage', async () => {
+  test('sends the headers of the registered propagators, but never baggage', async () => {
     const chat = registered('tracecontext,baggage,b3')
     const baggage = propagation.createBaggage({ user: { value: 'ada' } })
     const sent = await context.with(propagation.setBaggage(context.active(), baggage), () =>
@@ -113,18 +113,18 @@ describe('headers: true', () => {
     expect(sent).toEqual({ traceparent: `00-${traceId}-${spanId}-01`, b3: `${traceId}-${spanId}-1` })
   })
 
-  test('sends what any propagator says, and then nothing else', async () => {
+  test('sends only the headers of the registered propagator', async () => {
     const chat = registered('b3multi')
     const sent = await headersSent(otel({ headers: true }))
     const { traceId, spanId } = chat()?.spanContext() ?? {}
     expect(sent).toEqual({ 'x-b3-traceid': traceId, 'x-b3-spanid': spanId, 'x-b3-sampled': '1' })
   })
 
-  test('sends nothing where nothing is traced', async () => {
+  test('sends nothing if nothing is traced', async () => {
     expect(await headersSent(otel({ headers: true }))).toBeUndefined()
   })
 
-  test('stands in recorded exchanges, where the key does not', async () => {
+  test('appears in recorded exchanges, unlike the API key', async () => {
     const sim = await simulated()
     const seen = measured({ headers: true })
     const model = openaiChat('gpt', { baseURL: sim.baseURL, apiKey: 'Qq7kEYthatNobodyMaySee9zz' })
@@ -154,9 +154,9 @@ describe('headers: true', () => {
   })
 })
 
-test('a propagator that throws keeps neither the request nor its span from its end', async () => {
+test('a propagator that throws affects neither the request nor its span', async () => {
   const failing = () => {
-    throw new Error('away')
+    throw new Error('broken')
   }
   propagation.setGlobalPropagator({ inject: failing, extract: failing, fields: () => [] })
   open.push({ close: async () => void propagation.disable() })

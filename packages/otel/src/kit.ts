@@ -7,11 +7,11 @@ import type { Names } from './model-names.ts'
 /** What all runs of one `otel()` share. */
 export interface Kit {
   readonly tracer: Tracer
-  /** Those of the provider that is registered now. */
+  /** The instruments of the current meter provider. */
   readonly instruments: () => Instruments
-  /** Absent if what was said stays off the spans. */
+  /** Undefined if content is not recorded. */
   readonly content: ContentWriter | undefined
-  /** Whether trace headers go to the providers of models. */
+  /** Whether trace headers are sent to model providers. */
   readonly headers: boolean
   readonly names: (model: Model) => Names
 }

@@ -37,7 +37,7 @@ const shapeOf = ({ name, kind, unit }: Metric) => [name, kind, unit]
 
 const some = expect.any(Number)
 
-test('a run of two rounds and three tools is measured by the names of the conventions', async () => {
+test('a run of two rounds and three tools is measured as the conventions define', async () => {
   const seen = measured()
   const model = scriptedModel(rounds, { id: 'gpt', deltaChars: 4 })
   await agent({ name: 'desk', model, tools: [look], telemetry: seen.telemetry }).run('look')
@@ -65,14 +65,14 @@ test('a run of two rounds and three tools is measured by the names of the conven
   expect(inference('duration')).toEqual([{ attributes, value: { count: 2, sum: some } }])
   expect(inference('time_to_first_chunk')).toEqual([{ attributes, value: { count: 2, sum: some } }])
   expect(inference('time_per_output_chunk')).toEqual([{ attributes, value: { count: some, sum: some } }])
-  const spent = {
+  const totals = {
     input_tokens: 250,
     output_tokens: 25,
     'cache_read.input_tokens': 60,
     'cache_write.input_tokens': 30,
     'reasoning.output_tokens': 7,
   }
-  for (const [kind, value] of Object.entries(spent))
+  for (const [kind, value] of Object.entries(totals))
     expect(inference(`usage.${kind}`)).toEqual([
       { attributes: { ...attributes, 'gen_ai.token.modality': 'unknown' }, value },
     ])
@@ -94,9 +94,9 @@ test('a run of two rounds and three tools is measured by the names of the conven
   ])
 })
 
-test('the pauses between the pieces of an answer are measured, and its first piece apart', async () => {
+test('the intervals between chunks are measured, and the first chunk separately', async () => {
   const seen = measured()
-  // Two pieces, and the word that it is done.
+  // Two chunks, and the `done` event.
   const model = scriptedModel(['abcdefgh'], { id: 'gpt', deltaChars: 4 })
   await agent({ name: 'desk', model, telemetry: seen.telemetry }).run('go')
   const counts = ['time_to_first_chunk', 'time_per_output_chunk'].map(async (name) => {
@@ -106,7 +106,7 @@ test('the pauses between the pieces of an answer are measured, and its first pie
   expect(await Promise.all(counts)).toMatchObject([{ count: 1 }, { count: 2 }])
 })
 
-test('whatever takes time is told in seconds', async () => {
+test('durations are in seconds', async () => {
   const seen = measured({ conventions: 'both' })
   let now = 5000
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
@@ -114,9 +114,9 @@ test('whatever takes time is told in seconds', async () => {
     const pass = (ms: number) => {
       now += ms
     }
-    const run = seen.telemetry.begin({ runId: 'r', agent: 'desk', inThread: false, causes: [] })
+    const run = seen.telemetry.startRun({ runId: 'r', agent: 'desk', inThread: false, parentTraces: [] })
     const request = { messages: [], tools: [], settings: {} }
-    const call = run.call({
+    const call = run.modelCall({
       runId: 'r',
       round: 1,
       attempt: 1,
@@ -143,7 +143,7 @@ test('whatever takes time is told in seconds', async () => {
     pass(6000)
     run.event({ type: 'run-end', outcome: 'completed', finish: 'stop', usage: noUsage })
     const gauges = { followers: () => 0, lag: () => 0, running: () => 0, waiting: () => 0, buffered: () => 0 }
-    seen.telemetry.open?.(gauges).flushed({ events: 1, threads: 1, ms: 50, failed: false })
+    seen.telemetry.openApp?.(gauges).flushed({ events: 1, threads: 1, ms: 50, failed: false })
   } finally {
     clock.mockRestore()
   }
@@ -170,7 +170,7 @@ test('whatever takes time is told in seconds', async () => {
   expect(tool?.attributes['millrace.tool.overlap']).toBe(0.25)
 })
 
-test('runs of one agent after the other are summed up, those of another are apart', async () => {
+test('runs are counted per agent', async () => {
   const seen = measured()
   const { telemetry } = seen
   const one = agent({ name: 'one', model: scriptedModel(() => 'Hello.'), telemetry })
@@ -181,18 +181,18 @@ test('runs of one agent after the other are summed up, those of another are apar
     ['one', 2],
     ['other', 1],
   ])
-  // A model that does not say what it took was still asked, and nobody makes up what it took.
+  // A model that reports no usage still counts as called, with 0 tokens.
   expect(await seen.points('gen_ai.client.inference.duration')).toMatchObject([{ value: { count: 3 } }])
   for (const name of ['input_tokens', 'output_tokens'])
     expect(await seen.points(`gen_ai.client.inference.usage.${name}`)).toMatchObject([{ value: 0 }])
 })
 
-test('a span processor that throws takes no figure along', async () => {
+test('a span processor that throws does not affect metrics', async () => {
   const seen = measured()
   const failing: SpanProcessor = {
     onStart() {},
     onEnd() {
-      throw new Error('out of order')
+      throw new Error('broken')
     },
     forceFlush: async () => {},
     shutdown: async () => {},

@@ -11,17 +11,17 @@ test.each([
   expect(metrics).toMatchObject({ 'server.address': host, 'server.port': port })
 })
 
-test.each([undefined, 'no address'])('one at %s is nowhere', (address) => {
+test.each([undefined, 'no address'])('a model at %s has no server address', (address) => {
   const { metrics } = modelNames('current')({ ...scriptedModel(['Hi.']), address })
   expect(Object.keys(metrics)).not.toContain('server.address')
 })
 
-test('a provider that goes by another name with each answer does not make a series of each', () => {
+test('a provider that returns a new model name each time does not create a series for each', () => {
   const names = modelNames('current')(scriptedModel(['Hi.']))
-  const said = Array.from({ length: 100 }, (_, at) => names.answeredBy(`model-${at}`).metrics)
-  expect(new Set(said).size).toBe(21)
-  expect(said.at(-1)).toBe(names.answeredBy(undefined).metrics)
-  // Those that were there first keep their own, the same object each time.
+  const answered = Array.from({ length: 100 }, (_, at) => names.answeredBy(`model-${at}`).metrics)
+  expect(new Set(answered).size).toBe(21)
+  expect(answered.at(-1)).toBe(names.answeredBy(undefined).metrics)
+  // The first ones keep their own attributes, the same object each time.
   expect(names.answeredBy('model-3')).toBe(names.answeredBy('model-3'))
-  expect(said[3]).toMatchObject({ 'gen_ai.response.model': 'model-3' })
+  expect(answered[3]).toMatchObject({ 'gen_ai.response.model': 'model-3' })
 })

@@ -3,24 +3,30 @@ import type { Model } from 'millrace'
 import type { Conventions } from './instruments.ts'
 import { providerName } from './provider-names.ts'
 
-/** Who is asked, as spans and metrics tell it. */
+/** The attributes of a model for spans and metrics. */
 export interface Names {
   readonly metrics: Attributes
-  /** For the span of the run that has asked it first. */
+  /** For the span of a run that calls this model first. */
   readonly run: Attributes
-  /** The same with the model that answered, as far as there are few of them: a provider may say anything. */
+  /**
+   * `metrics` with the model that answered. Limited to a few models, since a provider may return
+   * any name.
+   */
   answeredBy(answered: unknown): Answered
 }
 
 interface Answered {
   readonly metrics: Attributes
-  /** For what is counted of its tokens. No provider says of which kind all of them were. */
+  /** For token counters. No provider reports the modality of all tokens. */
   readonly counted: Attributes
 }
 
-const mostAnswers = 20
+const maxResponseModels = 20
 
-/** What is the same for all calls of a model, made once. By what it says of itself: a model may stand for another one later. */
+/**
+ * Caches the attributes that all calls of a model share. By value, since a model object may change
+ * what it stands for.
+ */
 export function modelNames(conventions: Conventions): (model: Model) => Names {
   const known = new Map<string, Names>()
   return (model) => {
@@ -36,7 +42,7 @@ function makeNames(model: Model, conventions: Conventions): Names {
   const run: Attributes = {
     'gen_ai.provider.name': provider,
     'gen_ai.request.model': model.id,
-    // What the older conventions called a provider.
+    // The name in the older conventions.
     ...(conventions !== 'current' && { 'gen_ai.system': provider }),
   }
   const metrics: Attributes = { 'gen_ai.operation.name': 'chat', ...run, ...serverOf(model) }
@@ -44,15 +50,15 @@ function makeNames(model: Model, conventions: Conventions): Names {
     metrics,
     counted: { ...metrics, 'gen_ai.token.modality': 'unknown' },
   })
-  const unsaid = answer(metrics)
+  const unnamed = answer(metrics)
   const byAnswer = new Map<string, Answered>()
   return {
     metrics,
     run,
     answeredBy(answered) {
-      if (typeof answered !== 'string') return unsaid
-      const said = byAnswer.get(answered)
-      if (said || byAnswer.size >= mostAnswers) return said ?? unsaid
+      if (typeof answered !== 'string') return unnamed
+      const known = byAnswer.get(answered)
+      if (known || byAnswer.size >= maxResponseModels) return known ?? unnamed
       const made = answer({ ...metrics, 'gen_ai.response.model': answered })
       byAnswer.set(answered, made)
       return made
@@ -64,7 +70,7 @@ function serverOf({ address }: Model): Attributes {
   if (address === undefined || !URL.canParse(address)) return {}
   const { hostname, port, protocol } = new URL(address)
   return {
-    // The brackets of an IPv6 address are the URL's.
+    // Without the brackets that a URL puts around an IPv6 address.
     'server.address': hostname.replace(/^\[(.*)\]$/, '$1'),
     'server.port': Number(port) || (protocol === 'http:' ? 80 : 443),
   }

@@ -9,7 +9,7 @@ import { otel } from './otel.ts'
 const usage = { inputTokens: 9, outputTokens: 8, cacheReadTokens: 3, cacheWriteTokens: 2, reasoningTokens: 1 }
 const look = tool({ name: 'look', description: 'Looks', input: z.object({}), run: () => 'seen' })
 
-async function toldBy(options: Pick<OtelOptions, 'conventions'>) {
+async function exportedWith(options: Pick<OtelOptions, 'conventions'>) {
   const seen = measured(options)
   const model = scriptedModel(
     [
@@ -29,7 +29,7 @@ async function toldBy(options: Pick<OtelOptions, 'conventions'>) {
   return { spans: seen.spans(), points, names: metrics.map(({ name }) => name).toSorted() }
 }
 
-const ours = ['gen_ai.execute_tool.duration', 'gen_ai.invoke_agent.duration', 'millrace.runs']
+const common = ['gen_ai.execute_tool.duration', 'gen_ai.invoke_agent.duration', 'millrace.runs']
 const current = [
   'gen_ai.client.inference.duration',
   'gen_ai.client.inference.time_per_output_chunk',
@@ -53,50 +53,54 @@ describe('conventions', () => {
     ['current', current],
     ['older', older],
     ['both', [...current, ...older]],
-  ])('%s say by which names model calls are measured', async (conventions, names) => {
-    const told = await toldBy({ conventions })
-    expect(told.names).toEqual([...names, ...ours].toSorted())
+  ])('%s: the names of the model call metrics', async (conventions, names) => {
+    const exported = await exportedWith({ conventions })
+    expect(exported.names).toEqual([...names, ...common].toSorted())
     const isOlder = conventions === 'older' || conventions === 'both'
-    const chat = named(told.spans, 'chat gpt')
+    const chat = named(exported.spans, 'chat gpt')
     expect(chat).toHaveLength(2)
     for (const { attributes } of [
-      ...named(told.spans, 'invoke_agent desk'),
+      ...named(exported.spans, 'invoke_agent desk'),
       ...chat,
-      ...told.points.filter(({ name }) => name.startsWith('gen_ai.client')),
+      ...exported.points.filter(({ name }) => name.startsWith('gen_ai.client')),
     ])
       expect(attributes['gen_ai.system']).toBe(isOlder ? 'scripted' : undefined)
-    for (const { name, attributes } of told.points)
+    for (const { name, attributes } of exported.points)
       expect('gen_ai.token.type' in attributes).toBe(name === 'gen_ai.client.token.usage')
   })
 })
 
-describe('otel() refuses', () => {
-  const refused = (options: unknown) => () => otel(options as OtelOptions)
+describe('otel() rejects', () => {
+  const create = (options: unknown) => () => otel(options as OtelOptions)
   test.each<[string, unknown, string]>([
-    ['what are no options', null, 'otel() takes an object of options, not null'],
-    ['text for options', 'content', 'otel() takes an object of options, not a string'],
+    ['null', null, 'otel() expects an object of options, not null'],
+    ['a string', 'content', 'otel() expects an object of options, not a string'],
     [
-      'a tracer',
+      'a tracer instead of a provider',
       { tracerProvider: { startSpan() {} } },
       "the option 'tracerProvider' must be a TracerProvider, with getTracer()",
     ],
     [
-      'no meter provider',
+      'a meter provider that is null',
       { meterProvider: null },
       "the option 'meterProvider' must be a MeterProvider, with getMeter()",
     ],
-    ['content that is no switch', { content: 'yes' }, "the option 'content' must be true or false"],
-    ['redact that is no function', { content: true, redact: /x/ }, "the option 'redact' must be a function"],
+    ['content that is not a boolean', { content: 'yes' }, "the option 'content' must be true or false"],
+    [
+      'redact that is not a function',
+      { content: true, redact: /x/ },
+      "the option 'redact' must be a function",
+    ],
     [
       'redact without content',
       { redact: () => undefined },
-      "the option 'redact' is asked about content: set content: true as well",
+      "the option 'redact' only applies to content: set content: true as well",
     ],
-    ['headers themselves', { headers: { traceparent: 'x' } }, "the option 'headers' must be true or false"],
-    ['conventions that nobody has', { conventions: 'newer' }, "the option 'conventions' must be"],
-    ['what it does not know', { contents: true }, 'content'],
+    ['headers as an object', { headers: { traceparent: 'x' } }, "the option 'headers' must be true or false"],
+    ['unknown conventions', { conventions: 'newer' }, "the option 'conventions' must be"],
+    ['an unknown option', { contents: true }, 'content'],
   ])('%s', (_, options, message) => {
-    expect(refused(options)).toThrow(
+    expect(create(options)).toThrow(
       expect.objectContaining({
         code: 'invalid_input',
         op: 'otel',

@@ -16,7 +16,7 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import type { OtelOptions } from './otel.ts'
 import { otel } from './otel.ts'
 
-/** What is known of a metric without knowing how fast the machine is. */
+/** A metric, without values that depend on the speed of the machine. */
 export interface Metric {
   readonly name: string
   readonly unit: string
@@ -24,21 +24,27 @@ export interface Metric {
   readonly points: readonly Point[]
 }
 
-/** Of a histogram, how often and how much in all. */
+/** For a histogram, its count and sum. */
 export interface Point {
   readonly attributes: Attributes
   readonly value: number | { readonly count: number; readonly sum: number }
 }
 
-/** OpenTelemetry's own SDK with its in-memory exporters, and an `otel()` that tells them. It is shut down after the test. */
+/**
+ * The OpenTelemetry SDK with in-memory exporters, and an `otel()` that uses it. Shut down after the
+ * test.
+ */
 export interface Measured {
   readonly telemetry: Telemetry
   readonly tracerProvider: TracerProvider
   readonly meterProvider: MeterProvider
-  /** Those that are over, in the order in which they began. */
+  /** The ended spans, in the order in which they started. */
   spans(): ReadableSpan[]
-  /** Each beginning and end of a span as it happened: `+ chat gpt`, `- chat gpt`. Times are too coarse to tell. */
-  readonly course: readonly string[]
+  /**
+   * Each start and end of a span, in order: `+ chat gpt`, `- chat gpt`. Timestamps are too coarse
+   * for that.
+   */
+  readonly spanLog: readonly string[]
   metrics(): Promise<Metric[]>
   points(name: string): Promise<readonly Point[]>
 }
@@ -48,19 +54,19 @@ export function measured(
 ): Measured {
   const { sampler, ...own } = options
   const exporter = new InMemorySpanExporter()
-  const begun: string[] = []
-  const course: string[] = []
-  const watcher: SpanProcessor = {
+  const started: string[] = []
+  const spanLog: string[] = []
+  const recorder: SpanProcessor = {
     onStart(span) {
-      begun.push(span.spanContext().spanId)
-      course.push(`+ ${span.name}`)
+      started.push(span.spanContext().spanId)
+      spanLog.push(`+ ${span.name}`)
     },
-    onEnd: ({ name }) => void course.push(`- ${name}`),
+    onEnd: ({ name }) => void spanLog.push(`- ${name}`),
     forceFlush: async () => {},
     shutdown: async () => {},
   }
   const tracerProvider = new TracerProvider({
-    spanProcessors: [watcher, new SimpleSpanProcessor({ exporter })],
+    spanProcessors: [recorder, new SimpleSpanProcessor({ exporter })],
     ...(sampler && { sampler }),
   })
   const metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
@@ -73,7 +79,7 @@ export function measured(
     await tracerProvider.shutdown()
     await meterProvider.shutdown()
   })
-  const place = (span: ReadableSpan) => begun.indexOf(span.spanContext().spanId)
+  const position = (span: ReadableSpan) => started.indexOf(span.spanContext().spanId)
 
   async function metrics() {
     metricExporter.reset()
@@ -86,22 +92,27 @@ export function measured(
     telemetry: otel({ ...own, tracerProvider, meterProvider }),
     tracerProvider,
     meterProvider,
-    spans: () => exporter.getFinishedSpans().toSorted((one, other) => place(one) - place(other)),
-    course,
+    spans: () => exporter.getFinishedSpans().toSorted((one, other) => position(one) - position(other)),
+    spanLog,
     metrics,
     points: async (name) => (await metrics()).find((metric) => metric.name === name)?.points ?? [],
   }
 }
 
-/** For a file whose spans are to find the one that is active: registers what OpenTelemetry keeps that with, as long as the file runs. */
-export function keepContext() {
+/**
+ * Registers a context manager for the duration of the test file, so that spans find the active one.
+ */
+export function useContextManager() {
   beforeAll(() => {
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
   })
   afterAll(() => context.disable())
 }
 
-/** Spans as indented lines, each below its parent. One whose parent is not among them stands at the left. */
+/**
+ * Spans as indented lines, each below its parent. A span whose parent is not among them is not
+ * indented.
+ */
 export function treeOf(
   spans: readonly ReadableSpan[],
   line: (span: ReadableSpan) => string = ({ name }) => name,
@@ -121,20 +132,20 @@ export function idOf(span: ReadableSpan): string {
   return span.spanContext().spanId
 }
 
-/** The spans of a name. */
+/** The spans with this name. */
 export function named(spans: readonly ReadableSpan[], name: string): ReadableSpan[] {
   return spans.filter((span) => span.name === name)
 }
 
-/** The one span of a name. */
+/** The only span with this name. */
 export function only(spans: readonly ReadableSpan[], name: string): ReadableSpan {
   const [first, ...others] = named(spans, name)
   if (!first || others.length > 0)
-    throw new Error(`there are ${first ? others.length + 1 : 0} spans '${name}'`)
+    throw new Error(`expected one span '${name}', found ${first ? others.length + 1 : 0}`)
   return first
 }
 
-/** The names of the spans that a span links to; their ids, where they are not among these. */
+/** The names of the spans that a span links to, or their ids if they are not in `among`. */
 export function linksOf(span: ReadableSpan, among: readonly ReadableSpan[]): string[] {
   return span.links.map((link) => {
     const { spanId, traceId } = link.context

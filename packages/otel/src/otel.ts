@@ -3,27 +3,35 @@ import { isSpanContextValid, trace } from '@opentelemetry/api'
 import type { Telemetry } from 'millrace'
 import type { OptionTable } from 'millrace/internal'
 import { aFunction, checkOptions, invalidInput, isObject, kindOf, oneOf, yesOrNo } from 'millrace/internal'
-import { beginApp } from './app.ts'
+import { measureApp } from './app.ts'
 import type { Redact } from './content.ts'
 import { contentWriter } from './content.ts'
 import type { Conventions } from './instruments.ts'
 import { instrumentsOf, scope } from './instruments.ts'
 import type { Kit } from './kit.ts'
 import { modelNames } from './model-names.ts'
-import { beginRun } from './run.ts'
+import { traceRun } from './run.ts'
 import { writeTrace } from './trace-context.ts'
 
 export interface OtelOptions {
-  /** Those that are registered with `@opentelemetry/api` if absent. */
+  /** Default: the providers registered with `@opentelemetry/api`. */
   readonly tracerProvider?: TracerProvider | undefined
   readonly meterProvider?: MeterProvider | undefined
-  /** Puts what was said on the spans: messages, the input and output of tools, the words of errors. Not so if absent. */
+  /**
+   * Record content on spans: messages, inputs and outputs of tools, error messages. Default: false.
+   */
   readonly content?: boolean | undefined
-  /** Asked about each piece of content before it is put on a span. What it gives is put there instead; nothing, if that is undefined. */
+  /**
+   * Called for each piece of content before it is recorded. Its result is recorded instead; nothing
+   * if it returns undefined.
+   */
   readonly redact?: Redact | undefined
-  /** Sends trace headers to the providers of models. Not so if absent. */
+  /** Send trace headers to model providers. Default: false. */
   readonly headers?: boolean | undefined
-  /** Which names the metrics of model calls go by: those of today if absent, those that many backends still read, or both. */
+  /**
+   * Which names to use for the metrics of model calls: `current` (default), `older`, which many
+   * backends still expect, or `both`.
+   */
   readonly conventions?: Conventions | undefined
 }
 
@@ -37,13 +45,14 @@ const table: OptionTable<OtelOptions> = {
 }
 
 /**
- * Makes OpenTelemetry of runs, by the semantic conventions for generative AI: hand it to `agent({ telemetry })` or
- * `millrace({ telemetry })`. It may be handed to several. Throws `invalid_input` on bad options.
+ * Exports runs as OpenTelemetry spans and metrics, following the semantic conventions for
+ * generative AI. Pass the result to `agent({ telemetry })` or `millrace({ telemetry })`; it can be
+ * shared. Throws `invalid_input` on invalid options.
  */
 export function otel(options: OtelOptions = {}): Telemetry {
   const op = 'otel'
   if (!isObject(options as unknown))
-    throw invalidInput(op, `otel() takes an object of options, not ${kindOf(options)}`)
+    throw invalidInput(op, `otel() expects an object of options, not ${kindOf(options)}`)
   checkOptions(options, table, { op, what: 'the option' })
   const {
     tracerProvider,
@@ -54,7 +63,7 @@ export function otel(options: OtelOptions = {}): Telemetry {
     conventions = 'current',
   } = options
   if (redact && !content)
-    throw invalidInput(op, "the option 'redact' is asked about content: set content: true as well")
+    throw invalidInput(op, "the option 'redact' only applies to content: set content: true as well")
   const tracer = (tracerProvider ?? trace).getTracer(scope)
   const kit: Kit = {
     tracer,
@@ -64,12 +73,12 @@ export function otel(options: OtelOptions = {}): Telemetry {
     names: modelNames(conventions),
   }
   return {
-    begin: (run) => beginRun(kit, run),
-    active() {
+    startRun: (run) => traceRun(kit, run),
+    activeTrace() {
       const active = trace.getActiveSpan()?.spanContext()
       return active && isSpanContextValid(active) ? writeTrace(active) : undefined
     },
-    open: (gauges) => beginApp(kit, gauges),
+    openApp: (gauges) => measureApp(kit, gauges),
   }
 }
 

@@ -1,37 +1,37 @@
 import type { WireMetrics, WireTraces } from './otlp-received.test-kit.ts'
 
-// Reads what OTLP/HTTP sends as Protocol Buffers into the shape that it has as JSON, so that whoever looks at it need not know which of
-// the two it was. The fields are those of opentelemetry-proto 1.x, as far as a test may want to see them; others are passed over.
+// Converts OTLP/HTTP in Protocol Buffers to its JSON form, so that tests need not distinguish the
+// two. The fields are those of opentelemetry-proto 1.x that tests may need; others are skipped.
 
-type Kind = 'text' | 'hex' | 'base64' | 'varint' | 'yes' | 'fixed64' | 'double' | Message
+type Kind = 'text' | 'hex' | 'base64' | 'varint' | 'bool' | 'fixed64' | 'double' | Message
 type Message = () => Readonly<Record<number, Field>>
-/** Its name in JSON, what it is, and whether it may stand there more than once. */
-type Field = readonly [name: string, kind: Kind, many?: 'many']
+/** The name in JSON, the kind, and whether the field is repeated. */
+type Field = readonly [name: string, kind: Kind, repeated?: 'repeated']
 
 const anyValue: Message = () => ({
   1: ['stringValue', 'text'],
-  2: ['boolValue', 'yes'],
+  2: ['boolValue', 'bool'],
   3: ['intValue', 'varint'],
   4: ['doubleValue', 'double'],
-  5: ['arrayValue', () => ({ 1: ['values', anyValue, 'many'] })],
-  6: ['kvlistValue', () => ({ 1: ['values', keyValue, 'many'] })],
+  5: ['arrayValue', () => ({ 1: ['values', anyValue, 'repeated'] })],
+  6: ['kvlistValue', () => ({ 1: ['values', keyValue, 'repeated'] })],
   7: ['bytesValue', 'base64'],
 })
 const keyValue: Message = () => ({ 1: ['key', 'text'], 2: ['value', anyValue] })
-const resource: Message = () => ({ 1: ['attributes', keyValue, 'many'] })
+const resource: Message = () => ({ 1: ['attributes', keyValue, 'repeated'] })
 const scope: Message = () => ({ 1: ['name', 'text'], 2: ['version', 'text'] })
 
 const status: Message = () => ({ 2: ['message', 'text'], 3: ['code', 'varint'] })
 const spanEvent: Message = () => ({
   1: ['timeUnixNano', 'fixed64'],
   2: ['name', 'text'],
-  3: ['attributes', keyValue, 'many'],
+  3: ['attributes', keyValue, 'repeated'],
 })
 const link: Message = () => ({
   1: ['traceId', 'hex'],
   2: ['spanId', 'hex'],
   3: ['traceState', 'text'],
-  4: ['attributes', keyValue, 'many'],
+  4: ['attributes', keyValue, 'repeated'],
 })
 const span: Message = () => ({
   1: ['traceId', 'hex'],
@@ -42,9 +42,9 @@ const span: Message = () => ({
   6: ['kind', 'varint'],
   7: ['startTimeUnixNano', 'fixed64'],
   8: ['endTimeUnixNano', 'fixed64'],
-  9: ['attributes', keyValue, 'many'],
-  11: ['events', spanEvent, 'many'],
-  13: ['links', link, 'many'],
+  9: ['attributes', keyValue, 'repeated'],
+  11: ['events', spanEvent, 'repeated'],
+  13: ['links', link, 'repeated'],
   15: ['status', status],
 })
 
@@ -52,23 +52,23 @@ const numberPoint: Message = () => ({
   3: ['timeUnixNano', 'fixed64'],
   4: ['asDouble', 'double'],
   6: ['asInt', 'fixed64'],
-  7: ['attributes', keyValue, 'many'],
+  7: ['attributes', keyValue, 'repeated'],
 })
 const histogramPoint: Message = () => ({
   3: ['timeUnixNano', 'fixed64'],
   4: ['count', 'fixed64'],
   5: ['sum', 'double'],
-  6: ['bucketCounts', 'fixed64', 'many'],
-  7: ['explicitBounds', 'double', 'many'],
-  9: ['attributes', keyValue, 'many'],
+  6: ['bucketCounts', 'fixed64', 'repeated'],
+  7: ['explicitBounds', 'double', 'repeated'],
+  9: ['attributes', keyValue, 'repeated'],
   11: ['min', 'double'],
   12: ['max', 'double'],
 })
 const points = (point: Message): Message => {
   return () => ({
-    1: ['dataPoints', point, 'many'],
+    1: ['dataPoints', point, 'repeated'],
     2: ['aggregationTemporality', 'varint'],
-    3: ['isMonotonic', 'yes'],
+    3: ['isMonotonic', 'bool'],
   })
 }
 const metric: Message = () => ({
@@ -81,9 +81,9 @@ const metric: Message = () => ({
 })
 
 const exportOf = (all: string, scoped: string, items: string, item: Message): Message => {
-  const scopes: Message = () => ({ 1: ['scope', scope], 2: [items, item, 'many'] })
-  const resources: Message = () => ({ 1: ['resource', resource], 2: [scoped, scopes, 'many'] })
-  return () => ({ 1: [all, resources, 'many'] })
+  const scopes: Message = () => ({ 1: ['scope', scope], 2: [items, item, 'repeated'] })
+  const resources: Message = () => ({ 1: ['resource', resource], 2: [scoped, scopes, 'repeated'] })
+  return () => ({ 1: [all, resources, 'repeated'] })
 }
 const traceExport = exportOf('resourceSpans', 'scopeSpans', 'spans', span)
 const metricsExport = exportOf('resourceMetrics', 'scopeMetrics', 'metrics', metric)
@@ -95,23 +95,23 @@ function read(bytes: Buffer, message: Message): Record<string, unknown> {
   const fields = message()
   const values: Record<string, unknown> = {}
   for (const [number, raw] of rawFields(bytes)) {
-    const [name, kind, many] = fields[number] ?? []
+    const [name, kind, repeated] = fields[number] ?? []
     if (name === undefined || kind === undefined) continue
-    if (!many) values[name] = valueIn(kind, raw)
+    if (!repeated) values[name] = valueIn(kind, raw)
     else values[name] = [...((values[name] as unknown[]) ?? []), ...valuesOf(kind, raw)]
   }
   return values
 }
 
 function valueIn(kind: Kind, raw: Buffer | bigint): unknown {
-  if (typeof raw === 'bigint') return kind === 'yes' ? raw !== 0n : String(BigInt.asIntN(64, raw))
+  if (typeof raw === 'bigint') return kind === 'bool' ? raw !== 0n : String(BigInt.asIntN(64, raw))
   if (typeof kind === 'function') return read(raw, kind)
   if (kind === 'double') return raw.readDoubleLE()
   if (kind === 'fixed64') return String(raw.readBigInt64LE())
   return raw.toString(kind === 'hex' ? 'hex' : kind === 'base64' ? 'base64' : 'utf8')
 }
 
-/** Numbers that may be many stand in one field, packed. */
+/** Repeated numbers are packed in one field. */
 function valuesOf(kind: Kind, raw: Buffer | bigint): unknown[] {
   if ((kind !== 'fixed64' && kind !== 'double') || typeof raw === 'bigint') return [valueIn(kind, raw)]
   return Array.from({ length: raw.length / 8 }, (_, at) => valueIn(kind, raw.subarray(at * 8, at * 8 + 8)))
@@ -128,7 +128,7 @@ function* rawFields(bytes: Buffer): Generator<readonly [number, Buffer | bigint]
     }
   }
   const take = (length: number) => {
-    if (at + length > bytes.length) throw new RangeError('the message ends too early')
+    if (at + length > bytes.length) throw new RangeError('unexpected end of message')
     at += length
     return bytes.subarray(at - length, at)
   }
@@ -140,6 +140,6 @@ function* rawFields(bytes: Buffer): Generator<readonly [number, Buffer | bigint]
     else if (wireType === 1) yield [number, take(8)]
     else if (wireType === 2) yield [number, take(Number(varint()))]
     else if (wireType === 5) yield [number, take(4)]
-    else throw new RangeError(`no such wire type: ${wireType}`)
+    else throw new RangeError(`unknown wire type: ${wireType}`)
   }
 }

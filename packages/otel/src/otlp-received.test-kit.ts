@@ -1,5 +1,5 @@
-// What an OTLP export says, as plain objects. It is read in its shape as JSON; whoever sends it is the official SDK, and what is not as it
-// should be fails the test.
+// An OTLP export in its JSON form as plain objects. The sender is the official SDK, so anything
+// invalid fails the test.
 
 type Attributes = Readonly<Record<string, unknown>>
 
@@ -8,7 +8,7 @@ export interface ReceivedSpan {
   readonly kind: (typeof kinds)[number]
   readonly traceId: string
   readonly spanId: string
-  /** Undefined in a root. */
+  /** Undefined for a root span. */
   readonly parentSpanId: string | undefined
   readonly startMs: number
   readonly endMs: number
@@ -29,18 +29,18 @@ export interface ReceivedSpan {
   readonly resource: Attributes
 }
 
-/** One series, a metric with these attributes of one process, as it was told. */
+/** The latest point of one series: a metric with these attributes of one process. */
 export interface ReceivedPoint {
   readonly name: string
   readonly unit: string
   readonly description: string
   readonly type: 'sum' | 'gauge' | 'histogram'
-  /** Only of a sum. */
+  /** Only for a sum. */
   readonly monotonic: boolean
   readonly attributes: Attributes
-  /** Of a sum or a gauge; of a histogram the sum of what was recorded. */
+  /** For a histogram, the sum of all recorded values. */
   readonly value: number
-  /** Of a histogram: how often something was recorded. */
+  /** For a histogram, the number of recorded values. */
   readonly count: number
   readonly min: number | undefined
   readonly max: number | undefined
@@ -186,7 +186,7 @@ function plain(value: WireValue = {}): unknown {
   return value.stringValue ?? value.boolValue ?? value.doubleValue ?? value.bytesValue
 }
 
-/** To about a quarter of a microsecond, which is what a number holds of the nanoseconds since 1970. */
+/** Accurate to about a quarter of a microsecond, the precision of a number for Unix time. */
 function msOf(nanos: Long): number {
   return Number(BigInt(nanos) / 1000n) / 1000
 }

@@ -10,34 +10,40 @@ import { readPoints, readSpans } from './otlp-received.test-kit.ts'
 export interface OtlpReceiver {
   /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly url: string
-  /** What a process needs in its environment to send here soon and as JSON. */
+  /** The environment of a process that should export here, promptly and as JSON. */
   readonly env: Readonly<Record<string, string>>
   readonly requests: readonly { readonly path: string; readonly headers: IncomingMessage['headers'] }[]
-  /** Every span so far, in the order in which they began. */
+  /** All spans so far, in the order in which they started. */
   spans(name?: string): readonly ReceivedSpan[]
   points(name?: string): readonly ReceivedPoint[]
-  /** Answers with this status from now on and keeps nothing; 200 is as before. With 0 it never answers. */
+  /**
+   * Responds with this status from now on and records nothing, except with 200. With 0 it never
+   * responds.
+   */
   answerWith(status: number): void
-  /** What the look gives as soon as it gives something; it is asked whenever something has come. Rejects after 45 s, with the tree. */
-  until<Value>(look: () => Value | undefined | false): Promise<Value>
+  /**
+   * Resolves with the first truthy result of `check`, called after each request. Rejects after 45
+   * s, with the span tree.
+   */
+  until<Value>(check: () => Value | undefined | false): Promise<Value>
   close(): Promise<void>
 }
 
-/** A receiver of OTLP/HTTP on loopback: JSON or Protocol Buffers, as they are or gzipped. */
+/** A local receiver of OTLP/HTTP: JSON or Protocol Buffers, plain or gzipped. */
 export async function otlpReceiver(): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = []
   const series = new Map<string, ReceivedPoint>()
   const requests: OtlpReceiver['requests'][number][] = []
-  const lookers = new Set<() => void>()
+  const checks = new Set<() => void>()
   let status = 200
 
-  function take(path: string, type: string, body: Buffer): void {
+  function receive(path: string, type: string, body: Buffer): void {
     const json = type.startsWith('application/json') ? JSON.parse(body.toString('utf8')) : undefined
     if (path === '/v1/traces') spans.push(...readSpans(json ?? tracesOf(body)))
     else if (path === '/v1/metrics')
       for (const point of readPoints(json ?? metricsOf(body)))
         series.set(JSON.stringify([point.resource, point.scope, point.name, point.attributes]), point)
-    else throw new Error(`nothing is received at ${path}`)
+    else throw new Error(`unknown path ${path}`)
   }
 
   const server = createServer(async (request, response) => {
@@ -48,20 +54,21 @@ export async function otlpReceiver(): Promise<OtlpReceiver> {
     requests.push({ path, headers })
     const type = headers['content-type'] ?? ''
     try {
-      if (status === 200) take(path, type, headers['content-encoding'] === 'gzip' ? gunzipSync(whole) : whole)
-      // An empty message is all there is to say in either way of writing.
+      if (status === 200)
+        receive(path, type, headers['content-encoding'] === 'gzip' ? gunzipSync(whole) : whole)
+      // Both formats have an empty response message.
       if (status !== 0)
         response.writeHead(status, { 'content-type': type }).end(type.includes('json') ? '{}' : '')
     } catch (error) {
       response.writeHead(400).end(String(error))
     }
-    for (const look of lookers) look()
+    for (const check of checks) check()
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
-  const inOrder = () => spans.toSorted(byBeginning)
+  const inOrder = () => spans.toSorted(byStart)
   return {
     url,
     env: {
@@ -77,21 +84,21 @@ export async function otlpReceiver(): Promise<OtlpReceiver> {
     answerWith(next) {
       status = next
     },
-    until: (look) =>
+    until: (check) =>
       new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
-          lookers.delete(tryIt)
-          reject(new Error(`it has not come; what has:\n${treeOf(inOrder())}`))
+          checks.delete(tryCheck)
+          reject(new Error(`timed out; received so far:\n${treeOf(inOrder())}`))
         }, 45_000)
-        const tryIt = () => {
-          const value = look()
+        const tryCheck = () => {
+          const value = check()
           if (value === undefined || value === false) return
           clearTimeout(timer)
-          lookers.delete(tryIt)
+          checks.delete(tryCheck)
           resolve(value)
         }
-        lookers.add(tryIt)
-        tryIt()
+        checks.add(tryCheck)
+        tryCheck()
       }),
     async close() {
       server.close()
@@ -103,18 +110,21 @@ export async function otlpReceiver(): Promise<OtlpReceiver> {
 
 type TreeSpan = Pick<ReceivedSpan, 'name' | 'spanId' | 'parentSpanId' | 'startMs' | 'attributes'>
 
-/** The SDK begins spans on whole milliseconds: those that share one are in the order of their names, so that the order is always the same. */
-function byBeginning(one: TreeSpan, other: TreeSpan): number {
+/**
+ * SDK start times are whole milliseconds: spans that share one are sorted by name, for a stable
+ * order.
+ */
+function byStart(one: TreeSpan, other: TreeSpan): number {
   return one.startMs - other.startMs || (one.name < other.name ? -1 : 1)
 }
 
-/** The spans as lines, those below another indented by two more, in the order in which they began. One without its parent is a root. */
+/** The spans as lines, indented below their parent, in the order in which they started. */
 export function treeOf<Span extends TreeSpan>(
   spans: readonly Span[],
   lineOf: (span: Span) => string = ({ name }) => name,
 ): string {
   const known = new Set(spans.map(({ spanId }) => spanId))
-  const ordered = spans.toSorted(byBeginning)
+  const ordered = spans.toSorted(byStart)
   const under = (parent: string | undefined, indent: string): string[] =>
     ordered
       .filter(({ parentSpanId }) =>

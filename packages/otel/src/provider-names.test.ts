@@ -17,7 +17,7 @@ test.each<[address: string, name: string]>([
   ['https://openrouter.ai/api/v1', 'openrouter'],
   ['http://localhost:11434/v1', 'ollama'],
   ['http://localhost:4321/v1', 'local'],
-])('what is asked at %s is %s to the conventions', (address, name) => {
+])('the provider at %s is called %s in the conventions', (address, name) => {
   expect(providerName(dialectOf(address).provider)).toBe(name)
 })
 
@@ -40,12 +40,12 @@ test.each<[id: string, name: string]>([
   ['cohere.chat', 'cohere'],
   ['perplexity', 'perplexity'],
   ['togetherai.chat', 'togetherai.chat'],
-])('%s of the AI SDK is %s to the conventions', (id, name) => {
+])('%s of the AI SDK is called %s in the conventions', (id, name) => {
   expect(providerName(id)).toBe(name)
 })
 
 test.each(['openai.example.org', 'groq.internal:8443', 'llm.example.org', 'constructor', '__proto__', ''])(
-  'one that is not known goes by its own name: %j',
+  'an unknown provider keeps its own name: %j',
   (name) => {
     expect(providerName(name)).toBe(name)
   },

@@ -1,4 +1,7 @@
-/** What the conventions call the providers that they know, by what they are called here and in the AI SDK. Others go by their own name. */
+/**
+ * The names of providers in the conventions, by their names here and in the AI SDK. Others keep
+ * their own name.
+ */
 const known: Readonly<Record<string, string>> = {
   'amazon-bedrock': 'aws.bedrock',
   anthropic: 'anthropic',
@@ -22,10 +25,13 @@ const known: Readonly<Record<string, string>> = {
   xai: 'x_ai',
 }
 
-/** What the AI SDK adds to say what is asked of them: `openai.responses`. Other endings are those of hosts: `openai.example.org`. */
-const asked = /\.(chat|completion|responses|messages|generative-ai|interactions)$/
+/**
+ * The AI SDK appends the API: `openai.responses`. Other suffixes belong to host names:
+ * `openai.example.org`.
+ */
+const apiSuffix = /\.(chat|completion|responses|messages|generative-ai|interactions)$/
 
 export function providerName(provider: string): string {
-  const name = provider.replace(asked, '')
+  const name = provider.replace(apiSuffix, '')
   return Object.hasOwn(known, name) ? (known[name] ?? provider) : provider
 }

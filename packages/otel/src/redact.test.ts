@@ -3,7 +3,7 @@ import { agent, tool } from 'millrace'
 import { scriptedModel } from 'millrace/testing'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { ContentPlace, Redact } from './index.ts'
+import type { ContentLocation, Redact } from './index.ts'
 import { measured, named, only, treeOf } from './otel.test-kit.ts'
 
 const add = tool({
@@ -21,7 +21,7 @@ const breaks = tool({
   },
 })
 
-/** A run that says and does everything that there is to redact, and fails in the end. */
+/** A run with every kind of content to redact, which fails in the end. */
 async function redacted(redact: Redact, options: Parameters<typeof measured>[0] = {}) {
   const seen = measured({ content: true, redact, ...options })
   const model = scriptedModel(
@@ -54,13 +54,13 @@ const contentIn = ({ spans }: Awaited<ReturnType<typeof redacted>>) =>
 const tree = ['invoke_agent desk', '  chat gpt', '  execute_tool add', '  execute_tool breaks', '  chat gpt']
 
 describe('redact', () => {
-  test('is asked about each piece of content, and told where it is to stand', async () => {
-    const asked: ContentPlace[] = []
-    const told = await redacted((value, place) => {
-      asked.push(place)
+  test('is called for each piece of content, with its location', async () => {
+    const locations: ContentLocation[] = []
+    const traced = await redacted((value, location) => {
+      locations.push(location)
       return value
     })
-    const sorted = asked
+    const sorted = locations
       .map(({ attribute, agent, tool }) => [attribute, agent, tool].join(' ').trim())
       .toSorted()
     expect(sorted).toEqual([
@@ -82,10 +82,10 @@ describe('redact', () => {
       'gen_ai.tool.definitions desk',
       'gen_ai.tool.definitions desk',
     ])
-    expect(contentIn(told)).toHaveLength(asked.length)
+    expect(contentIn(traced)).toHaveLength(locations.length)
   })
 
-  test('says what stands there: words as they are, anything else as JSON', async () => {
+  test('replaces the content: strings as they are, anything else as JSON', async () => {
     const { spans } = await redacted((_, { attribute }) =>
       attribute === 'gen_ai.input.messages'
         ? '[gone]'
@@ -101,18 +101,18 @@ describe('redact', () => {
     expect(only(spans, 'execute_tool add').attributes['gen_ai.tool.call.arguments']).toBe('{"gone":true}')
   })
 
-  test('may let one piece pass and leave another out', async () => {
+  test('can keep one piece and drop another', async () => {
     const { spans } = await redacted((value, { tool }) => (tool === 'add' ? undefined : value))
     expect(only(spans, 'execute_tool add').attributes).not.toHaveProperty('gen_ai.tool.call.arguments')
     expect(only(spans, 'execute_tool breaks').attributes['gen_ai.tool.call.arguments']).toBe('{}')
   })
 
-  const circle: Record<string, unknown> = {}
-  circle.self = circle
+  const cyclic: Record<string, unknown> = {}
+  cyclic.self = cyclic
   test.each<[string, () => unknown]>([
-    ['gives nothing', () => undefined],
-    ['gives what is no JSON', () => () => 'x'],
-    ['gives what goes in circles', () => circle],
+    ['returns undefined', () => undefined],
+    ['returns a value that is not JSON', () => () => 'x'],
+    ['returns a cyclic value', () => cyclic],
     [
       'throws',
       () => {
@@ -121,37 +121,37 @@ describe('redact', () => {
     ],
     ['is async', async () => 'later'],
     ['is async and rejects', () => Promise.reject(new Error('later'))],
-  ])('that %s leaves the content out, and nothing else', async (_, redact) => {
-    const told = await redacted(redact as Redact)
-    expect(contentIn(told)).toEqual([])
-    expect(treeOf(told.spans)).toEqual(tree)
-    expect(only(told.spans, 'invoke_agent desk').attributes['error.type']).toBe('auth')
-    expect(told.result.outcome).toBe('failed')
+  ])('that %s drops the content, and nothing else', async (_, redact) => {
+    const traced = await redacted(redact as Redact)
+    expect(contentIn(traced)).toEqual([])
+    expect(treeOf(traced.spans)).toEqual(tree)
+    expect(only(traced.spans, 'invoke_agent desk').attributes['error.type']).toBe('auth')
+    expect(traced.result.outcome).toBe('failed')
   })
 
-  test('may change what it is given: that is nobody else’s', async () => {
+  test('may modify its argument, which is a copy', async () => {
     const plain = await redacted((value) => value)
-    const told = await redacted((value) => {
+    const traced = await redacted((value) => {
       if (Array.isArray(value)) value.splice(0)
       else if (typeof value === 'object')
         for (const name of Object.keys(value ?? {})) Reflect.deleteProperty(value as object, name)
       return value
     })
-    expect(only(told.spans, 'invoke_agent desk').attributes['gen_ai.input.messages']).toBe('[]')
-    expect(told.model.requests).toEqual(plain.model.requests)
-    expect(told.result.messages).toEqual(plain.result.messages)
+    expect(only(traced.spans, 'invoke_agent desk').attributes['gen_ai.input.messages']).toBe('[]')
+    expect(traced.model.requests).toEqual(plain.model.requests)
+    expect(traced.result.messages).toEqual(plain.result.messages)
   })
 
-  test('is not asked about a span that nobody records', async () => {
-    let asked = 0
+  test('is not called for a span that is not recorded', async () => {
+    let calls = 0
     const count: Redact = (value) => {
-      asked++
+      calls++
       return value
     }
     const { spans } = await redacted(count, { sampler: new AlwaysOffSampler() })
     expect(spans).toEqual([])
-    expect(asked).toBe(0)
+    expect(calls).toBe(0)
     expect(named((await redacted(count)).spans, 'chat gpt')).toHaveLength(2)
-    expect(asked).toBeGreaterThan(0)
+    expect(calls).toBeGreaterThan(0)
   })
 })

@@ -18,7 +18,7 @@ afterEach(async () => {
 
 const refund = tool({
   name: 'refund',
-  description: 'Pays back',
+  description: 'Refunds an amount',
   input: z.object({ amount: z.number() }),
   approve: true,
   run: ({ amount }) => `refunded ${amount}`,
@@ -46,12 +46,12 @@ async function eventsIn(run: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
   return events
 }
 
-/** A run that waits for a person and one that goes on, however that came about. */
-function isContinued(seen: ReturnType<typeof measured>, rounds: readonly (readonly string[])[]) {
+/** Expects a suspended run and one that resumes it. */
+function expectResumed(seen: ReturnType<typeof measured>, rounds: readonly (readonly string[])[]) {
   const spans = seen.spans()
   expect(treeOf(spans)).toEqual(rounds.flat())
   const [first, second] = named(spans, 'invoke_agent desk')
-  if (!first || !second) throw new Error('there are no two runs')
+  if (!first || !second) throw new Error('expected two runs')
   expect(first.attributes).toMatchObject({ 'millrace.run.outcome': 'suspended' })
   expect(first.status.code).toBe(SpanStatusCode.UNSET)
   expect(first.links).toEqual([])
@@ -62,7 +62,7 @@ function isContinued(seen: ReturnType<typeof measured>, rounds: readonly (readon
   expect(second.links.map(({ context }) => [context.traceId, context.spanId])).toEqual([
     [first.spanContext().traceId, idOf(first)],
   ])
-  // Each tells of its own rounds and tokens, or those of the first would be paid twice.
+  // Each reports only its own rounds and tokens, or those of the first would count twice.
   for (const { attributes } of [first, second])
     expect(attributes).toMatchObject({
       'millrace.run.rounds': 1,
@@ -77,18 +77,18 @@ const bothRuns = [
   ['invoke_agent desk', '  execute_tool refund', '  chat gpt'],
 ]
 
-test('a run that is resumed links to the one that waited, and runs the call that was approved', async () => {
+test('a resumed run links to the suspended one, and runs the approved call', async () => {
   const seen = measured()
   const first = desk(seen.telemetry).stream('refund me')
   await first.result
   await first.resume({ callId: 'c1', approved: true }).result
-  const { second, spans } = isContinued(seen, bothRuns)
+  const { second, spans } = expectResumed(seen, bothRuns)
   const call = only(spans, 'execute_tool refund')
   expect(call.parentSpanContext?.spanId).toBe(idOf(second))
   expect(call.attributes).toMatchObject({
     'gen_ai.tool.call.id': 'c1',
     'millrace.tool.status': 'ok',
-    // The model was silent: it had said all that it had to say before.
+    // The model was not generating at that time.
     'millrace.tool.overlap': 0,
   })
   expect(await seen.points('millrace.runs')).toEqual([
@@ -101,7 +101,7 @@ test('a run that is resumed links to the one that waited, and runs the call that
 test.each([
   ['as the model wrote it', undefined, { amount: 500 }],
   ['as the person changed it', { amount: 20 }, { amount: 20 }],
-])('what was approved stands on the span of the call, %s', async (_, input, shown) => {
+])('the span of the call has the approved input, %s', async (_, input, shown) => {
   const seen = measured({ content: true })
   const first = desk(seen.telemetry).stream('refund me')
   await first.result
@@ -112,17 +112,17 @@ test.each([
   })
 })
 
-test('events that were saved are enough for another process to link to the run', async () => {
+test('another process can link to the run from its saved events', async () => {
   const seen = measured()
   const saved = JSON.stringify(await eventsIn(desk(seen.telemetry).stream('refund me')))
   const model = scriptedModel([[{ text: 'All settled.' }, { usage }]], { id: 'gpt' })
   const other = agent({ name: 'desk', model, tools: [refund], telemetry: seen.telemetry })
   const decisions = [{ callId: 'c1', approved: true }]
   await other.resume(JSON.parse(saved), { decisions }).result
-  isContinued(seen, bothRuns)
+  expectResumed(seen, bothRuns)
 })
 
-test('a run that goes on with one that nobody traced has no link', async () => {
+test('a run that resumes an untraced one has no link', async () => {
   const seen = measured()
   const events = await eventsIn(desk().stream('refund me'))
   const model = scriptedModel(['All settled.'], { id: 'gpt' })
@@ -133,20 +133,20 @@ test('a run that goes on with one that nobody traced has no link', async () => {
   expect(run.attributes).toHaveProperty('millrace.run.resumes')
 })
 
-test('a call that a person declined is a span without length, and no failure', async () => {
+test('a denied call is an empty span, and not a failure', async () => {
   const seen = measured()
   const first = desk(seen.telemetry).stream('refund me')
   await first.result
   await first.resume({ callId: 'c1', approved: false }).result
-  const { spans } = isContinued(seen, bothRuns)
+  const { spans } = expectResumed(seen, bothRuns)
   const call = only(spans, 'execute_tool refund')
   expect(call.status.code).toBe(SpanStatusCode.UNSET)
-  expect(call.attributes).toMatchObject({ 'millrace.tool.status': 'declined' })
+  expect(call.attributes).toMatchObject({ 'millrace.tool.status': 'denied' })
   expect(call.attributes).not.toHaveProperty('millrace.tool.attempt')
   expect(await seen.points('gen_ai.execute_tool.duration')).toEqual([])
 })
 
-test('a sub-agent that asks: its call waits with the run, and both go on together', async () => {
+test('a sub-agent that needs approval: its call waits with the run, and both resume together', async () => {
   const seen = measured()
   const clerk = agent({
     name: 'clerk',
@@ -203,7 +203,7 @@ const stores: Record<string, () => Promise<ThreadStore>> = {
 }
 
 describe.each(Object.entries(stores))('in %s', (_, openStore) => {
-  test('a thread that waits for a person goes on when it has its answer, linked to the run before', async () => {
+  test('a suspended thread resumes after the decision, linked to the previous run', async () => {
     const seen = measured()
     const store = await openStore()
     open.push(store)
@@ -215,7 +215,7 @@ describe.each(Object.entries(stores))('in %s', (_, openStore) => {
     await thread.approve('c1', { approved: true })
     const entries = await untilIdle(thread)
     expect(eventsOf(entries, 'run-end').map(({ outcome }) => outcome)).toEqual(['suspended', 'completed'])
-    const { first, second, spans } = isContinued(seen, bothRuns)
+    const { first, second, spans } = expectResumed(seen, bothRuns)
     for (const { attributes } of spans) expect(attributes['gen_ai.conversation.id']).toBe('t')
     expect(eventsOf(entries, 'run-start').map(({ trace }) => trace?.split('-')[2])).toEqual([
       idOf(first),

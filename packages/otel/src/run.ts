@@ -2,10 +2,10 @@ import type { Attributes, Context, Link } from '@opentelemetry/api'
 import { context, isSpanContextValid, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api'
 import type { Message, RunEvent, Usage } from 'millrace'
 import { addUsage, noUsage } from 'millrace'
-import type { RunBeginning, RunEndEvent, RunTelemetry } from 'millrace/internal'
-import { handleBy } from 'millrace/internal'
-import type { OpenCall } from './call.ts'
-import { beginCall, fail, finishName } from './call.ts'
+import type { RunEndEvent, RunInfo, RunTelemetry } from 'millrace/internal'
+import { eventHandler } from 'millrace/internal'
+import type { TracedCall } from './call.ts'
+import { fail, finishName, traceModelCall } from './call.ts'
 import { inputOf, outputOf } from './content.ts'
 import { withError } from './instruments.ts'
 import type { Kit } from './kit.ts'
@@ -13,11 +13,14 @@ import { toolSpans } from './tool.ts'
 import { readTrace, writeTrace } from './trace-context.ts'
 import { usageAttributes } from './usage.ts'
 
-/** Makes a span of a run, and of everything in it. `above` is the call that has started it, if one has. */
-export function beginRun(kit: Kit, run: RunBeginning, above?: Context): RunTelemetry {
+/**
+ * Traces a run and everything in it. `parentContext` is that of the tool call that started it, if
+ * any.
+ */
+export function traceRun(kit: Kit, run: RunInfo, parentContext?: Context): RunTelemetry {
   const { agent, conversation } = run
   const { content } = kit
-  const parent = above ?? parentOf(run)
+  const parent = parentContext ?? parentOf(run)
   const attributes: Attributes = {
     'gen_ai.agent.name': agent,
     ...(conversation !== undefined && { 'gen_ai.conversation.id': conversation }),
@@ -31,56 +34,60 @@ export function beginRun(kit: Kit, run: RunBeginning, above?: Context): RunTelem
     },
     parent,
   )
-  if (!isSpanContextValid(span.spanContext()) && !kit.instruments().isHeard) return unheard(kit)
-  const own = trace.setSpan(parent, span)
-  const begunAt = performance.now()
-  const tools = toolSpans(kit, { context: own, agent, attributes })
+  if (!isSpanContextValid(span.spanContext()) && !kit.instruments().isEnabled) return noopTelemetry(kit)
+  const runContext = trace.setSpan(parent, span)
+  const startedAt = performance.now()
+  const tools = toolSpans(kit, { context: runContext, agent, attributes })
   for (const open of run.resumes?.calls ?? []) tools.called(open)
   const byAgent: Attributes = { 'gen_ai.agent.name': agent }
-  let call: OpenCall | undefined
-  let firstAsked: Attributes | undefined
-  /** The model that was asked last. */
-  let asked: Attributes = {}
-  /** Its own: the numbers of a run that goes on with another go on from there. */
+  let call: TracedCall | undefined
+  let firstModel: Attributes | undefined
+  /** The model of the latest call. */
+  let latestModel: Attributes = {}
+  /** Only this run's rounds: a run that resumes another continues its numbering. */
   const rounds = new Set<number>()
-  /** What it answers is on its span. The first event of a run in a thread does not hold it. */
+  /** Whether the input is on the span. In a thread, `run-start` does not contain it. */
   let hasInput = false
-  /** That of `run-end` is of all the runs that it goes on with: summed up over spans, those would be paid twice. */
-  let spent: Usage | undefined
+  /**
+   * The usage in `run-end` includes the runs that this one resumes, so sums over spans would count
+   * those twice.
+   */
+  let totalUsage: Usage | undefined
   let isCompacted = false
-  /** What the latest call said is not the run's. */
-  let isTakenBack = false
-  let isOver = false
+  /** Whether the output of the latest call was retracted. */
+  let isRetracted = false
+  let hasEnded = false
 
   function end(outcome: string, { finish, error }: Partial<RunEndEvent> = {}) {
-    if (isOver) return
-    isOver = true
+    if (hasEnded) return
+    hasEnded = true
     tools.close(outcome === 'suspended' ? 'waiting' : outcome)
     const errorType = outcome === 'failed' ? (error?.code ?? '_OTHER') : undefined
     const finishReason = finish && finishName(finish)
-    const isTold = finishReason !== undefined && (finish !== 'interrupted' || errorType !== undefined)
+    const hasFinish = finishReason !== undefined && (finish !== 'interrupted' || errorType !== undefined)
     span.setAttributes({
-      ...firstAsked,
+      ...firstModel,
       'millrace.run.id': run.runId,
       'millrace.run.resumes': run.resumes?.runId,
       'millrace.run.outcome': outcome,
       'millrace.run.rounds': rounds.size,
-      ...(spent && usageAttributes(spent)),
-      'gen_ai.response.finish_reasons': isTold ? [finishReason] : undefined,
+      ...(totalUsage && usageAttributes(totalUsage)),
+      'gen_ai.response.finish_reasons': hasFinish ? [finishReason] : undefined,
       'error.type': errorType,
     })
-    const said = isTakenBack ? undefined : call?.draft?.message()
-    if (said && finishReason !== undefined) put('gen_ai.output.messages', () => outputOf(said, finishReason))
-    if (errorType !== undefined) fail(span, error && content?.words(span, () => error.message, { agent }))
+    const answer = isRetracted ? undefined : call?.draft?.message()
+    if (answer && finishReason !== undefined)
+      put('gen_ai.output.messages', () => outputOf(answer, finishReason))
+    if (errorType !== undefined) fail(span, error && content?.errorText(span, () => error.message, { agent }))
     const instruments = kit.instruments()
     instruments.ended(agent, outcome)
-    instruments.runSeconds.record((performance.now() - begunAt) / 1000, withError(byAgent, errorType))
-    // Last: whoever takes it may throw.
+    instruments.runSeconds.record((performance.now() - startedAt) / 1000, withError(byAgent, errorType))
+    // Last, since a span processor may throw.
     span.end()
   }
 
-  function spend(usage: Partial<Usage> | undefined) {
-    if (usage) spent = addUsage(spent ?? noUsage, usage)
+  function addToUsage(usage: Partial<Usage> | undefined) {
+    if (usage) totalUsage = addUsage(totalUsage ?? noUsage, usage)
   }
 
   function put(attribute: string, value: () => unknown) {
@@ -92,9 +99,9 @@ export function beginRun(kit: Kit, run: RunBeginning, above?: Context): RunTelem
     put('gen_ai.input.messages', () => inputOf(messages))
   }
 
-  // Nearly all of them are words: nothing is to be done for one, unless it is to stand on the span.
+  // Nearly all events are deltas: they cost nothing, unless content is recorded.
   const draft = (event: RunEvent) => call?.draft?.push(event)
-  const handle = handleBy({
+  const handle = eventHandler({
     text: draft,
     reasoning: draft,
     'part-end': draft,
@@ -112,16 +119,16 @@ export function beginRun(kit: Kit, run: RunBeginning, above?: Context): RunTelem
     },
     'round-start': ({ round }) => void rounds.add(round),
     'round-retry': ({ error }) =>
-      kit.instruments().retries.add(1, { ...byAgent, ...asked, 'error.type': error.code }),
+      kit.instruments().retries.add(1, { ...byAgent, ...latestModel, 'error.type': error.code }),
     'round-retract'({ round }) {
-      isTakenBack = true
+      isRetracted = true
       span.addEvent('millrace.round.retract', { 'millrace.round': round })
       kit.instruments().retractions.add(1, byAgent)
     },
-    'round-end': ({ usage }) => spend(usage),
+    'round-end': ({ usage }) => addToUsage(usage),
     summary({ usage }) {
       isCompacted = true
-      spend(usage)
+      addToUsage(usage)
     },
     'tool-start': tools.started,
     'approval-request': ({ callId }) => tools.asked(callId),
@@ -132,59 +139,63 @@ export function beginRun(kit: Kit, run: RunBeginning, above?: Context): RunTelem
   return {
     trace: isSpanContextValid(span.spanContext()) ? writeTrace(span.spanContext()) : undefined,
     event(event) {
-      // An observer may have ended the run at this very event: what begins now would never end.
-      if (!isOver) handle(event)
+      // Another observer may have ended the run during this event: a span started now would never
+      // end.
+      if (!hasEnded) handle(event)
     },
-    call(given) {
-      const opened = beginCall(kit, given, { context: own, agent, attributes, isCompacted })
-      if (!given.aside) {
-        const { model, request } = given
+    modelCall(started) {
+      const traced = traceModelCall(kit, started, { context: runContext, agent, attributes, isCompacted })
+      if (!started.aside) {
+        const { model, request } = started
         const names = kit.names(model)
-        asked = names.metrics
-        firstAsked ??= names.run
+        latestModel = names.metrics
+        firstModel ??= names.run
         if (!hasInput) putInput(request.messages)
         tools.offered(request.tools)
-        call = opened
-        isTakenBack = false
+        call = traced
+        isRetracted = false
       }
-      return opened.observer
+      return traced.observer
     },
-    within(callId, work) {
-      const inner = (callId !== undefined && tools.contextOf(callId)) || own
+    runInContext(callId, work) {
+      const inner = (callId !== undefined && tools.contextOf(callId)) || runContext
       return context.active() === inner ? work() : context.with(inner, work)
     },
-    inside: (callId) => ({
-      begin: (below) =>
-        beginRun(
+    nested: (callId) => ({
+      startRun: (child) =>
+        traceRun(
           kit,
-          { ...below, conversation: below.conversation ?? conversation },
-          tools.contextOf(callId) ?? own,
+          { ...child, conversation: child.conversation ?? conversation },
+          tools.contextOf(callId) ?? runContext,
         ),
     }),
-    abandoned: () => end('handed-over'),
+    handedOver: () => end('handed-over'),
   }
 }
 
-/** Nothing is registered that would take anything: then next to nothing is done. */
-function unheard(kit: Kit): RunTelemetry {
+/** Used if neither spans nor metrics are recorded, at almost no cost. */
+function noopTelemetry(kit: Kit): RunTelemetry {
   return {
     event() {},
-    call: () => ({ end() {} }),
-    within: (_, work) => work(),
-    inside: () => ({ begin: (below) => beginRun(kit, below) }),
-    abandoned() {},
+    modelCall: () => ({ end() {} }),
+    runInContext: (_, work) => work(),
+    nested: () => ({ startRun: (child) => traceRun(kit, child) }),
+    handedOver() {},
   }
 }
 
-/** A thread's run follows from what was said last of what it answers, whoever's turn it happens to be in. */
-function parentOf({ inThread, causes }: RunBeginning): Context {
+/**
+ * In a thread, the parent is the sender of the last input it answers, not the context the worker
+ * happens to run in.
+ */
+function parentOf({ inThread, parentTraces }: RunInfo): Context {
   if (!inThread) return context.active()
-  const cause = readTrace(causes.at(-1))
+  const cause = readTrace(parentTraces.at(-1))
   return cause ? trace.setSpanContext(ROOT_CONTEXT, cause) : ROOT_CONTEXT
 }
 
-function linksOf({ inThread, causes, resumes }: RunBeginning): Link[] {
-  const others = inThread ? causes.slice(0, -1) : causes
+function linksOf({ inThread, parentTraces, resumes }: RunInfo): Link[] {
+  const others = inThread ? parentTraces.slice(0, -1) : parentTraces
   return [...others, resumes?.trace].flatMap((text) => {
     const known = readTrace(text)
     return known ? [{ context: known }] : []

@@ -12,19 +12,19 @@ import { script, scriptedModel } from 'millrace/testing'
 import { z } from 'zod'
 import type { InputUserMessage } from '../../millrace/src/protocol/index.ts'
 
-// Conversations in which everything that was said is marked, in every way that a run can go. The marks are of one word, so that they are
-// found however they are quoted.
+// Conversations whose content is all marked, for every way that a run can go. A mark is one word,
+// so that it is found however it is quoted.
 
 export const mark = (what: string) => `MARKED${what}MARKED`
 export const marks = /MARKED\w+?MARKED/g
 
-/** No pattern knows it for a key. */
+/** Does not match any known pattern of keys. */
 export const key = 'Qq7kEYthatNobodyMaySee9zz'
 
-export interface Path {
+export interface Scenario {
   readonly name: string
-  take(telemetry: readonly Telemetry[]): Promise<unknown>
-  /** Where the marks stand if content is wanted: in which attributes, or `status`. */
+  run(telemetry: readonly Telemetry[]): Promise<unknown>
+  /** Where the marks appear with content: true: by attribute, or `status`. */
   readonly shown: Readonly<Record<string, readonly string[]>>
 }
 
@@ -32,7 +32,7 @@ const retry = { baseMs: 0, attempts: 2 }
 const system = mark('system')
 const prompt = mark('prompt')
 const settings = { headers: { 'x-about': mark('header') } }
-const asked = { 'gen_ai.input.messages': ['prompt'], 'gen_ai.system_instructions': ['system'] }
+const inputMarks = { 'gen_ai.input.messages': ['prompt'], 'gen_ai.system_instructions': ['system'] }
 
 const look = tool({
   name: 'look',
@@ -84,7 +84,7 @@ function desk(
   })
 }
 
-/** A provider that answers every request with a failure that quotes all of it, the key included. */
+/** A provider that answers every request with an error that quotes all of it, including the key. */
 async function echoingProvider() {
   const server = createServer(async (request, response) => {
     let body = ''
@@ -100,14 +100,14 @@ async function echoingProvider() {
 }
 
 const echoed =
-  (make: (url: string) => Model): Path['take'] =>
+  (make: (url: string) => Model): Scenario['run'] =>
   async (telemetry) => {
     const provider = await echoingProvider()
     await desk([], telemetry, { model: make(provider.url), tools: [] }).stream(prompt).result
     await provider.close()
   }
 
-const failed = { ...asked, status: ['prompt'] }
+const failed = { ...inputMarks, status: ['prompt'] }
 
 const talk = [
   { role: 'user', content: mark('before') },
@@ -126,10 +126,10 @@ const pictures: InputUserMessage = {
   ],
 }
 
-export const paths: readonly Path[] = [
+export const scenarios: readonly Scenario[] = [
   {
-    name: 'a run that goes well',
-    take: (telemetry) =>
+    name: 'a run that succeeds',
+    run: (telemetry) =>
       desk(
         [
           [
@@ -146,7 +146,7 @@ export const paths: readonly Path[] = [
         telemetry,
       ).stream(pictures, { context: { secret: mark('context') } }).result,
     shown: {
-      ...asked,
+      ...inputMarks,
       'gen_ai.input.messages': ['prompt', 'url', 'said', 'argument', 'result'],
       'gen_ai.output.messages': ['thought', 'said', 'argument', 'query', 'hits', 'answer'],
       'gen_ai.tool.call.arguments': ['argument'],
@@ -155,27 +155,27 @@ export const paths: readonly Path[] = [
   },
   {
     name: 'Chat Completions that fail',
-    take: echoed((url) => openaiChat('gpt', { baseURL: url, apiKey: key })),
+    run: echoed((url) => openaiChat('gpt', { baseURL: url, apiKey: key })),
     shown: failed,
   },
   {
     name: 'Responses that fail',
-    take: echoed((url) => openai('gpt', { baseURL: url, apiKey: key })),
+    run: echoed((url) => openai('gpt', { baseURL: url, apiKey: key })),
     shown: failed,
   },
   {
     name: 'Messages that fail',
-    take: echoed((url) => anthropic('claude', { baseURL: url, apiKey: key })),
+    run: echoed((url) => anthropic('claude', { baseURL: url, apiKey: key })),
     shown: failed,
   },
   {
     name: 'an AI SDK model that fails',
-    take: echoed((url) => fromAISDK(createOpenAI({ baseURL: url, apiKey: key }).chat('gpt'))),
+    run: echoed((url) => fromAISDK(createOpenAI({ baseURL: url, apiKey: key }).chat('gpt'))),
     shown: failed,
   },
   {
-    name: 'a round that is retracted and told again',
-    take: (telemetry) =>
+    name: 'a round that is retracted and generated again',
+    run: (telemetry) =>
       desk(
         [
           [{ text: mark('retracted') }, { error: { code: 'overloaded', message: mark('broke') } }],
@@ -183,11 +183,11 @@ export const paths: readonly Path[] = [
         ],
         telemetry,
       ).stream(prompt).result,
-    shown: { ...asked, 'gen_ai.output.messages': ['retracted', 'answer'], status: ['broke'] },
+    shown: { ...inputMarks, 'gen_ai.output.messages': ['retracted', 'answer'], status: ['broke'] },
   },
   {
-    name: 'calls that go wrong',
-    take: (telemetry) =>
+    name: 'calls that fail',
+    run: (telemetry) =>
       desk(
         [
           [
@@ -210,13 +210,13 @@ export const paths: readonly Path[] = [
   },
   {
     name: 'a call that ends the run',
-    take: (telemetry) =>
+    run: (telemetry) =>
       desk([[{ call: 'breaks', input: at }]], telemetry, { onToolError: 'fail' }).stream(prompt).result,
     shown: { status: ['thrown'] },
   },
   {
     name: 'a hook that throws',
-    take: (telemetry) =>
+    run: (telemetry) =>
       desk([mark('answer')], telemetry, {
         prepareRound() {
           throw new Error(mark('thrown'))
@@ -225,8 +225,8 @@ export const paths: readonly Path[] = [
     shown: { status: ['thrown'] },
   },
   {
-    name: 'answers that do not fit their schema',
-    take: (telemetry) =>
+    name: 'answers that do not match their schema',
+    run: (telemetry) =>
       agent({
         model: scriptedModel(() => JSON.stringify({ [mark('field')]: mark('answer') })),
         system,
@@ -234,19 +234,19 @@ export const paths: readonly Path[] = [
         maxCorrections: 1,
         telemetry,
       }).stream(prompt).result,
-    shown: { ...asked, 'gen_ai.output.messages': ['field', 'answer'] },
+    shown: { ...inputMarks, 'gen_ai.output.messages': ['field', 'answer'] },
   },
   {
-    name: 'a run that is cancelled',
-    async take(telemetry) {
+    name: 'a run that is canceled',
+    async run(telemetry) {
       const run = desk(script.hanging(mark('said')), telemetry).stream(prompt)
       for await (const { type } of run) if (type === 'text') run.cancel(mark('enough'))
     },
-    shown: { ...asked, 'gen_ai.output.messages': ['said'] },
+    shown: { ...inputMarks, 'gen_ai.output.messages': ['said'] },
   },
   {
-    name: 'a run that waits for a person, who says no',
-    async take(telemetry) {
+    name: 'a suspended run whose call is denied',
+    async run(telemetry) {
       const run = desk([[{ call: 'wipe', input: at, id: 'c' }], mark('answer')], telemetry).stream(prompt)
       await run.result
       await run.resume([{ callId: 'c', approved: false, reason: mark('reason') }]).result
@@ -254,8 +254,8 @@ export const paths: readonly Path[] = [
     shown: { 'gen_ai.output.messages': ['argument', 'answer'], 'gen_ai.tool.call.result': ['reason'] },
   },
   {
-    name: 'a run that waits for a person, who wants something else',
-    async take(telemetry) {
+    name: 'a suspended run whose call is approved with other input',
+    async run(telemetry) {
       const run = desk([[{ call: 'wipe', input: at, id: 'c' }], mark('answer')], telemetry).stream(prompt)
       await run.result
       await run.resume([{ callId: 'c', approved: true, input: { at: mark('instead') } }]).result
@@ -264,26 +264,26 @@ export const paths: readonly Path[] = [
   },
   {
     name: 'a sub-agent',
-    take(telemetry) {
-      const below = agent({
-        name: 'below',
-        model: scriptedModel([mark('below')]),
+    run(telemetry) {
+      const inner = agent({
+        name: 'inner',
+        model: scriptedModel([mark('inner')]),
         system: mark('innersystem'),
       })
-      const helper = below.asTool({ description: 'Helps' })
-      const rounds = [[{ call: 'below', input: { prompt: mark('task') } }], mark('answer')]
+      const helper = inner.asTool({ description: 'Helps' })
+      const rounds = [[{ call: 'inner', input: { prompt: mark('task') } }], mark('answer')]
       return desk(rounds, telemetry, { tools: [helper] }).stream(prompt).result
     },
     shown: {
       'gen_ai.input.messages': ['task'],
       'gen_ai.system_instructions': ['innersystem'],
-      'gen_ai.output.messages': ['below', 'answer'],
-      'gen_ai.tool.call.result': ['below'],
+      'gen_ai.output.messages': ['inner', 'answer'],
+      'gen_ai.tool.call.result': ['inner'],
     },
   },
   {
     name: 'a summary',
-    take: (telemetry) =>
+    run: (telemetry) =>
       desk(
         [
           [{ error: { code: 'context_overflow', message: mark('toolong') } }],
@@ -292,13 +292,13 @@ export const paths: readonly Path[] = [
           mark('answer'),
         ],
         telemetry,
-        { shorten: summarize({ keepChars: 0 }) },
+        { compact: summarize({ keepChars: 0 }) },
       ).stream(talk).result,
     shown: { 'gen_ai.input.messages': ['before', 'summary'], status: ['toolong', 'busy'] },
   },
   {
     name: 'a thread',
-    async take(telemetry) {
+    async run(telemetry) {
       const app = millrace({
         agents: desk([[{ call: 'look', input: at }], mark('answer')], []),
         telemetry,
@@ -309,13 +309,13 @@ export const paths: readonly Path[] = [
       await thread.stop(mark('stop'))
       await app.close()
     },
-    shown: { ...asked, 'gen_ai.output.messages': ['answer'], 'gen_ai.tool.call.result': ['result'] },
+    shown: { ...inputMarks, 'gen_ai.output.messages': ['answer'], 'gen_ai.tool.call.result': ['result'] },
   },
   {
     name: 'a store that fails',
-    async take(telemetry) {
+    async run(telemetry) {
       const store = memoryStore()
-      const told = Promise.withResolvers<unknown>()
+      const reported = Promise.withResolvers<unknown>()
       let isBroken = true
       const app = millrace({
         agents: desk([mark('answer')], []),
@@ -327,11 +327,11 @@ export const paths: readonly Path[] = [
           },
         },
         telemetry,
-        onError: told.resolve,
+        onError: reported.resolve,
         leaseMs: 200,
       })
       await app.thread('t1').send(prompt)
-      await told.promise
+      await reported.promise
       isBroken = false
       await app.close()
     },

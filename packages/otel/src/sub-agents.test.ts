@@ -4,26 +4,29 @@ import { scriptedModel } from 'millrace/testing'
 import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { untilIdle } from '../../millrace/src/threads/threads.test-kit.ts'
-import { idOf, keepContext, measured, only, treeOf } from './otel.test-kit.ts'
+import { idOf, measured, only, treeOf, useContextManager } from './otel.test-kit.ts'
 
-keepContext()
+useContextManager()
 
 const open: { close(): Promise<void> }[] = []
 afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.close()
 })
 
-/** Lets those who come go on together: they run at the same time, or nothing goes on. */
-function meeting(of: number) {
+/**
+ * A barrier: resolves once it has been called `of` times, which proves that the callers run
+ * concurrently.
+ */
+function barrier(of: number) {
   const all = Promise.withResolvers<void>()
-  let here = 0
+  let count = 0
   return () => {
-    if (++here === of) all.resolve()
+    if (++count === of) all.resolve()
     return all.promise
   }
 }
 
-/** An agent that hands its task on to all of these at once. */
+/** An agent that delegates to all of these agents at once. */
 function delegate(name: string, to: readonly Agent[], telemetry?: Telemetry): Agent {
   const calls = to.map((one) => ({ call: one.name, input: { prompt: 'do it' }, id: `${name}_${one.name}` }))
   return agent({
@@ -34,9 +37,12 @@ function delegate(name: string, to: readonly Agent[], telemetry?: Telemetry): Ag
   })
 }
 
-/** A chief over two teams, each of a lead over a worker, all at work at once, the workers with two tools each. */
+/**
+ * A chief with two teams of a lead and a worker, all running at once, the workers with two tools
+ * each.
+ */
 function office(telemetry?: Telemetry) {
-  const meet = meeting(4)
+  const arrive = barrier(4)
   const teams = ['red', 'blue'].map((team) => {
     const tools = ['dig', 'fill'].map((work) =>
       tool({
@@ -44,7 +50,7 @@ function office(telemetry?: Telemetry) {
         description: work,
         input: z.object({}),
         run: async () => {
-          await meet()
+          await arrive()
           return 'done'
         },
       }),
@@ -83,7 +89,7 @@ const officeTree = [
   '  chat model of chief',
 ]
 
-test('sub-agents of two levels at once: each run is below the call that has started it', async () => {
+test('two levels of concurrent sub-agents: each run is below the call that started it', async () => {
   const seen = measured()
   const { outcome } = await office(seen.telemetry).run('go', { conversation: 'talk-1' })
   expect(outcome).toBe('completed')
@@ -97,7 +103,7 @@ test('sub-agents of two levels at once: each run is below the call that has star
   )
 })
 
-test('in a thread, with the id of the thread', async () => {
+test('sub-agents in a thread have the id of the thread', async () => {
   const seen = measured()
   const store = memoryStore()
   const app = millrace({ agents: office(), store, telemetry: seen.telemetry })
@@ -109,17 +115,17 @@ test('in a thread, with the id of the thread', async () => {
   for (const { attributes } of spans) expect(attributes['gen_ai.conversation.id']).toBe('t')
 })
 
-test('a sub-agent is looked on at by its own telemetry only if nobody looks on above it', async () => {
-  const [above, below] = [measured(), measured()]
+test('a sub-agent uses its own telemetry only if its parent has none', async () => {
+  const [outer, inner] = [measured(), measured()]
   const worker = () =>
     agent({
       name: 'worker',
       model: scriptedModel(['Done.'], { id: 'small' }),
-      telemetry: below.telemetry,
+      telemetry: inner.telemetry,
     })
-  await delegate('chief', [worker()], above.telemetry).run('go')
-  expect(below.spans()).toEqual([])
-  expect(treeOf(above.spans())).toEqual([
+  await delegate('chief', [worker()], outer.telemetry).run('go')
+  expect(inner.spans()).toEqual([])
+  expect(treeOf(outer.spans())).toEqual([
     'invoke_agent chief',
     '  chat model of chief',
     '  execute_tool worker',
@@ -129,11 +135,11 @@ test('a sub-agent is looked on at by its own telemetry only if nobody looks on a
   ])
 
   await delegate('chief', [worker()]).run('go')
-  expect(above.spans()).toHaveLength(6)
-  expect(treeOf(below.spans())).toEqual(['invoke_agent worker', '  chat small'])
+  expect(outer.spans()).toHaveLength(6)
+  expect(treeOf(inner.spans())).toEqual(['invoke_agent worker', '  chat small'])
 })
 
-test('one that is looked on at by itself is below whatever span is active then', async () => {
+test('a sub-agent with its own telemetry is below the active span', async () => {
   const seen = measured()
   const worker = agent({
     name: 'worker',
@@ -150,7 +156,7 @@ test('one that is looked on at by itself is below whatever span is active then',
   expect(only(spans, 'invoke_agent worker').parentSpanContext?.spanId).toBe(idOf(only(spans, 'request')))
 })
 
-test('one that asks a person while its run goes on: the call ends there, and begins anew when they have decided', async () => {
+test('a sub-agent that needs approval while its parent runs: the call ends there, and restarts after the decision', async () => {
   const seen = measured()
   const held = Promise.withResolvers<void>()
   const input = z.object({})

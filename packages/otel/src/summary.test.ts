@@ -9,15 +9,15 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.close()
 })
 
-test('a summary is a model call beside the rounds, and the rounds after it know that they read one', async () => {
+test('a summary is a model call aside from the rounds, and later rounds are marked as compacted', async () => {
   const seen = measured()
-  const clerk = scriptedModel(['In short.'], { id: 'clerk' })
+  const summarizer = scriptedModel(['In short.'], { id: 'summarizer' })
   const tooLong = { error: { code: 'context_overflow', message: 'prompt is too long' } } as const
   const model = scriptedModel([[tooLong], 'Done.'], { id: 'gpt' })
   const desk = agent({
     name: 'desk',
     model,
-    shorten: summarize({ model: clerk }),
+    compact: summarize({ model: summarizer }),
     telemetry: seen.telemetry,
   })
   const result = await desk.run([
@@ -27,7 +27,7 @@ test('a summary is a model call beside the rounds, and the rounds after it know 
   ])
   expect(result.outcome).toBe('completed')
   const spans = seen.spans()
-  expect(treeOf(spans)).toEqual(['invoke_agent desk', '  chat gpt', '  chat clerk', '  chat gpt'])
+  expect(treeOf(spans)).toEqual(['invoke_agent desk', '  chat gpt', '  chat summarizer', '  chat gpt'])
   const facts = spans
     .slice(1)
     .map(({ attributes }) => [
@@ -43,11 +43,14 @@ test('a summary is a model call beside the rounds, and the rounds after it know 
   ])
 })
 
-test('one that is written before the first round does not give the run its name, but costs it tokens', async () => {
+test('a summary before the first round does not set the model of the run, but counts towards its usage', async () => {
   const seen = measured()
-  const clerk = scriptedModel([[{ text: 'In short.' }, { usage: { inputTokens: 20, outputTokens: 2 } }]], {
-    id: 'clerk',
-  })
+  const summarizer = scriptedModel(
+    [[{ text: 'In short.' }, { usage: { inputTokens: 20, outputTokens: 2 } }]],
+    {
+      id: 'summarizer',
+    },
+  )
   const model = scriptedModel(
     [
       [{ text: 'Hello.' }, { usage: { inputTokens: 9000, outputTokens: 1 } }],
@@ -57,7 +60,12 @@ test('one that is written before the first round does not give the run its name,
   )
   const store = memoryStore()
   const app = millrace({
-    agents: agent({ name: 'desk', model, shorten: summarize({ model: clerk }), contextTokens: 10_000 }),
+    agents: agent({
+      name: 'desk',
+      model,
+      compact: summarize({ model: summarizer }),
+      maxContextTokens: 10_000,
+    }),
     store,
     telemetry: seen.telemetry,
   })
@@ -72,7 +80,7 @@ test('one that is written before the first round does not give the run its name,
     'invoke_agent desk',
     '  chat gpt',
     'invoke_agent desk',
-    '  chat clerk',
+    '  chat summarizer',
     '  chat gpt',
   ])
   expect(named(spans, 'invoke_agent desk')[1]?.attributes).toMatchObject({

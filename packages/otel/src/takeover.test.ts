@@ -7,7 +7,7 @@ import { agent, memoryStore, millrace } from 'millrace'
 import { sqliteStore } from 'millrace/sqlite'
 import { scriptedModel } from 'millrace/testing'
 import { afterEach, describe, expect, test } from 'vitest'
-import { lineTo } from '../../millrace/src/threads/storm-line.test-kit.ts'
+import { linkTo } from '../../millrace/src/threads/chaos-store.test-kit.ts'
 import { eventsOf, heldTool, untilIdle } from '../../millrace/src/threads/threads.test-kit.ts'
 import { idOf, measured, only, treeOf } from './otel.test-kit.ts'
 
@@ -18,7 +18,7 @@ afterEach(async () => {
 
 const leaseMs = 60_000
 
-/** Several handles on one storage, and the time that they go by. */
+/** Opens stores on one storage, and controls tsuccessor clock. */
 interface Storage {
   open(): ThreadStore
   pass(ms: number): void
@@ -53,7 +53,7 @@ const storages: Record<string, () => Promise<Storage>> = {
   },
 }
 
-/** Calls what may be done twice and what may not, then answers. */
+/** Calls a repeatable tool and one that is not, then answers. */
 const caller = () =>
   scriptedModel(
     ({ messages }) =>
@@ -66,7 +66,7 @@ const caller = () =>
     { id: 'gpt' },
   )
 
-/** A process: an app with an SDK of its own. */
+/** A process: an app with its own SDK. */
 function appOn(store: ThreadStore) {
   const seen = measured()
   const once = heldTool('once')
@@ -84,33 +84,33 @@ function appOn(store: ThreadStore) {
 }
 
 describe.each(Object.entries(storages))('in %s', (_, openStorage) => {
-  test('a run whose process was lost goes on linked to it, and what became of its calls is told', async () => {
+  test('a run of a lost process is resumed with a link to it, and its calls get tsuccessor status', async () => {
     const storage = await openStorage()
-    const line = lineTo(storage.open())
-    const lost = appOn(line.store)
+    const link = linkTo(storage.open())
+    const lost = appOn(link.store)
     open.push({
       async close() {
-        line.thaw()
+        link.thaw()
         await lost.app.close({ graceMs: 0 })
       },
     })
     await lost.app.thread('t').send('go')
     await lost.once.startedTimes(1)
     await lost.often.startedTimes(1)
-    line.freeze(2 ** 30)
+    link.freeze(2 ** 30)
     storage.pass(leaseMs + 1)
 
-    const heir = appOn(storage.open())
-    open.push(heir.app)
-    const thread = heir.app.thread('t')
-    await heir.often.startedTimes(1)
-    heir.often.runs[0]?.release()
+    const successor = appOn(storage.open())
+    open.push(successor.app)
+    const thread = successor.app.thread('t')
+    await successor.often.startedTimes(1)
+    successor.often.runs[0]?.release()
     const entries = await untilIdle(thread)
 
-    // A process that is killed has no last word: only its model call was over.
+    // A killed process ends no spans: only its model call had ended.
     expect(lost.seen.spans().map(({ name }) => name)).toEqual(['chat gpt'])
     const [before] = eventsOf(entries, 'run-start')
-    const spans = heir.seen.spans()
+    const spans = successor.seen.spans()
     expect(treeOf(spans).toSorted()).toEqual([
       '  chat gpt',
       '  execute_tool often',
@@ -132,20 +132,20 @@ describe.each(Object.entries(storages))('in %s', (_, openStorage) => {
       status: { code: SpanStatusCode.ERROR },
       attributes: { 'gen_ai.tool.call.id': 'o', 'millrace.tool.status': 'unknown', 'error.type': 'unknown' },
     })
-    const at = heir.seen.course.indexOf('+ execute_tool once')
-    expect(heir.seen.course[at + 1]).toBe('- execute_tool once')
+    const at = successor.seen.spanLog.indexOf('+ execute_tool once')
+    expect(successor.seen.spanLog[at + 1]).toBe('- execute_tool once')
     expect(only(spans, 'execute_tool often').attributes).toMatchObject({
       'gen_ai.tool.call.id': 'f',
       'millrace.tool.status': 'ok',
       'millrace.tool.attempt': 2,
     })
-    expect(await heir.seen.points('millrace.takeovers')).toEqual([
+    expect(await successor.seen.points('millrace.takeovers')).toEqual([
       { attributes: { 'gen_ai.agent.name': 'desk' }, value: 1 },
     ])
     expect(await lost.seen.points('millrace.takeovers')).toEqual([])
   })
 
-  test('an app that is closed hands its runs over, and that is told as neither failure nor loss', async () => {
+  test('an app that is closed hands its runs over, which is neither a failure nor a loss', async () => {
     const storage = await openStorage()
     const first = appOn(storage.open())
     await first.app.thread('t').send('go')

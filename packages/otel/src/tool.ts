@@ -2,7 +2,7 @@ import type { Attributes, Context, Span } from '@opentelemetry/api'
 import { SpanKind, trace } from '@opentelemetry/api'
 import type { JsonObject, ToolCallEvent, ToolResultEvent, ToolSpec } from 'millrace'
 import type { CallStatus, ToolStartEvent } from 'millrace/internal'
-import { wordsOfResult } from 'millrace/internal'
+import { textOfResult } from 'millrace/internal'
 import { fail } from './call.ts'
 import { resultOf } from './content.ts'
 import { withError } from './instruments.ts'
@@ -15,19 +15,25 @@ export interface ToolsOwner {
   readonly attributes: Attributes
 }
 
-/** Makes a span of each call of a run. */
+/** Creates a span for each tool call of a run. */
 export interface ToolSpans {
   /** The model has written a call. */
   called(call: ToolCallEvent): void
-  /** The model is told of these tools. */
+  /** The tools offered to the model. */
   offered(specs: readonly ToolSpec[]): void
   started(start: ToolStartEvent): void
   ended(result: ToolResultEvent): void
-  /** A person is asked about something. If that is inside a call, the call has stopped, and is started anew when they have decided. */
+  /**
+   * A person is asked. If the request comes from inside a call, the call has stopped, and restarts
+   * after the decision.
+   */
   asked(requestId: string): void
-  /** Where the work of a call belongs; undefined if it is not running. */
+  /** The trace context of a call; undefined if it is not running. */
   contextOf(callId: string): Context | undefined
-  /** The run is over, and with it what is still open: it waits for a person, or goes on elsewhere. */
+  /**
+   * The run has ended, and with it all open spans: it waits for a person, or another process
+   * continues it.
+   */
   close(status: string): void
 }
 
@@ -46,17 +52,17 @@ interface ToolDescription {
   readonly attempt: number | undefined
 }
 
-/** What became of a call that is nobody's failure: somebody did not want it, or not any more. */
-const unfailing: ReadonlySet<CallStatus> = new Set(['ok', 'cancelled', 'declined', 'blocked'])
+/** Statuses that are not failures: the call succeeded, or was not wanted. */
+const successStatuses: ReadonlySet<CallStatus> = new Set(['ok', 'canceled', 'denied', 'blocked'])
 
 export function toolSpans(kit: Kit, owner: ToolsOwner): ToolSpans {
   const { content, tracer } = kit
   const running = new Map<string, Running>()
-  /** What the model wrote, where that is put on spans: text, if it is no JSON. */
+  /** The arguments the model wrote, if content is recorded; text if they are not valid JSON. */
   const inputs = new Map<string, JsonObject | string>()
   let specs: readonly ToolSpec[] = []
 
-  function begin(name: string, input: JsonObject | string | undefined): Span {
+  function startSpan(name: string, input: JsonObject | string | undefined): Span {
     const span = tracer.startSpan(
       `execute_tool ${name}`,
       {
@@ -108,7 +114,7 @@ export function toolSpans(kit: Kit, owner: ToolsOwner): ToolSpans {
       if (content) inputs.set(callId, raw ?? input)
     },
     started({ callId, name, attempt, input }) {
-      const span = begin(name, input ?? inputs.get(callId))
+      const span = startSpan(name, input ?? inputs.get(callId))
       running.set(callId, {
         span,
         context: trace.setSpan(owner.context, span),
@@ -122,8 +128,8 @@ export function toolSpans(kit: Kit, owner: ToolsOwner): ToolSpans {
     },
     ended({ callId, name, status, output, overlapMs }) {
       const ran = running.get(callId)
-      const span = ran?.span ?? begin(name, inputs.get(callId))
-      const errorType = unfailing.has(status) ? undefined : status
+      const span = ran?.span ?? startSpan(name, inputs.get(callId))
+      const errorType = successStatuses.has(status) ? undefined : status
       span.setAttributes({
         ...attributesOf({ callId, name, status, attempt: ran?.attempt }),
         'millrace.tool.overlap': ran && overlapMs / 1000,
@@ -133,12 +139,12 @@ export function toolSpans(kit: Kit, owner: ToolsOwner): ToolSpans {
       if (errorType !== undefined)
         fail(
           span,
-          content?.words(span, () => wordsOfResult(output), { agent: owner.agent, tool: name }),
+          content?.errorText(span, () => textOfResult(output), { agent: owner.agent, tool: name }),
         )
       running.delete(callId)
       inputs.delete(callId)
       if (ran) measure(name, errorType, ran)
-      // Last: whoever takes it may throw.
+      // Last, since a span processor may throw.
       span.end()
     },
     asked(requestId) {

@@ -11,18 +11,18 @@ const trace = '0af7651916cd43dd8448eb211c80319c'
 const span = 'b7ad6b7169203331'
 
 describe('a trace context', () => {
-  test('is read as it was written', () => {
+  test('can be read back', () => {
     fc.assert(
       fc.property(hex(32), hex(16), fc.integer({ min: 0, max: 255 }), (traceId, spanId, traceFlags) => {
         const text = writeTrace({ traceId, spanId, traceFlags })
         expect(text).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/)
-        // Of the flags only the one for sampling has a meaning in this version.
+        // Only the sampling flag is defined in this version.
         expect(readTrace(text)).toEqual({ traceId, spanId, traceFlags: traceFlags & 1, isRemote: true })
       }),
     )
   })
 
-  test('may be of a later version, of which the beginning is read', () => {
+  test('may have a later version with the same format', () => {
     expect(readTrace(`01-${trace}-${span}-00`)).toEqual({
       traceId: trace,
       spanId: span,
@@ -42,24 +42,24 @@ describe('a trace context', () => {
     ['a span that is too long', `00-${trace}-${span}0-01`],
     ['no flags', `00-${trace}-${span}`],
     ['flags that are too long', `00-${trace}-${span}-011`],
-    ['more behind it', `00-${trace}-${span}-01-more`],
-    ['a line break behind it', `00-${trace}-${span}-01\n`],
-    ['a space before it', ` 00-${trace}-${span}-01`],
-    ['a letter that is no digit', `00-${trace.replace('a', 'g')}-${span}-01`],
-    ['nothing', ''],
+    ['trailing text', `00-${trace}-${span}-01-more`],
+    ['a trailing line break', `00-${trace}-${span}-01\n`],
+    ['a leading space', ` 00-${trace}-${span}-01`],
+    ['a letter that is not a hex digit', `00-${trace.replace('a', 'g')}-${span}-01`],
+    ['an empty string', ''],
     ['undefined', undefined],
-  ])('is none with %s', (_, text) => {
+  ])('is invalid: %s', (_, text) => {
     expect(readTrace(text)).toBeUndefined()
   })
 
-  test('is none in whatever else stands in a log', () => {
-    const sound = `00-${trace}-${span}-01`
-    const place = fc.nat({ max: sound.length - 1 })
+  test('is not found in any other value', () => {
+    const valid = `00-${trace}-${span}-01`
+    const place = fc.nat({ max: valid.length - 1 })
     fc.assert(
-      fc.property(fc.jsonValue(), place, fc.string({ minLength: 1 }), (value, at, strange) => {
+      fc.property(fc.jsonValue(), place, fc.string({ minLength: 1 }), (value, at, other) => {
         expect(readTrace(value as string)).toBeUndefined()
-        if (/^[0-9a-f-]$/.test(strange)) return
-        expect(readTrace(`${sound.slice(0, at)}${strange}${sound.slice(at + 1)}`)).toBeUndefined()
+        if (/^[0-9a-f-]$/.test(other)) return
+        expect(readTrace(`${valid.slice(0, at)}${other}${valid.slice(at + 1)}`)).toBeUndefined()
       }),
     )
     expect(readTrace([`00-${trace}-${span}-01`] as unknown as string)).toBeUndefined()

@@ -4,13 +4,16 @@ import { agent, tool } from 'millrace'
 import { scriptedModel } from 'millrace/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { idOf, keepContext, measured, named, only, treeOf } from './otel.test-kit.ts'
+import { idOf, measured, named, only, treeOf, useContextManager } from './otel.test-kit.ts'
 
-keepContext()
+useContextManager()
 
 const names = ['price', 'stock', 'weather'] as const
 
-/** Three tools that all run while the model still talks: one ends before it does, the others after. */
+/**
+ * Three tools that run while the model is still generating: one ends before the model, the others
+ * after it.
+ */
 async function overlapping(options: Partial<AgentOptions> = {}) {
   const seen = measured()
   const allStarted = Promise.withResolvers<void>()
@@ -54,7 +57,7 @@ async function overlapping(options: Partial<AgentOptions> = {}) {
     ...scripted,
     async *stream(request, streamOptions) {
       for await (const event of scripted.stream(request, streamOptions)) {
-        // The last word waits for the tools.
+        // The end of the generation waits for the first tool.
         if (event.type === 'done' && scripted.requests.length === 1) await priceKnown.promise
         yield event
       }
@@ -69,7 +72,7 @@ async function overlapping(options: Partial<AgentOptions> = {}) {
   return { seen, run, result: await run.result }
 }
 
-test('a run is over its model calls and tools, and tools run beside the model', async () => {
+test('a run is the parent of its model calls and tools, and tools overlap with the model', async () => {
   const { seen } = await overlapping()
   const spans = seen.spans()
   expect(treeOf(spans)).toEqual([
@@ -80,7 +83,7 @@ test('a run is over its model calls and tools, and tools run beside the model', 
     '  execute_tool weather',
     '  chat gpt',
   ])
-  const [before, after] = [seen.course.slice(0, 7), seen.course.slice(7)]
+  const [before, after] = [seen.spanLog.slice(0, 7), seen.spanLog.slice(7)]
   expect(before).toEqual([
     '+ invoke_agent desk',
     '+ chat gpt',
@@ -96,7 +99,7 @@ test('a run is over its model calls and tools, and tools run beside the model', 
   expect(spans.every((span) => span.instrumentationScope.name === 'millrace')).toBe(true)
 })
 
-test('what is asked of a model goes over a border, all else happens inside', async () => {
+test('model calls are client spans, all others are internal', async () => {
   const { seen } = await overlapping()
   const kinds = Object.fromEntries(seen.spans().map(({ name, kind }) => [name, kind]))
   expect(kinds).toEqual({
@@ -108,7 +111,7 @@ test('what is asked of a model goes over a border, all else happens inside', asy
   })
 })
 
-test('the span of a run says whose it is, what it spent, and how it ended', async () => {
+test('the span of a run has its agent, conversation, usage and outcome', async () => {
   const { seen, result } = await overlapping()
   const span = only(seen.spans(), 'invoke_agent desk')
   expect(span.attributes).toEqual({
@@ -131,7 +134,7 @@ test('the span of a run says whose it is, what it spent, and how it ended', asyn
   expect(span.links).toEqual([])
 })
 
-test('the span of a model call says what was asked for and what came', async () => {
+test('the span of a model call has its settings and its response', async () => {
   const { seen } = await overlapping({
     settings: {
       temperature: 0.2,
@@ -171,12 +174,12 @@ test('the span of a model call says what was asked for and what came', async () 
     'gen_ai.usage.output_tokens': 5,
     'millrace.round': 2,
   })
-  // What nobody was told of is not told as nothing.
+  // Kinds of tokens that were not reported are absent, not 0.
   expect(second?.attributes).not.toHaveProperty('gen_ai.usage.cache_read.input_tokens')
   expect(second?.attributes).not.toHaveProperty('gen_ai.usage.reasoning.output_tokens')
 })
 
-test('the span of a call says which tool it was, and what of its time cost nobody any', async () => {
+test('the span of a tool call has its tool, and its overlap with the model', async () => {
   const { seen } = await overlapping()
   const tools = seen.spans().filter(({ name }) => name.startsWith('execute_tool'))
   expect(tools.map(({ attributes }) => attributes)).toEqual(
@@ -194,7 +197,7 @@ test('the span of a call says which tool it was, and what of its time cost nobod
   )
 })
 
-test('the log holds the trace context of the run', async () => {
+test('the log contains the trace context of the run', async () => {
   const { seen, run } = await overlapping()
   const { spanId, traceId } = only(seen.spans(), 'invoke_agent desk').spanContext()
   for await (const event of run) {
@@ -203,7 +206,7 @@ test('the log holds the trace context of the run', async () => {
   }
 })
 
-test('an answer by a schema is told as one, and a model that does not stream as that', async () => {
+test('a structured answer and a model that does not stream are marked as such', async () => {
   const seen = measured()
   const model = scriptedModel([`{"ok":true}`], { capabilities: { streaming: false } })
   const desk = agent({
@@ -221,7 +224,7 @@ test('an answer by a schema is told as one, and a model that does not stream as 
   expect(attributes).not.toHaveProperty('gen_ai.conversation.id')
 })
 
-test('calls that never run are spans without length, and why is told', async () => {
+test('calls that never run are empty spans with their status', async () => {
   const seen = measured()
   const look = tool({
     name: 'look',
@@ -263,11 +266,11 @@ test('calls that never run are spans without length, and why is told', async () 
   ])
   const run = only(seen.spans(), 'invoke_agent agent')
   expect(tools.every((span) => span.parentSpanContext?.spanId === idOf(run))).toBe(true)
-  // Nothing of what was said goes along, not even in an error.
+  // No content is recorded, not even in errors.
   expect(tools.every(({ status }) => status.message === undefined)).toBe(true)
-  const at = seen.course.indexOf('+ execute_tool nowhere')
-  expect(seen.course[at + 1]).toBe('- execute_tool nowhere')
-  // What never ran took no time.
+  const at = seen.spanLog.indexOf('+ execute_tool nowhere')
+  expect(seen.spanLog[at + 1]).toBe('- execute_tool nowhere')
+  // Calls that never ran are not measured.
   expect(await seen.points('gen_ai.execute_tool.duration')).toMatchObject([
     { attributes: { 'gen_ai.tool.name': 'look' }, value: { count: 1 } },
     { attributes: { 'gen_ai.tool.name': 'look', 'error.type': 'failed' }, value: { count: 1 } },

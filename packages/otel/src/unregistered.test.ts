@@ -8,7 +8,7 @@ import { eventsOf, heldTool, untilIdle } from '../../millrace/src/threads/thread
 import { measured, treeOf } from './otel.test-kit.ts'
 import { otel } from './otel.ts'
 
-// Here nothing is handed to otel(): it takes what is registered, if anything is.
+// Nothing is passed to otel() here: it uses the registered providers, if any.
 
 const open: { close(): Promise<void> }[] = []
 afterEach(async () => {
@@ -18,7 +18,7 @@ afterEach(async () => {
   context.disable()
 })
 
-/** The official SDK, made as always and not registered yet. */
+/** The official SDK, not registered yet. */
 function sdk() {
   const seen = measured()
   return {
@@ -34,7 +34,7 @@ function sdk() {
 const desk = (telemetry: Telemetry) =>
   agent({ name: 'desk', model: scriptedModel(() => 'Hello.', { id: 'gpt' }), telemetry })
 
-test('with nothing registered everything works, and nothing is told', async () => {
+test('with nothing registered everything works, and nothing is recorded', async () => {
   const unused = sdk()
   const telemetry = otel({ content: true })
   const store = memoryStore()
@@ -47,29 +47,26 @@ test('with nothing registered everything works, and nothing is told', async () =
   await thread.send('go')
   const entries = await untilIdle(thread)
   expect(eventsOf(entries, 'run-end')).toMatchObject([{ outcome: 'completed' }])
-  // There is no trace to go on with, and none is made up.
+  // There is no trace to continue, and none is made up.
   for (const event of [...eventsOf(entries, 'input'), ...eventsOf(entries, 'run-start')])
     expect(event).not.toHaveProperty('trace')
   expect((await desk(telemetry).run('hello')).outcome).toBe('completed')
-  expect(unused.course).toEqual([])
+  expect(unused.spanLog).toEqual([])
   expect(await unused.metrics()).toEqual([])
 })
 
-test.each(['traces', 'metrics'])(
-  'only %s are registered: those are told, and the others are not',
-  async (only) => {
-    const seen = sdk()
-    if (only === 'traces') trace.setGlobalTracerProvider(seen.tracerProvider)
-    else metrics.setGlobalMeterProvider(seen.meterProvider)
-    const helper = desk(otel()).asTool({ name: 'helper', description: 'Helps' })
-    const model = scriptedModel([...script.tool('helper', { prompt: 'Go.' }, 'Done.')])
-    await agent({ name: 'boss', model, tools: [helper], telemetry: otel() }).run('go')
-    expect(treeOf(seen.spans()).length).toBe(only === 'traces' ? 6 : 0)
-    expect((await seen.points('millrace.runs')).length).toBe(only === 'metrics' ? 2 : 0)
-  },
-)
+test.each(['traces', 'metrics'])('if only %s are registered, only those are recorded', async (only) => {
+  const seen = sdk()
+  if (only === 'traces') trace.setGlobalTracerProvider(seen.tracerProvider)
+  else metrics.setGlobalMeterProvider(seen.meterProvider)
+  const helper = desk(otel()).asTool({ name: 'helper', description: 'Helps' })
+  const model = scriptedModel([...script.tool('helper', { prompt: 'Go.' }, 'Done.')])
+  await agent({ name: 'boss', model, tools: [helper], telemetry: otel() }).run('go')
+  expect(treeOf(seen.spans()).length).toBe(only === 'traces' ? 6 : 0)
+  expect((await seen.points('millrace.runs')).length).toBe(only === 'metrics' ? 2 : 0)
+})
 
-test('what is registered after otel() was made, and after a first run, hears of the runs after it', async () => {
+test('providers registered after otel() and a first run record later runs', async () => {
   const telemetry = otel()
   const one = desk(telemetry)
   await one.run('hello')
@@ -81,7 +78,7 @@ test('what is registered after otel() was made, and after a first run, hears of 
   expect(await late.points('gen_ai.client.inference.duration')).toMatchObject([{ value: { count: 1 } }])
 })
 
-test('an app that was opened before that is told of as soon as something happens', async () => {
+test('an app opened before the registration is measured as soon as something happens', async () => {
   const store = memoryStore()
   const app = millrace({ agents: desk(otel()), store, telemetry: otel() })
   open.push(store, app)
@@ -93,11 +90,11 @@ test('an app that was opened before that is told of as soon as something happens
   expect(await late.points('millrace.flush.size')).toMatchObject([{ value: { count: expect.any(Number) } }])
 })
 
-test('what was handed in counts more than what is registered', async () => {
-  const [registered, handed] = [sdk(), measured()]
+test('providers passed as options take precedence over registered ones', async () => {
+  const [registered, passed] = [sdk(), measured()]
   registered.register()
-  await desk(handed.telemetry).run('hello')
-  expect(treeOf(handed.spans())).toEqual(['invoke_agent desk', '  chat gpt'])
-  expect(registered.course).toEqual([])
+  await desk(passed.telemetry).run('hello')
+  expect(treeOf(passed.spans())).toEqual(['invoke_agent desk', '  chat gpt'])
+  expect(registered.spanLog).toEqual([])
   expect(await registered.metrics()).toEqual([])
 })

@@ -1,7 +1,7 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { Usage } from 'millrace'
 
-/** The kinds of tokens. All that went in or came out is always told; of the others only what there was. */
+/** The kinds of tokens. Totals are always reported, the others only if they are not 0. */
 export const tokenKinds: readonly {
   readonly kind: keyof Usage
   readonly name: string

@@ -60,19 +60,19 @@ type FaultKind =
     }
   | {
       readonly kind: 'reset'
-      readonly at: Place
+      readonly at: FaultPoint
     }
   | {
       readonly kind: 'stall'
-      readonly at: Place
+      readonly at: FaultPoint
     }
   | {
       readonly kind: 'end'
-      readonly at: Exclude<Place, 'before-headers'>
+      readonly at: Exclude<FaultPoint, 'before-headers'>
     }
   | {
       readonly kind: 'pings'
-      readonly at: Exclude<Place, 'before-headers'>
+      readonly at: Exclude<FaultPoint, 'before-headers'>
       readonly everyMs?: number
     }
   | {
@@ -168,7 +168,7 @@ type FaultKind =
     }
   | ({
       readonly kind: 'sse'
-    } & SseDress)
+    } & SseFraming)
 
 interface FaultPlanOptions {
   readonly requests?: number
@@ -177,7 +177,7 @@ interface FaultPlanOptions {
   readonly events?: number
 }
 
-type Place =
+type FaultPoint =
   | 'before-headers'
   | 'after-headers'
   | {
@@ -235,7 +235,7 @@ interface SimulatedRequest {
   readonly faults: readonly Fault[]
 }
 
-interface SseDress {
+interface SseFraming {
   readonly newline?: 'crlf' | 'cr'
   readonly bom?: boolean
   readonly comments?: boolean
@@ -272,14 +272,14 @@ export {
   type Fault,
   type FaultKind,
   type FaultPlanOptions,
-  type Place,
+  type FaultPoint,
   type ProviderSimulator,
   type ProviderSimulatorOptions,
   type RecordCassetteOptions,
   type ReplayCassetteOptions,
   type RetryAfter,
   type SimulatedRequest,
-  type SseDress,
+  type SseFraming,
   type Wire,
   faultPlan,
   printFaults,

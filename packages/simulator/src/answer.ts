@@ -2,29 +2,29 @@ import type { JsonObject } from 'millrace'
 import { isObject } from 'millrace/internal'
 import type { ScriptRound, ScriptStep } from 'millrace/testing'
 import type { StoredResponses } from './background.ts'
-import { checkRequest, keyFlaw } from './check-request.ts'
+import { checkRequest, keyError } from './check-request.ts'
 import type { Reply } from './delivery.ts'
-import { type Failure, failureBody, scriptFailure, usualFailure } from './failures.ts'
-import { type AnswerAgain, faultOnFrames } from './fault-frames.ts'
+import { defaultFailure, type Failure, failureBody, scriptFailure } from './failures.ts'
+import { faultOnFrames, type Regenerate } from './fault-frames.ts'
 import { faultOnRendered } from './fault-rendered.ts'
 import { faultOnScenario } from './fault-scenario.ts'
 import { faultOnScript } from './fault-script.ts'
 import type { Fault, RetryAfter } from './faults.ts'
-import type { Ledger } from './ledger.ts'
+import type { IssuedTokens } from './issued-tokens.ts'
 import { modelList } from './model-list.ts'
 import { renderAnthropic } from './render-anthropic.ts'
 import { renderChat } from './render-chat.ts'
 import { renderResponses } from './render-responses.ts'
 import { type Round, stepsOf } from './rounds.ts'
 import type { Route } from './routes.ts'
-import { type Act, isOver, type Scenario, scenarioOf } from './scenario.ts'
-import type { Beat, Rendered, RenderInput, Wire } from './wire.ts'
+import { type Action, endsEarly, type Scenario, scenarioOf } from './scenario.ts'
+import type { Rendered, RenderInput, TimelineItem, Wire } from './wire.ts'
 
-export interface Question {
+export interface AnswerInput {
   readonly route: Route
-  /** Undefined if it was no JSON. */
+  /** Undefined if it is not JSON. */
   readonly body: JsonObject | undefined
-  /** The body as it was sent; undefined if it was no UTF-8. */
+  /** The raw body; undefined if it is not UTF-8. */
   readonly text: string | undefined
   readonly keys: { readonly bearer?: string; readonly apiKey?: string }
   readonly headers: Readonly<Record<string, string>>
@@ -32,7 +32,7 @@ export interface Question {
   readonly nextRound: (body: JsonObject) => Round | Failure
   readonly apiKey?: string
   readonly checks: boolean
-  readonly known: Ledger
+  readonly issued: IssuedTokens
   readonly responses: StoredResponses
   readonly nextId: (prefix: string) => string
   readonly sizes: readonly number[]
@@ -40,11 +40,11 @@ export interface Question {
 
 export interface Answer {
   readonly reply: Reply
-  /** The faults that are in the reply already. */
+  /** The faults that are already applied to the reply. */
   readonly faults: readonly Fault[]
-  /** The round that was used, by a request that was in order. */
+  /** The round that was used, if the request was valid. */
   readonly round?: { readonly index: number; readonly body: JsonObject }
-  /** The response that can be fetched by its id afterwards, if it arrives. */
+  /** The response to store, if it arrives. */
   readonly stored?: JsonObject
 }
 
@@ -54,45 +54,45 @@ const render: Record<Wire, (input: RenderInput) => Rendered> = {
   anthropic: renderAnthropic,
 }
 
-/** The beginning of the year 2026, so that two runs of a script say the same. */
-const firstSecond = 1_767_225_600
+/** The start of 2026, so that runs of a script are reproducible. */
+const createdBase = 1_767_225_600
 
-/** What a provider says to a request; how it reaches the client is another matter. */
-export function answerTo(question: Question): Answer {
-  const { route, body, faults, checks, known, nextId } = question
+/** The provider's answer to a request, without transport faults. */
+export function answerTo(input: AnswerInput): Answer {
+  const { route, body, faults, checks, issued, nextId } = input
   const { wire } = route
-  const refuse = (failure: Failure): Answer => ({ reply: failureReply(wire, failure, nextId), faults: [] })
+  const fail = (failure: Failure): Answer => ({ reply: failureReply(wire, failure, nextId), faults: [] })
 
-  if (route.kind === 'nowhere') return refuse(route.failure)
+  if (route.kind === 'not-found') return fail(route.failure)
   for (const fault of faults) {
-    if (fault.kind === 'html') return { reply: page, faults: [fault] }
+    if (fault.kind === 'html') return { reply: htmlPage, faults: [fault] }
     if (fault.kind !== 'status') continue
     const headers = fault.retryAfter && retryHeaders(fault.retryAfter)
-    const failure = usualFailure(wire, fault.status, headers && { headers })
+    const failure = defaultFailure(wire, fault.status, headers && { headers })
     return { reply: failureReply(wire, failure, nextId), faults: [fault] }
   }
   if (route.kind === 'models') return { reply: jsonReply(wire, modelList(wire), nextId), faults: [] }
   if (route.kind === 'stored') {
-    const found = (checks && keyFlaw({ ...question, wire })) || question.responses.answer(route)
-    if ('status' in found) return refuse(found)
+    const found = (checks && keyError({ ...input, wire })) || input.responses.timeline(route)
+    if ('status' in found) return fail(found)
     if ('json' in found) return { reply: jsonReply(wire, found.json, nextId), faults: [] }
-    const faulty = applying(faults)
-    return { reply: streamReply(question, found, faulty), faults: faulty.applied }
+    const tracker = trackFaults(faults)
+    return { reply: streamReply(input, found, tracker), faults: tracker.applied }
   }
-  const flaw = checks ? checkRequest({ ...question, wire, known }) : undefined
-  if (flaw) return refuse(flaw)
-  if (!isObject(body)) return refuse({ status: 400, message: 'the body must be a JSON object' })
+  const error = checks ? checkRequest({ ...input, wire, issued }) : undefined
+  if (error) return fail(error)
+  if (!isObject(body)) return fail({ status: 400, message: 'the body must be a JSON object' })
 
-  const round = question.nextRound(body)
-  return 'status' in round ? refuse(round) : generationTo(question, body, round)
+  const round = input.nextRound(body)
+  return 'status' in round ? fail(round) : answerGeneration(input, body, round)
 }
 
-/** The answer to a request that is in order. */
-function generationTo(question: Question, body: JsonObject, round: Round): Answer {
-  const { faults, known, responses, nextId } = question
-  const { wire } = question.route
-  const faulty = applying(faults)
-  const { applied, fold } = faulty
+/** The answer to a valid request. */
+function answerGeneration(input: AnswerInput, body: JsonObject, round: Round): Answer {
+  const { faults, issued, responses, nextId } = input
+  const { wire } = input.route
+  const tracker = trackFaults(faults)
+  const { applied, fold } = tracker
   const used = { index: round.index, body }
 
   const promptChars = JSON.stringify([
@@ -103,25 +103,27 @@ function generationTo(question: Question, body: JsonObject, round: Round): Answe
     body.tools,
   ]).length
   const scenarioFor = (steps: readonly ScriptStep[]) => {
-    const scenario = scenarioOf(fold(steps, faultOnScript), { sizes: question.sizes, promptChars })
+    const scenario = scenarioOf(fold(steps, faultOnScript), { sizes: input.sizes, promptChars })
     return fold(scenario, (value, fault) => faultOnScenario(value, fault, wire))
   }
   const streamed = body.stream === true
   const inBackground = wire === 'openai-responses' && body.background === true
   const answer = (scenario: Scenario) => {
-    const whole = render[wire]({ body, scenario, nextId, created: firstSecond + used.index })
+    const whole = render[wire]({ body, scenario, nextId, created: createdBase + used.index })
     const rendered = streamed
       ? fold(whole, (value, fault) => faultOnRendered(value, fault, { wire, nextId }))
       : whole
-    known.add(rendered.handedOut)
+    issued.add(rendered.issued)
     return rendered
   }
-  const answerAgain = (again: ScriptRound = round.steps.map(withoutId)) =>
-    answer(scenarioFor(stepsOf(again))).beats
+  const regenerate = (again: ScriptRound = round.steps.map(withoutId)) =>
+    answer(scenarioFor(stepsOf(again))).timeline
 
   const scenario = scenarioFor(round.steps)
-  const failure = httpFailure(wire, scenario.acts, streamed || inBackground)
-  const pauses = scenario.acts.flatMap((act) => (act.act === 'pause' ? [{ pauseMs: act.ms }] : []))
+  const failure = httpFailure(wire, scenario.actions, streamed || inBackground)
+  const pauses = scenario.actions.flatMap((action) =>
+    action.type === 'pause' ? [{ pauseMs: action.ms }] : [],
+  )
   if (failure) return { reply: failureReply(wire, failure, nextId, pauses), round: used, faults: applied }
 
   const rendered = answer(scenario)
@@ -129,27 +131,27 @@ function generationTo(question: Question, body: JsonObject, round: Round): Answe
     const expiry = faults.filter(({ kind }) => kind === 'expired')
     applied.push(...expiry)
     const expired = expiry.length > 0
-    const generation = responses.start(rendered.beats, { streamed, answerAgain, expired })
+    const generation = responses.start(rendered.timeline, { streamed, regenerate, expired })
     const reply = streamed
-      ? streamReply(question, { beats: generation.follow(-1), answerAgain }, faulty)
+      ? streamReply(input, { timeline: generation.follow(-1), regenerate }, tracker)
       : jsonReply(wire, generation.queued, nextId)
     return { reply, faults: applied, round: used }
   }
-  const before = rendered.beats.filter((beat) => !('frame' in beat))
+  const before = rendered.timeline.filter((item) => !('frame' in item))
   const reply = streamed
-    ? streamReply(question, { beats: rendered.beats, answerAgain }, faulty)
+    ? streamReply(input, { timeline: rendered.timeline, regenerate }, tracker)
     : jsonReply(wire, rendered.whole, nextId, before)
-  const isKept = wire === 'openai-responses' && body.store !== false && !isOver(scenario.acts)
+  const isKept = wire === 'openai-responses' && body.store !== false && !endsEarly(scenario.actions)
   return { reply, faults: applied, round: used, ...(isKept && { stored: rendered.whole }) }
 }
 
-/** Faults in their order, each upon what those before it have left; `applied` are those that changed something. */
-interface Faulty {
+/** Applies faults in order. `applied` lists those that had an effect. */
+interface FaultTracker {
   readonly applied: Fault[]
   fold<Value>(from: Value, step: (value: Value, fault: Fault) => Value | undefined): Value
 }
 
-function applying(faults: readonly Fault[]): Faulty {
+function trackFaults(faults: readonly Fault[]): FaultTracker {
   const applied: Fault[] = []
   return {
     applied,
@@ -163,34 +165,37 @@ function applying(faults: readonly Fault[]): Faulty {
 }
 
 function streamReply(
-  { route: { wire }, nextId }: Question,
-  { beats: whole, answerAgain }: { readonly beats: readonly Beat[]; readonly answerAgain: AnswerAgain },
-  { fold }: Faulty,
+  { route: { wire }, nextId }: AnswerInput,
+  {
+    timeline: whole,
+    regenerate,
+  }: { readonly timeline: readonly TimelineItem[]; readonly regenerate: Regenerate },
+  { fold }: FaultTracker,
 ): Reply {
-  const beats = fold(whole, (value, fault) => faultOnFrames(value, fault, { wire, answerAgain }))
+  const timeline = fold(whole, (value, fault) => faultOnFrames(value, fault, { wire, regenerate }))
   const headers = { ...baseHeaders(wire, nextId), 'content-type': 'text/event-stream; charset=utf-8' }
-  return { status: 200, headers, content: { beats } }
+  return { status: 200, headers, content: { timeline } }
 }
 
-/** The same step as a second generation writes it: a call has another id. */
+/** The same step in a second generation, where a tool call gets another id. */
 function withoutId(step: ScriptStep): ScriptStep {
   if (!('call' in step)) return step
   const { id: _, ...rest } = step
   return rest
 }
 
-/** A failure comes with a status of its own if nothing was said before it, or nothing is streamed. */
-function httpFailure(wire: Wire, acts: readonly Act[], streamed: boolean): Failure | undefined {
-  const first = acts.find(({ act }) => act !== 'pause')
-  const failing = streamed ? first : acts.at(-1)
-  return failing?.act === 'fail' ? scriptFailure(wire, failing.error) : undefined
+/** A failure gets an HTTP status if it comes first, or if the response is not streamed. */
+function httpFailure(wire: Wire, actions: readonly Action[], streamed: boolean): Failure | undefined {
+  const first = actions.find(({ type }) => type !== 'pause')
+  const failing = streamed ? first : actions.at(-1)
+  return failing?.type === 'fail' ? scriptFailure(wire, failing.error) : undefined
 }
 
 function failureReply(
   wire: Wire,
   failure: Failure,
-  nextId: Question['nextId'],
-  before: readonly Beat[] = [],
+  nextId: AnswerInput['nextId'],
+  before: readonly TimelineItem[] = [],
 ): Reply {
   const requestId = nextId('req_')
   const body = JSON.stringify(failureBody(wire, failure, requestId))
@@ -205,19 +210,19 @@ function failureReply(
 function jsonReply(
   wire: Wire,
   value: JsonObject,
-  nextId: Question['nextId'],
-  before: readonly Beat[] = [],
+  nextId: AnswerInput['nextId'],
+  before: readonly TimelineItem[] = [],
 ): Reply {
   const headers = { ...baseHeaders(wire, nextId), 'content-type': 'application/json' }
   return { status: 200, headers, content: { body: JSON.stringify(value), before } }
 }
 
-function baseHeaders(wire: Wire, nextId: Question['nextId']): Record<string, string> {
+function baseHeaders(wire: Wire, nextId: AnswerInput['nextId']): Record<string, string> {
   const id = wire === 'anthropic' ? { 'request-id': nextId('req_') } : { 'x-request-id': nextId('req_') }
   return { ...id, connection: 'close' }
 }
 
-const page: Reply = {
+const htmlPage: Reply = {
   status: 200,
   headers: { 'content-type': 'text/html; charset=utf-8', connection: 'close' },
   content: {

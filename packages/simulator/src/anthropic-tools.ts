@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from 'millrace'
 import { isObject } from 'millrace/internal'
 import type { ProviderToolPart } from './scenario.ts'
 
-/** Tools that Anthropic runs itself; what it calls their results is made of the name. */
+/** Tools that Anthropic runs. The block types of their results derive from the names. */
 const serverTools = [
   'web_search',
   'web_fetch',
@@ -11,7 +11,10 @@ const serverTools = [
   'text_editor_code_execution',
 ]
 
-/** A tool that ran on the provider's side: the use, and the result if the script has one. Any other name is one of MCP. */
+/**
+ * The blocks of a provider tool: the use, and the result if the script has one. Other names are MCP
+ * tools.
+ */
 export function serverToolBlocks(
   part: ProviderToolPart,
   nextId: (prefix: string) => string,
@@ -30,7 +33,7 @@ export function serverToolBlocks(
   return { use, result: { type: `${name}_tool_result`, tool_use_id: id, content: contentOf(part, output) } }
 }
 
-/** What the provider would put there is taken as it is; anything else is put into the provider's form. */
+/** Output in the provider's format is passed through; anything else is converted to it. */
 function contentOf({ name, isError }: ProviderToolPart, output: JsonValue): JsonValue {
   if (isError)
     return {

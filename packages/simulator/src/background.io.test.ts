@@ -19,7 +19,7 @@ const clientOf = ({ baseURL }: ProviderSimulator) => new OpenAI({ baseURL, apiKe
 const send = (sim: ProviderSimulator, path: string, method = 'GET') =>
   fetch(`${sim.baseURL}/responses/${path}`, { method, headers: keyHeaders(wire) })
 
-/** All events of an answer, as far as it came. */
+/** All events of a response, as far as it arrived. */
 async function eventsIn(response: Response): Promise<JsonObject[]> {
   return eventsOf(await response.text()) as JsonObject[]
 }
@@ -28,12 +28,12 @@ const numbersOf = (events: readonly JsonObject[]) => events.map((event) => event
 const idIn = ([first]: readonly JsonObject[]) => String(Object(first?.response).id)
 const errorIn = async (response: Response) => ({ status: response.status, ...(await response.json()).error })
 
-/** Starts a response and leaves as soon as the words so far are there. */
+/** Starts a response and disconnects once this text has arrived. */
 async function startAndLeave(sim: ProviderSimulator, words = 'Hello, '): Promise<string> {
   const answer = rawAsk(sim, wire, inBackground)
   await until(() => answer.body.includes(words))
   answer.destroy()
-  await answer.over
+  await answer.closed
   return /"id":"(resp_\w+)"/.exec(answer.body.toString())?.[1] ?? ''
 }
 
@@ -53,22 +53,22 @@ describe('a background response', () => {
     })
   })
 
-  test('answers at once without a stream, and is fetched as it stands', async () => {
+  test('answers at once without a stream, and returns its current state when fetched', async () => {
     const clock = fakeClock()
     await using sim = await providerSimulator([[{ call: 'look' }, ...slow]], { clock })
     const client = clientOf(sim)
     const queued = await client.responses.create({ model: 'm', input: 'hi', background: true })
     expect(queued).toMatchObject({ status: 'queued', background: true, output: [] })
-    const begun = await client.responses.retrieve(queued.id)
-    expect(begun).toMatchObject({ id: queued.id, status: 'in_progress' })
-    expect(begun.output.map(({ type }) => type)).toEqual(['function_call'])
+    const current = await client.responses.retrieve(queued.id)
+    expect(current).toMatchObject({ id: queued.id, status: 'in_progress' })
+    expect(current.output.map(({ type }) => type)).toEqual(['function_call'])
     await clock.advance(60_000)
     const done = await client.responses.retrieve(queued.id)
     expect(done.status).toBe('completed')
     expect(done.output_text).toBe('Hello, friend')
   })
 
-  test('is generated on when the client leaves', async () => {
+  test('continues when the client disconnects', async () => {
     const clock = fakeClock()
     await using sim = await providerSimulator([slow], { clock })
     const id = await startAndLeave(sim)
@@ -104,7 +104,7 @@ describe('a background response', () => {
     ])
   })
 
-  test('streams the events above a number, those to come included', async () => {
+  test('streams the events after a number, including later ones', async () => {
     const clock = fakeClock()
     await using sim = await providerSimulator([slow], { clock })
     const id = await startAndLeave(sim)
@@ -143,15 +143,15 @@ describe('a background response', () => {
     },
   )
 
-  test('is found in the places of Azure', async () => {
+  test('is found at the Azure paths', async () => {
     await using sim = await providerSimulator([round])
     const { id } = await (await ask(sim, wire, { background: true })).json()
     for (const prefix of ['/openai/v1', '/openai']) {
       const url = `${sim.url}${prefix}/responses/${id}`
       const response = await fetch(`${url}?api-version=1`, { headers: { 'api-key': 'k' } })
       expect(await response.json()).toMatchObject({ id })
-      const cancelled = await fetch(`${url}/cancel`, { method: 'POST', headers: { 'api-key': 'k' } })
-      expect(cancelled.status).toBe(200)
+      const canceled = await fetch(`${url}/cancel`, { method: 'POST', headers: { 'api-key': 'k' } })
+      expect(canceled.status).toBe(200)
     }
     expect(sim.requests.map((request) => request.wire)).toEqual(Array(5).fill(wire))
   })
@@ -161,12 +161,12 @@ describe('a background response', () => {
     const sim = await providerSimulator([slow], { clock })
     await startAndLeave(sim)
     await sim.close()
-    await expect(clock.until(new Promise(() => {}))).rejects.toThrow('no timer is set')
+    await expect(clock.until(new Promise(() => {}))).rejects.toThrow('no timers left')
     expect(clock.now()).toBe(0)
   })
 })
 
-describe('cancelling', () => {
+describe('canceling', () => {
   test.each([
     ['in a pause', slow],
     ['in a response that hangs', [{ text: 'Hello, ' }, { hang: true }] satisfies ScriptRound],
@@ -180,26 +180,26 @@ describe('cancelling', () => {
     const attached = rawAsk(sim, wire, inBackground)
     await until(() => attached.body.includes('Hello, '))
     const id = /"id":"(resp_\w+)"/.exec(attached.body.toString())?.[1] ?? ''
-    const cancelled = await client.responses.cancel(id)
-    expect(cancelled).toMatchObject({ id, status: 'cancelled', output: [] })
-    await attached.over
+    const canceled = await client.responses.cancel(id)
+    expect(canceled).toMatchObject({ id, status: 'cancelled', output: [] })
+    await attached.closed
     expect(attached.whole).toBe(true)
     const events = eventsOf(attached.body.toString()) as JsonObject[]
     expect(events.at(-1)).toMatchObject({ type: 'response.output_text.delta', delta: 'Hello, ' })
     await clock.advance(60_000)
     expect(await eventsIn(await send(sim, `${id}?stream=true`))).toEqual(events)
-    expect(await client.responses.cancel(id)).toEqual(cancelled)
-    expect(await client.responses.retrieve(id)).toMatchObject(cancelled)
+    expect(await client.responses.cancel(id)).toEqual(canceled)
+    expect(await client.responses.retrieve(id)).toMatchObject(canceled)
     expect(sim.requests[1]).toMatchObject({ wire, method: 'POST', path: `/v1/responses/${id}/cancel` })
   })
 
-  test('is a part of deleting', async () => {
+  test('is part of deleting', async () => {
     await using sim = await providerSimulator([slow], { clock: fakeClock() })
     const attached = rawAsk(sim, wire, inBackground)
     await until(() => attached.body.includes('Hello, '))
     const id = /"id":"(resp_\w+)"/.exec(attached.body.toString())?.[1] ?? ''
     await clientOf(sim).responses.delete(id)
-    await attached.over
+    await attached.closed
     expect(attached.body.toString()).not.toContain('response.completed')
   })
 
@@ -212,8 +212,8 @@ describe('cancelling', () => {
   })
 })
 
-describe('a request is refused', () => {
-  test('that wants a background response which is not stored', async () => {
+describe('rejects a request', () => {
+  test('for a background response that is not stored', async () => {
     await using sim = await providerSimulator([round])
     expect(await errorIn(await ask(sim, wire, { background: true, store: false }))).toMatchObject({
       status: 400,
@@ -279,7 +279,7 @@ describe('a request is refused', () => {
     }
   })
 
-  test('without a key, or with a method that leads nowhere', async () => {
+  test('without a key, or with an unsupported method', async () => {
     await using sim = await providerSimulator([round])
     const { id } = await (await ask(sim, wire, { background: true })).json()
     expect((await fetch(`${sim.baseURL}/responses/${id}`)).status).toBe(401)
@@ -299,7 +299,7 @@ describe('faults of a background response', () => {
     { kind: 'splice', event: 4, start: false },
     { kind: 'status', status: 503 },
     { kind: 'html' },
-  ])('%j hits only the connection that it is planned for', async (fault) => {
+  ])('%j affects only the planned connection', async (fault) => {
     await using sim = await providerSimulator([round], { faults: [{ ...fault, request: 1 }] })
     const plain = await (await ask(sim, wire, inBackground)).text()
     const events = eventsOf(plain) as JsonObject[]
@@ -311,7 +311,7 @@ describe('faults of a background response', () => {
     expect(await (await send(sim, idIn(events))).json()).toMatchObject({ status: 'completed' })
   })
 
-  test('a failure in a resumed stream has the number of the event in its place', async () => {
+  test('a failure in a resumed stream has the number of the event it replaces', async () => {
     await using sim = await providerSimulator([round], {
       faults: [{ kind: 'error-frame', event: 1, request: 1 }],
     })
@@ -320,7 +320,7 @@ describe('faults of a background response', () => {
     expect(numbersOf(resumed)).toEqual([5, 6, 7])
   })
 
-  test('what the model does wrong is a part of the response', async () => {
+  test('faults of the model are part of the response', async () => {
     await using sim = await providerSimulator([round], {
       faults: [{ kind: 'unclosed-call', call: 0, request: 0 }],
     })
@@ -340,7 +340,7 @@ describe('faults of a background response', () => {
     expect(events.at(-1)).toMatchObject({ type: 'response.completed' })
   })
 
-  test('any plan by chance leaves the generation as it is', async () => {
+  test('random plans do not affect the generation', async () => {
     for (let seed = 0; seed < 60; seed++) {
       const faults = faultPlan(`background ${seed}`, { requests: 3 })
         .filter(({ kind }) => kind !== 'stall' && kind !== 'pings')

@@ -1,45 +1,47 @@
 import type { Clock, JsonObject } from 'millrace'
 import { sleep } from 'millrace/internal'
-import { refusal, wrongType } from './check-openai.ts'
+import { badRequest, wrongType } from './check-openai.ts'
 import type { Failure } from './failures.ts'
-import type { AnswerAgain } from './fault-frames.ts'
+import type { Regenerate } from './fault-frames.ts'
 import { dataOf } from './fault-rendered.ts'
 import { isJsonObject } from './json-object.ts'
 import type { StoredRoute } from './routes.ts'
-import type { Beat } from './wire.ts'
+import type { TimelineItem } from './wire.ts'
 
 /** A response that is generated whether or not a client is connected. */
 interface Generation {
-  /** The response before anything was generated. */
+  /** The initial response. */
   readonly queued: JsonObject
-  /** The response as it stands: its status, and the output items that are done. */
+  /** The current response: its status and the completed output items. */
   current(): JsonObject
-  /** The events numbered above `after`, each when it is generated; no terminal event if it is cancelled. */
-  follow(after: number): readonly Beat[]
-  /** Ends the generation. A response that is complete stays as it is. */
+  /**
+   * The events after number `after`, as they are generated. No terminal event if it is canceled.
+   */
+  follow(after: number): readonly TimelineItem[]
+  /** Stops the generation. A completed response is not affected. */
   cancel(): void
 }
 
 interface BackgroundOptions {
-  /** Whether the request asked for a stream: only then can another request follow it. */
+  /** Whether the request asked for a stream. Only then can another request stream it. */
   readonly streamed: boolean
-  readonly answerAgain: AnswerAgain
-  /** The provider forgets the response: other requests do not find it. */
+  readonly regenerate: Regenerate
+  /** The response is not stored: later requests do not find it. */
   readonly expired: boolean
 }
 
 export interface StoredResponses {
-  /** Keeps a response that was generated for its own connection. */
+  /** Stores a response that was generated synchronously. */
   keep(response: JsonObject): void
-  /** Starts a background generation, whose first event names its id. */
-  start(beats: readonly Beat[], options: BackgroundOptions): Generation
-  /** What OpenAI answers to a request for a stored response: an object, or the events of a stream. */
-  answer(
+  /** Starts a background generation. Its first event has its id. */
+  start(timeline: readonly TimelineItem[], options: BackgroundOptions): Generation
+  /** Answers a request for a stored response, with an object or a stream. */
+  timeline(
     route: StoredRoute,
   ):
     | Failure
     | { readonly json: JsonObject }
-    | { readonly beats: readonly Beat[]; readonly answerAgain: AnswerAgain }
+    | { readonly timeline: readonly TimelineItem[]; readonly regenerate: Regenerate }
 }
 
 interface Entry {
@@ -48,39 +50,39 @@ interface Entry {
   readonly background?: BackgroundOptions & { readonly generation: Generation }
 }
 
-/** The responses that OpenAI keeps, by id. */
+/** Stored responses, by id. */
 export function storedResponses(time: {
   readonly clock: Clock
   readonly closing: AbortSignal
 }): StoredResponses {
   const entries = new Map<string, Entry>()
 
-  function stream({ background }: Entry, { query }: StoredRoute): ReturnType<StoredResponses['answer']> {
+  function stream({ background }: Entry, { query }: StoredRoute): ReturnType<StoredResponses['timeline']> {
     if (!background) return notStreamable('background=true')
     if (!background.streamed) return notStreamable('stream=true')
     const after = query.get('starting_after')
     if (after !== null && !/^-?\d+$/.test(after)) return wrongType('starting_after', 'an integer', after)
-    const { generation, answerAgain } = background
-    return { beats: generation.follow(Number(after ?? -1)), answerAgain }
+    const { generation, regenerate } = background
+    return { timeline: generation.follow(Number(after ?? -1)), regenerate }
   }
 
   return {
     keep(response) {
       entries.set(String(response.id), { response: () => response })
     },
-    start(beats, options) {
-      const generation = generate(beats, time)
+    start(timeline, options) {
+      const generation = generate(timeline, time)
       const background = { ...options, generation }
       const { id } = generation.queued
       if (!options.expired) entries.set(String(id), { response: generation.current, background })
       return generation
     },
-    answer(route) {
+    timeline(route) {
       const { action, id, query } = route
       const entry = entries.get(id)
       if (!entry) return { status: 404, message: `Response with id '${id}' not found.` }
       if (action === 'retrieve' && query.get('stream') === 'true') return stream(entry, route)
-      if (action === 'cancel' && !entry.background) return refusal('Cannot cancel a synchronous response.')
+      if (action === 'cancel' && !entry.background) return badRequest('Cannot cancel a synchronous response.')
       if (action !== 'retrieve') entry.background?.generation.cancel()
       if (action !== 'delete') return { json: entry.response() }
       entries.delete(id)
@@ -90,34 +92,34 @@ export function storedResponses(time: {
 }
 
 const notStreamable = (flag: string) =>
-  refusal(
+  badRequest(
     `This response cannot be streamed because it was not created with ${flag}.`,
     'stream',
     'invalid_request_error',
   )
 
 function generate(
-  beats: readonly Beat[],
+  timeline: readonly TimelineItem[],
   { clock, closing }: { readonly clock: Clock; readonly closing: AbortSignal },
 ): Generation {
   const stop = new AbortController()
   const signal = AbortSignal.any([stop.signal, closing])
-  /** What connections wait for where the generation takes its time. */
+  /** What connections wait for at pauses of the generation. */
   const gates = new Map(
-    beats
-      .filter((beat) => 'pauseMs' in beat || isHang(beat))
-      .map((beat) => [beat, Promise.withResolvers<boolean>()]),
+    timeline
+      .filter((item) => 'pauseMs' in item || isHang(item))
+      .map((item) => [item, Promise.withResolvers<boolean>()]),
   )
-  let made = 0
-  let cancelled = false
+  let generated = 0
+  let canceled = false
 
   async function run() {
-    for (const beat of beats) {
-      if ('pauseMs' in beat) await sleep(beat.pauseMs, { clock, signal })
-      if (isHang(beat)) await aborted(signal)
-      gates.get(beat)?.resolve(!signal.aborted)
+    for (const item of timeline) {
+      if ('pauseMs' in item) await sleep(item.pauseMs, { clock, signal })
+      if (isHang(item)) await aborted(signal)
+      gates.get(item)?.resolve(!signal.aborted)
       if (signal.aborted) return
-      made++
+      generated++
     }
   }
 
@@ -125,9 +127,9 @@ function generate(
     events.map((event) => event.response).filter((response) => isJsonObject(response))
 
   function current(): JsonObject {
-    const events = beats.slice(0, made).map(dataOf)
+    const events = timeline.slice(0, generated).map(dataOf)
     const response = responsesIn(events).at(-1) ?? {}
-    if (cancelled) return { ...response, status: 'cancelled' }
+    if (canceled) return { ...response, status: 'cancelled' }
     if (response.status !== 'in_progress') return response
     const done = events.filter(({ type }) => type === 'response.output_item.done')
     return { ...response, output: done.map(({ item }) => item ?? null) }
@@ -135,24 +137,26 @@ function generate(
 
   run()
   return {
-    queued: responsesIn(beats.map(dataOf))[0] ?? {},
+    queued: responsesIn(timeline.map(dataOf))[0] ?? {},
     current,
     follow(after) {
-      const all: readonly Beat[] = cancelled ? [...beats.slice(0, made), { stop: 'end' }] : beats
-      const rest = all.filter((beat) => !('frame' in beat) || Number(dataOf(beat).sequence_number) > after)
-      return rest.map((beat) => {
-        const gate = gates.get(beat)
-        return gate ? { gate: gate.promise } : beat
+      const all: readonly TimelineItem[] = canceled
+        ? [...timeline.slice(0, generated), { stop: 'end' }]
+        : timeline
+      const rest = all.filter((item) => !('frame' in item) || Number(dataOf(item).sequence_number) > after)
+      return rest.map((item) => {
+        const gate = gates.get(item)
+        return gate ? { gate: gate.promise } : item
       })
     },
     cancel() {
-      cancelled ||= current().status === 'in_progress'
+      canceled ||= current().status === 'in_progress'
       stop.abort()
     },
   }
 }
 
-const isHang = (beat: Beat) => 'stop' in beat && beat.stop === 'hang'
+const isHang = (item: TimelineItem) => 'stop' in item && item.stop === 'hang'
 
 const aborted = (signal: AbortSignal) =>
   new Promise<void>((resolve) => {

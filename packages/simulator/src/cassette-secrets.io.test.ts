@@ -7,7 +7,7 @@ import { replayCassette } from './replay-cassette.ts'
 
 const key = 'sk-very-secret-key-1234'
 
-/** A server that answers as it is told, whatever it is asked. */
+/** A server with a fixed response to any request. */
 async function upstreamThat(answer: (response: ServerResponse) => void) {
   const server = createServer((request, response) => {
     request.resume().on('end', () => answer(response))
@@ -31,7 +31,7 @@ interface Asked {
   readonly answer?: { readonly headers?: Record<string, string | string[]>; readonly body?: string }
 }
 
-/** What is on the cassette after one request, and all of it as text. */
+/** The exchange on the cassette after one request, and the whole cassette as text. */
 async function recorded({ path = '/v1/any', headers = {}, body = '{}', secrets = [], answer = {} }: Asked) {
   await using upstream = await upstreamThat((response) => {
     response.writeHead(200, answer.headers)
@@ -43,24 +43,24 @@ async function recorded({ path = '/v1/any', headers = {}, body = '{}', secrets =
   const cassette = recorder.cassette()
   const [exchange] = cassette.exchanges
   if (!exchange) throw new Error('nothing was recorded')
-  const told = Buffer.concat(exchange.response.chunks.map(readChunk)).toString()
-  return { cassette, exchange, told, everything: JSON.stringify(cassette) + told }
+  const responseText = Buffer.concat(exchange.response.chunks.map(readChunk)).toString()
+  return { cassette, exchange, responseText, everything: JSON.stringify(cassette) + responseText }
 }
 
 const bearer = { authorization: `Bearer ${key}` }
 
-describe('a key is found again', () => {
+describe('a key is redacted', () => {
   test.each<[string, Asked]>([
     ['in another header', { headers: { ...bearer, 'x-trace': `from ${key}` } }],
     ['in another parameter', { headers: bearer, path: `/v1/any?user=${key}&b=1` }],
     ['in the path', { headers: bearer, path: `/v1/${key}/any` }],
-    ['in the header of an answer', { headers: bearer, answer: { headers: { 'x-echo': `was ${key}` } } }],
+    ['in a response header', { headers: bearer, answer: { headers: { 'x-echo': `was ${key}` } } }],
     ['in a redirect', { headers: bearer, answer: { headers: { location: `https://example.com/${key}` } } }],
-    ['in the body of an answer', { headers: bearer, answer: { body: `{"you":"${key}"}` } }],
-    ['in the key of an object', { headers: bearer, body: JSON.stringify({ [key]: [{ a: key }] }) }],
-    ['in a body that is no JSON', { headers: bearer, body: `user=${key}` }],
-  ])('%s', async (_, asked) => {
-    expect((await recorded(asked)).everything).not.toContain(key)
+    ['in a response body', { headers: bearer, answer: { body: `{"you":"${key}"}` } }],
+    ['in an object key', { headers: bearer, body: JSON.stringify({ [key]: [{ a: key }] }) }],
+    ['in a body that is not JSON', { headers: bearer, body: `user=${key}` }],
+  ])('%s', async (_, request) => {
+    expect((await recorded(request)).everything).not.toContain(key)
   })
 
   test.each([
@@ -72,7 +72,7 @@ describe('a key is found again', () => {
     ['openai-project', key],
     ['anthropic-organization-id', key],
     ['proxy-authorization', `Basic ${btoa(`me:${key}`)}`],
-  ])('that came as %s, and the header is not written down', async (name, value) => {
+  ])('that was sent as %s, and the header is not recorded', async (name, value) => {
     const { everything, exchange } = await recorded({
       headers: { [name]: value },
       body: JSON.stringify({ note: `I am ${key}` }),
@@ -83,7 +83,7 @@ describe('a key is found again', () => {
   })
 
   test.each(['subscription-key', 'auth', 'sig', 'X-Amz-Credential', 'access_token', 'api%2Dkey'])(
-    'that came as ?%s=',
+    'that was sent as ?%s=',
     async (name) => {
       const { everything, exchange } = await recorded({
         path: `/v1/any?a=b&${name}=${key}`,
@@ -94,7 +94,7 @@ describe('a key is found again', () => {
     },
   )
 
-  test('in the address of a redirect, of which nobody else knows', async () => {
+  test('in the URL of a redirect, even if it was not sent before', async () => {
     const location = `https://example.com/file?sig=${key}&a=b`
     const { exchange, everything } = await recorded({ answer: { headers: { location }, body: key } })
     expect(exchange.response.headers.location).toBe('https://example.com/file?sig=[removed]&a=b')
@@ -102,7 +102,7 @@ describe('a key is found again', () => {
   })
 })
 
-test('what is no secret stays: counts of tokens, request ids, the kind of key that is wanted', async () => {
+test('keeps what is not secret: token counts, request ids, the required kind of key', async () => {
   const headers = {
     'x-ratelimit-remaining-tokens': '149984',
     'x-request-id': 'req_0123456789',
@@ -112,36 +112,36 @@ test('what is no secret stays: counts of tokens, request ids, the kind of key th
   expect(exchange.response).toMatchObject({ headers, chunks: [{ text: '149984 left' }] })
 })
 
-describe('cookies and organisations', () => {
-  test('of an answer are found again one by one, in this answer and in what was asked before it', async () => {
+describe('cookies and organizations', () => {
+  test('of a response are redacted one by one, in this response and in earlier requests', async () => {
     const { everything, exchange } = await recorded({
-      body: JSON.stringify({ a: 'first-cookie', b: 'org-of-somebody' }),
+      body: JSON.stringify({ a: 'first-cookie', b: 'org-of-someone' }),
       answer: {
         headers: {
           'set-cookie': [
             'one=first-cookie; Path=/v1/any; HttpOnly',
             'two=second%20cookie; Domain=example.com',
           ],
-          'openai-organization': 'org-of-somebody',
+          'openai-organization': 'org-of-someone',
         },
-        body: 'first-cookie second cookie org-of-somebody Path /v1/any example.com',
+        body: 'first-cookie second cookie org-of-someone Path /v1/any example.com',
       },
     })
-    expect(everything).not.toMatch(/first-cookie|second.*cookie|org-of-somebody/)
-    // What a cookie is good for is no secret.
+    expect(everything).not.toMatch(/first-cookie|second.*cookie|org-of-someone/)
+    // Cookie attributes are not secret.
     expect(exchange.request.path).toBe('/v1/any')
     expect(everything).toContain('Path /v1/any example.com')
   })
 
-  test('of a request are found again one by one, and short ones are no secrets', async () => {
-    const { told } = await recorded({
+  test('of a request are redacted one by one, except for short ones', async () => {
+    const { responseText } = await recorded({
       headers: { cookie: 'theme=dark; session=abcdefgh12; id=ijklmnop34' },
       answer: { body: 'dark abcdefgh12 ijklmnop34' },
     })
-    expect(told).toBe('dark ********** **********')
+    expect(responseText).toBe('dark ********** **********')
   })
 
-  test('of one request are found in the answer to another', async () => {
+  test('of one request are redacted in the response to another', async () => {
     await using upstream = await upstreamThat((response) => response.end(`I remember ${key}`))
     await using recorder = await recordCassette({ upstream: upstream.url })
     await (await fetch(recorder.url)).text()
@@ -151,8 +151,8 @@ describe('cookies and organisations', () => {
   })
 })
 
-describe('the secrets of the caller', () => {
-  test('are left out everywhere: headers, path, bodies', async () => {
+describe('the secrets option', () => {
+  test('redacts headers, path and bodies', async () => {
     const { everything, exchange } = await recorded({
       secrets: ['Zoë Ada', '5551234567', 'Al'],
       path: '/v1/Zo%C3%AB%20Ada/Zo%c3%ab+Ada',
@@ -165,7 +165,7 @@ describe('the secrets of the caller', () => {
     expect(exchange.response.headers).toMatchObject({ 'x-back': 'for ******' })
   })
 
-  test('do no harm when it is played: whoever asks the same is answered', async () => {
+  test('does not prevent replay of the same request', async () => {
     const body = '{"name":"Zoë","phone":5551234567,"by":"Al"}'
     const { cassette } = await recorded({ secrets: ['Zoë', '5551234567', 'Al'], path: '/v1/Al', body })
     expect(JSON.stringify(cassette)).not.toMatch(/Zoë|5551234|Al/)
@@ -175,13 +175,16 @@ describe('the secrets of the caller', () => {
     expect((await ask(body)).status).toBe(200)
   })
 
-  test('that lie upon each other are all left out', async () => {
-    const { told } = await recorded({ secrets: ['abcdef', 'defghi'], answer: { body: '-abcdefghi-' } })
-    expect(told).toBe('-*********-')
+  test('redacts overlapping secrets', async () => {
+    const { responseText } = await recorded({
+      secrets: ['abcdef', 'defghi'],
+      answer: { body: '-abcdefghi-' },
+    })
+    expect(responseText).toBe('-*********-')
   })
 })
 
-describe('however it is written', () => {
+describe('redacts a secret in any encoding', () => {
   const odd = 'k"e\\\\y/ü\n&1234'
 
   test.each<[string, string]>([
@@ -190,13 +193,13 @@ describe('however it is written', () => {
     ['as JSON in JSON', JSON.stringify({ arguments: JSON.stringify({ odd }) })],
     ['with every slash escaped', JSON.stringify({ odd }).replaceAll('/', '\\/')],
     ['in ASCII', JSON.stringify({ odd }).replaceAll('ü', '\\u00FC').replaceAll('&', '\\u0026')],
-    ['in an address', `https://example.com/?a=${encodeURIComponent(odd)}`],
-    ['in an address, in small letters', encodeURIComponent(odd).toLowerCase()],
+    ['in a URL', `https://example.com/?a=${encodeURIComponent(odd)}`],
+    ['in a URL, in lower case', encodeURIComponent(odd).toLowerCase()],
   ])('%s', async (_, body) => {
-    const { told } = await recorded({ secrets: [odd], answer: { body } })
-    expect(told).not.toMatch(/1234/)
-    expect(told).toContain('*'.repeat(13))
-    expect(Buffer.byteLength(told)).toBe(Buffer.byteLength(body))
+    const { responseText } = await recorded({ secrets: [odd], answer: { body } })
+    expect(responseText).not.toMatch(/1234/)
+    expect(responseText).toContain('*'.repeat(13))
+    expect(Buffer.byteLength(responseText)).toBe(Buffer.byteLength(body))
   })
 
   test('a key with a quotation mark, in the body that was sent', async () => {
@@ -208,19 +211,19 @@ describe('however it is written', () => {
     expect(exchange.request.body).toMatchObject({ user: '*'.repeat(16) })
   })
 
-  test('many backslashes are no burden', async () => {
+  test('many backslashes take linear time', async () => {
     const body = '\\'.repeat(200_000)
-    const { told } = await recorded({ secrets: ['\\\\\\\\\\\\\\\\\\\\\\\\x'], answer: { body } })
-    expect(told).toBe(body)
+    const { responseText } = await recorded({ secrets: ['\\\\\\\\\\\\\\\\\\\\\\\\x'], answer: { body } })
+    expect(responseText).toBe(body)
   })
 })
 
-describe('a compressed answer', () => {
+describe('a compressed response', () => {
   test.each([
     ['gzip', gzipSync(key)],
     ['br', brotliCompressSync(key)],
     ['zstd', Buffer.from(key)],
-  ])('in %s is refused, since it cannot be looked into', async (encoding, bytes) => {
+  ])('in %s is rejected, since it cannot be redacted', async (encoding, bytes) => {
     await using upstream = await upstreamThat((response) => {
       response.writeHead(200, { 'content-encoding': encoding })
       response.end(bytes)
@@ -229,15 +232,15 @@ describe('a compressed answer', () => {
     const response = await fetch(recorder.url, { headers: bearer })
     expect(response.status).toBe(502)
     expect((await response.json()).error.message).toMatch(
-      new RegExp(
-        `answered with content-encoding '${encoding}', though asked for none: .*turn compression off`,
-      ),
+      new RegExp(`sent content-encoding '${encoding}' although none was accepted: .*turn compression off`),
     )
     expect(recorder.cassette().exchanges).toEqual([])
   })
 
-  test('that is none is taken', async () => {
-    const { told } = await recorded({ answer: { headers: { 'content-encoding': 'identity' }, body: 'hi' } })
-    expect(told).toBe('hi')
+  test('with identity encoding is accepted', async () => {
+    const { responseText } = await recorded({
+      answer: { headers: { 'content-encoding': 'identity' }, body: 'hi' },
+    })
+    expect(responseText).toBe('hi')
   })
 })

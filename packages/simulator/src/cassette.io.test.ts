@@ -4,7 +4,7 @@ import { fakeClock } from '../../millrace/src/testing/fake-clock.ts'
 import { type Cassette, readChunk } from './cassette.ts'
 import type { Fault } from './faults.ts'
 import { providerSimulator } from './provider-simulator.ts'
-import { keyHeaders, least, post, rawAsk, until, wires } from './raw-client.test-kit.ts'
+import { keyHeaders, minimalRequest, post, rawAsk, until, wires } from './raw-client.test-kit.ts'
 import { recordCassette } from './record-cassette.ts'
 import { replayCassette } from './replay-cassette.ts'
 import type { Wire } from './wire.ts'
@@ -14,7 +14,7 @@ const rounds = [
   [{ text: 'and good-bye' }],
 ]
 
-/** Asks the simulator through a recorder, once for each body. */
+/** Calls the simulator through a recorder, once for each body. */
 async function record(
   wire: Wire,
   bodies: readonly unknown[],
@@ -31,11 +31,11 @@ const bytesOf = ({ exchanges }: Cassette, index = 0) =>
   (exchanges[index]?.response.chunks ?? []).map((chunk) => Buffer.from(readChunk(chunk)))
 
 describe.each(wires)('over %s', (wire) => {
-  const streamed = { ...least(wire), stream: true }
+  const streamed = { ...minimalRequest(wire), stream: true }
 
-  test('what was recorded is replayed byte by byte, with the same cuts', async () => {
-    // Pieces of 7 bytes go through characters and line ends.
-    const cassette = await record(wire, [streamed, least(wire)], [{ kind: 'chunks', bytes: 7 }])
+  test('replays a recording byte by byte, with the same chunks', async () => {
+    // Chunks of 7 bytes split characters and line ends.
+    const cassette = await record(wire, [streamed, minimalRequest(wire)], [{ kind: 'chunks', bytes: 7 }])
     expect(
       bytesOf(cassette)
         .slice(0, -1)
@@ -44,12 +44,12 @@ describe.each(wires)('over %s', (wire) => {
     expect(cassette.exchanges[0]?.response.chunks.some((chunk) => 'base64' in chunk)).toBe(true)
     await using player = await replayCassette(JSON.stringify(cassette))
     const answer = rawAsk(player as never, wire)
-    await answer.over
+    await answer.closed
     expect(answer.chunks).toEqual(bytesOf(cassette))
     expect(answer).toMatchObject({ whole: true, ended: 'end' })
     expect(answer.head).toContain('content-type: text/event-stream; charset=utf-8')
     expect(player.left).toBe(1)
-    const whole = await post(player, wire, least(wire))
+    const whole = await post(player, wire, minimalRequest(wire))
     expect(await whole.text()).toBe(Buffer.concat(bytesOf(cassette, 1)).toString())
     expect(player.left).toBe(0)
   })
@@ -59,13 +59,13 @@ describe.each(wires)('over %s', (wire) => {
     expect(cassette.exchanges[0]?.response.complete).toBe(false)
     await using player = await replayCassette(cassette)
     const answer = rawAsk(player as never, wire)
-    await answer.over
+    await answer.closed
     expect(answer.body).toEqual(Buffer.concat(bytesOf(cassette)))
     expect(answer.body.length).toBeGreaterThan(0)
     expect(answer.ended).toBe('reset')
   })
 
-  test('no secret is written down, wherever it stood', async () => {
+  test('records no secrets', async () => {
     const key = 'sk-very-secret-key'
     await using sim = await providerSimulator([`your key is ${key}, split or not`], {
       checks: false,
@@ -101,7 +101,7 @@ describe.each(wires)('over %s', (wire) => {
       body: { user: '*'.repeat(18) },
     })
     expect(Buffer.concat(bytesOf(cassette)).toString()).toContain(`your key is ${'*'.repeat(18)}, split`)
-    // It is found again by a request with another key of the same length.
+    // A request with another key of the same length matches.
     await using player = await replayCassette(cassette)
     const other = 'sk-just-for-replay'
     const again = await fetch(`${player.url}/v1/${path}?api-key=${other}&a=b`, {
@@ -112,29 +112,29 @@ describe.each(wires)('over %s', (wire) => {
     expect(again.status).toBe(200)
   })
 
-  test('a request that is another is told how', async () => {
+  test('reports how a request differs', async () => {
     const cassette = await record(wire, [streamed])
     await using player = await replayCassette(cassette)
     const say = async (body: unknown, to: Wire = wire) => {
       const response = await post(player, to, body)
       return [response.status, (await response.json()).error.message]
     }
-    const other = { ...least(wire, 'ho'), stream: true }
-    const place = wire === 'openai-responses' ? 'body.input' : 'body.messages[0].content'
+    const other = { ...minimalRequest(wire, 'ho'), stream: true }
+    const path = wire === 'openai-responses' ? 'body.input' : 'body.messages[0].content'
     expect(await say(other)).toEqual([
       400,
-      `request 0 is not the one on the cassette: ${place} is "ho", recorded was "hi"`,
+      `request 0 does not match the cassette: ${path} is "ho", recorded was "hi"`,
     ])
     expect((await say({ ...streamed, extra: 1 }))[1]).toContain('body.extra is 1, recorded was nothing')
     const elsewhere = wire === 'anthropic' ? 'openai-chat' : 'anthropic'
     expect((await say(streamed, elsewhere))[1]).toContain('the path is /v1/')
     const reordered = Object.fromEntries(Object.entries(streamed).reverse())
     expect((await post(player, wire, reordered)).status).toBe(200)
-    expect((await say(streamed))[1]).toBe('the cassette has 1 exchanges and was asked for one more')
+    expect((await say(streamed))[1]).toBe('no more recorded exchanges: the cassette has 1')
   })
 })
 
-test('it may take its time as the provider did', async () => {
+test('can replay with the recorded delays', async () => {
   const cassette: Cassette = {
     version: 1,
     exchanges: [
@@ -143,7 +143,7 @@ test('it may take its time as the provider did', async () => {
           method: 'POST',
           path: '/v1/responses',
           headers: {},
-          body: { ...least('openai-responses'), stream: true },
+          body: { ...minimalRequest('openai-responses'), stream: true },
         },
         response: {
           status: 200,
@@ -167,11 +167,11 @@ test('it may take its time as the provider did', async () => {
   expect(clock.now()).toBeGreaterThanOrEqual(5000)
 })
 
-test('delays are measured on the clock, and answers under way are left out', async () => {
+test('measures delays on the clock, and omits unfinished responses', async () => {
   const clock = fakeClock()
   await using sim = await providerSimulator([[{ text: 'a' }, { pause: 3000 }, { text: 'b' }]], { clock })
   await using recorder = await recordCassette({ upstream: sim.url, clock })
-  const response = await post(recorder, 'openai-chat', { ...least('openai-chat'), stream: true })
+  const response = await post(recorder, 'openai-chat', { ...minimalRequest('openai-chat'), stream: true })
   expect(recorder.cassette()).toEqual({ version: 1, exchanges: [] })
   const text = response.text()
   let done = false
@@ -183,7 +183,7 @@ test('delays are measured on the clock, and answers under way are left out', asy
   expect(Math.max(...delays)).toBeGreaterThanOrEqual(3000)
 })
 
-test('a real client talks to a cassette as it did to the provider', async () => {
+test('a real client works with a cassette as with the provider', async () => {
   await using sim = await providerSimulator(['Hello there'])
   await using recorder = await recordCassette({ upstream: sim.url })
   const say = async (url: string) => {
@@ -196,7 +196,7 @@ test('a real client talks to a cassette as it did to the provider', async () => 
   expect(await say(player.url)).toBe('Hello there')
 })
 
-test('an upstream that is not there is told with the reason, and nothing is recorded', async () => {
+test('reports an unreachable upstream with the reason, and records nothing', async () => {
   const sim = await providerSimulator([])
   await sim.close()
   await using recorder = await recordCassette({ upstream: sim.url.replace('//', '//me:hidden-word@') })
@@ -208,7 +208,7 @@ test('an upstream that is not there is told with the reason, and nothing is reco
         type: 'error',
         error: {
           type: 'api_error',
-          message: expect.stringMatching(/^no answer from http:\/\/127\.0\.0\.1:\d+: connect ECONNREFUSED/),
+          message: expect.stringMatching(/^no response from http:\/\/127\.0\.0\.1:\d+: connect ECONNREFUSED/),
           param: null,
           code: 'cassette_not_recorded',
         },
@@ -219,20 +219,20 @@ test('an upstream that is not there is told with the reason, and nothing is reco
 })
 
 test('a large request with stars in it is compared in one pass', async () => {
-  // Character by character, each time from the start, this would take days.
+  // Backtracking from each character would take days.
   const key = 'sk-very-secret-key'
   const long = `${'x'.repeat(4_000_000)}${key}${'ü'.repeat(2_000_000)}`
   await using sim = await providerSimulator(['one'])
   await using recorder = await recordCassette({ upstream: sim.url })
   const headers = { authorization: `Bearer ${key}` }
-  await (await post(recorder, 'openai-chat', least('openai-chat', long), headers)).text()
+  await (await post(recorder, 'openai-chat', minimalRequest('openai-chat', long), headers)).text()
   const cassette = recorder.cassette()
   expect(JSON.stringify(cassette)).not.toContain(key)
   await using player = await replayCassette(cassette)
   const other = long.replace(key, 'a key of another length')
-  const wrong = await post(player, 'openai-chat', least('openai-chat', `${other}!`))
+  const wrong = await post(player, 'openai-chat', minimalRequest('openai-chat', `${other}!`))
   expect(wrong.status).toBe(400)
-  expect((await post(player, 'openai-chat', least('openai-chat', other))).status).toBe(200)
+  expect((await post(player, 'openai-chat', minimalRequest('openai-chat', other))).status).toBe(200)
 })
 
 describe('stars on a cassette', () => {
@@ -244,7 +244,7 @@ describe('stars on a cassette', () => {
           method: 'POST',
           path: '/v1/chat/completions',
           headers: {},
-          body: least('openai-chat', content),
+          body: minimalRequest('openai-chat', content),
         },
         response: { status: 200, headers: {}, chunks: [], complete: true },
       },
@@ -262,40 +262,42 @@ describe('stars on a cassette', () => {
     ['2 ** 3', '2 ** 3', true],
     ['2 ** 3', '2 ++ 3', false],
     ['* * * * * *', '* * * * * *', true],
-  ])('%j is taken for %j: %j', async (then, now, same) => {
+  ])('%j matches %j: %j', async (then, now, same) => {
     await using player = await replayCassette(recorded(then))
-    expect((await post(player, 'openai-chat', least('openai-chat', now))).status).toBe(same ? 200 : 400)
+    expect((await post(player, 'openai-chat', minimalRequest('openai-chat', now))).status).toBe(
+      same ? 200 : 400,
+    )
   })
 
-  test('what differs is told without the key of who asks', async () => {
+  test('the error does not include the key of the request', async () => {
     await using player = await replayCassette(recorded('hi'))
     const headers = { authorization: 'Bearer sk-of-the-moment' }
-    const body = least('openai-chat', `${'x'.repeat(90)}sk-of-the-moment`)
-    const told = await (await post(player, 'openai-chat', body, headers)).json()
-    expect(told.error.message).toMatch(/body\.messages\[0\]\.content is "x{90}\*/)
-    expect(JSON.stringify(told)).not.toContain('sk-of')
+    const body = minimalRequest('openai-chat', `${'x'.repeat(90)}sk-of-the-moment`)
+    const answer = await (await post(player, 'openai-chat', body, headers)).json()
+    expect(answer.error.message).toMatch(/body\.messages\[0\]\.content is "x{90}\*/)
+    expect(JSON.stringify(answer)).not.toContain('sk-of')
   })
 })
 
-describe('what is no cassette', () => {
+describe('an invalid cassette', () => {
   test.each<[unknown, string]>([
     ['{', 'the cassette is not valid JSON'],
-    [7, 'a cassette is { version, exchanges }, not a number'],
-    [{ version: 2 }, 'version 2 of a cassette is not known here'],
+    [7, 'a cassette must be { version, exchanges }, not a number'],
+    [{ version: 2 }, 'cassette version 2 is not supported'],
     [{ version: 1 }, 'exchanges must be an array'],
     [{ version: 1, exchanges: [{}] }, 'exchanges[0].request needs a method and a path'],
     [
       { version: 1, exchanges: [{ request: { method: 'GET', path: '/' } }] },
       'exchanges[0].response needs a status',
     ],
-  ])('%j is refused', async (value, message) => {
+  ])('%j is rejected', async (value, message) => {
     await expect(replayCassette(value as never)).rejects.toMatchObject({
       code: 'invalid_input',
       message: expect.stringContaining(message),
     })
   })
 
-  test('nor is there an upstream that is no URL', async () => {
+  test('an invalid upstream URL is rejected', async () => {
     await expect(recordCassette({ upstream: 'api.openai.com' })).rejects.toThrow(
       "'upstream' must be a URL such as",
     )

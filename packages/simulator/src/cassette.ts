@@ -1,7 +1,9 @@
 import type { JsonValue } from 'millrace'
 import { invalidInput, isObject, kindOf } from 'millrace/internal'
 
-/** A piece of an answer as it came: so long after the one before, as text, or as base64 where it is no text by itself. */
+/**
+ * A chunk of a response as it arrived, with its delay: text, or base64 if it is not valid UTF-8.
+ */
 export type CassetteChunk = { readonly afterMs: number } & (
   | { readonly text: string }
   | { readonly base64: string }
@@ -10,22 +12,22 @@ export type CassetteChunk = { readonly afterMs: number } & (
 export interface CassetteExchange {
   readonly request: {
     readonly method: string
-    /** With its query. */
+    /** Includes the query. */
     readonly path: string
     readonly headers: Readonly<Record<string, string>>
-    /** The JSON that was sent, text if it is none, absent if there was nothing. */
+    /** The JSON body, or text if it is not JSON. Absent if it was empty. */
     readonly body?: JsonValue
   }
   readonly response: {
     readonly status: number
     readonly headers: Readonly<Record<string, string>>
     readonly chunks: readonly CassetteChunk[]
-    /** False if the connection broke, or the client went before the end. */
+    /** False if the connection broke or the client disconnected before the end. */
     readonly complete: boolean
   }
 }
 
-/** Real answers as plain JSON, with the cuts between their bytes and without anybody's secrets. */
+/** Recorded responses as plain JSON, with their original chunks and without secrets. */
 export interface Cassette {
   readonly version: 1
   readonly exchanges: readonly CassetteExchange[]
@@ -35,7 +37,7 @@ export function writeChunk(bytes: Uint8Array, afterMs: number): CassetteChunk {
   try {
     return { afterMs, text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) }
   } catch {
-    // The cut went through a character.
+    // The chunk ends within a character.
     return { afterMs, base64: Buffer.from(bytes).toString('base64') }
   }
 }
@@ -44,7 +46,9 @@ export function readChunk(chunk: CassetteChunk): Uint8Array {
   return 'text' in chunk ? new TextEncoder().encode(chunk.text) : Buffer.from(chunk.base64, 'base64')
 }
 
-/** A cassette as an object or as JSON text. Throws `invalid_input` that says what is wrong with it. */
+/**
+ * Checks a cassette, given as an object or as JSON text. Throws `invalid_input` if it is invalid.
+ */
 export function checkCassette(value: unknown, op: string): Cassette {
   let cassette = value
   if (typeof value === 'string') {
@@ -60,8 +64,8 @@ export function checkCassette(value: unknown, op: string): Cassette {
 }
 
 function problemOf(cassette: unknown): string | undefined {
-  if (!isObject(cassette)) return `a cassette is { version, exchanges }, not ${kindOf(cassette)}`
-  if (cassette.version !== 1) return `version ${cassette.version} of a cassette is not known here`
+  if (!isObject(cassette)) return `a cassette must be { version, exchanges }, not ${kindOf(cassette)}`
+  if (cassette.version !== 1) return `cassette version ${cassette.version} is not supported`
   if (!Array.isArray(cassette.exchanges)) return 'exchanges must be an array'
   for (const [index, exchange] of cassette.exchanges.entries()) {
     const at = `exchanges[${index}]`

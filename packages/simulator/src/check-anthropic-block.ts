@@ -1,20 +1,20 @@
 import type { JsonObject } from 'millrace'
+import type { IssuedTokens } from './issued-tokens.ts'
 import { isJsonObject } from './json-object.ts'
-import type { Ledger } from './ledger.ts'
 
-interface Where {
+interface BlockContext {
   readonly path: string
   readonly role: 'user' | 'assistant'
-  /** Ids of calls so far, added to. */
+  /** The ids of tool calls so far; mutated. */
   readonly seen: Set<string>
-  readonly known: Ledger
+  readonly issued: IssuedTokens
 }
 
 const userBlocks = ['text', 'image', 'document', 'search_result', 'tool_result', 'container_upload']
 
-/** What is wrong with one content block of an Anthropic request. */
-export function blockFlaw(block: JsonObject, where: Where): string | undefined {
-  const { path, role } = where
+/** The problem with one content block of an Anthropic request, if any. */
+export function blockProblem(block: JsonObject, context: BlockContext): string | undefined {
+  const { path, role } = context
   const { type } = block
   if (typeof type !== 'string') return `${path}.type: Field required`
   if (role === 'user' && !userBlocks.includes(type))
@@ -23,16 +23,16 @@ export function blockFlaw(block: JsonObject, where: Where): string | undefined {
     return `${path}: \`tool_result\` blocks can only be in \`user\` messages`
   switch (type) {
     case 'text':
-      return textFlaw(block, path)
+      return textProblem(block, path)
     case 'tool_use':
-      return useFlaw(block, where)
+      return toolUseProblem(block, context)
     case 'tool_result':
-      return resultFlaw(block, path)
+      return toolResultProblem(block, path)
     case 'thinking':
-      return thinkingFlaw(block, where)
+      return thinkingProblem(block, context)
     case 'redacted_thinking':
       if (typeof block.data !== 'string') return `${path}.redacted_thinking.data: Field required`
-      return where.known.redacted(block.data)
+      return context.issued.redacted(block.data)
         ? undefined
         : `${path}: Invalid \`data\` in \`redacted_thinking\` block`
     default:
@@ -40,13 +40,13 @@ export function blockFlaw(block: JsonObject, where: Where): string | undefined {
   }
 }
 
-function textFlaw({ text }: JsonObject, path: string): string | undefined {
+function textProblem({ text }: JsonObject, path: string): string | undefined {
   if (typeof text !== 'string') return `${path}.text.text: Field required`
   if (text === '') return 'messages: text content blocks must be non-empty'
   return text.trim() === '' ? 'messages: text content blocks must contain non-whitespace text' : undefined
 }
 
-function useFlaw({ id, name, input }: JsonObject, { path, seen }: Where): string | undefined {
+function toolUseProblem({ id, name, input }: JsonObject, { path, seen }: BlockContext): string | undefined {
   if (typeof id !== 'string') return `${path}.tool_use.id: Field required`
   if (!/^[a-zA-Z0-9_-]+$/.test(id))
     return `${path}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`
@@ -60,7 +60,7 @@ function useFlaw({ id, name, input }: JsonObject, { path, seen }: Where): string
   return undefined
 }
 
-function resultFlaw({ tool_use_id: id, content }: JsonObject, path: string): string | undefined {
+function toolResultProblem({ tool_use_id: id, content }: JsonObject, path: string): string | undefined {
   if (typeof id !== 'string') return `${path}.tool_result.tool_use_id: Field required`
   if (!/^[a-zA-Z0-9_-]+$/.test(id))
     return `${path}.tool_result.tool_use_id: String should match pattern '^[a-zA-Z0-9_-]+$'`
@@ -69,10 +69,13 @@ function resultFlaw({ tool_use_id: id, content }: JsonObject, path: string): str
   return empty ? 'messages: text content blocks must be non-empty' : undefined
 }
 
-function thinkingFlaw({ thinking, signature }: JsonObject, { path, known }: Where): string | undefined {
+function thinkingProblem(
+  { thinking, signature }: JsonObject,
+  { path, issued }: BlockContext,
+): string | undefined {
   if (typeof thinking !== 'string') return `${path}.thinking.thinking: Field required`
   if (typeof signature !== 'string') return `${path}.thinking.signature: Field required`
-  return known.signed(thinking, signature)
+  return issued.signed(thinking, signature)
     ? undefined
     : `${path}: Invalid \`signature\` in \`thinking\` block`
 }

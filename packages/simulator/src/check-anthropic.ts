@@ -1,22 +1,22 @@
 import type { JsonObject, JsonValue } from 'millrace'
-import { blockFlaw } from './check-anthropic-block.ts'
+import { blockProblem } from './check-anthropic-block.ts'
 import type { Failure } from './failures.ts'
+import type { IssuedTokens } from './issued-tokens.ts'
 import { isJsonObject } from './json-object.ts'
-import type { Ledger } from './ledger.ts'
-import { openProblem } from './strict-schema.ts'
+import { openObjectProblem } from './strict-schema.ts'
 
-const refusal = (message: string): Failure => ({ status: 400, message })
+const badRequest = (message: string): Failure => ({ status: 400, message })
 
-/** Why Anthropic Messages would not take this. */
-export function anthropicFlaw(body: JsonObject, known: Ledger): Failure | undefined {
+/** The error of Anthropic Messages for this request, if any. */
+export function anthropicError(body: JsonObject, issued: IssuedTokens): Failure | undefined {
   const problem =
     ['model', 'messages', 'max_tokens'].map((name) => required(body, name)).find(Boolean) ??
     settingsProblem(body) ??
     toolsProblem(body) ??
     formatProblem(body) ??
-    messagesProblem(body.messages, known) ??
-    thoughtProblem(body, known)
-  return problem === undefined ? undefined : refusal(problem)
+    messagesProblem(body.messages, issued) ??
+    thinkingProblem(body, issued)
+  return problem === undefined ? undefined : badRequest(problem)
 }
 
 const required = (body: JsonObject, name: string) =>
@@ -57,7 +57,7 @@ function toolsProblem({ tools = [], tool_choice: choice }: JsonObject): string |
       return `tools.${index}.custom.input_schema: Field required`
     if (type === 'custom' && isJsonObject(schema) && schema.type !== 'object')
       return `tools.${index}.custom.input_schema.type: Field required`
-    const open = isJsonObject(tool) && tool.strict === true ? openProblem(schema) : undefined
+    const open = isJsonObject(tool) && tool.strict === true ? openObjectProblem(schema) : undefined
     if (open) return `tools.${index}.custom: ${open}`
     if (names.has(name)) return 'tools: Tool names must be unique.'
     names.add(name)
@@ -72,11 +72,11 @@ function toolsProblem({ tools = [], tool_choice: choice }: JsonObject): string |
 
 function formatProblem({ output_config: config }: JsonObject): string | undefined {
   const { format } = isJsonObject(config) ? config : {}
-  const problem = isJsonObject(format) ? openProblem(format.schema) : undefined
+  const problem = isJsonObject(format) ? openObjectProblem(format.schema) : undefined
   return problem && `output_config.format.schema: ${problem}`
 }
 
-function messagesProblem(messages: JsonValue | undefined, known: Ledger): string | undefined {
+function messagesProblem(messages: JsonValue | undefined, issued: IssuedTokens): string | undefined {
   if (!Array.isArray(messages)) return 'messages: Input should be a valid list'
   if (messages.length === 0) return 'messages: at least one message is required'
   const seen = new Set<string>()
@@ -94,19 +94,22 @@ function messagesProblem(messages: JsonValue | undefined, known: Ledger): string
       return `messages.${index}: all messages must have non-empty content except for the optional final assistant message`
     }
     for (const [at, block] of blocksOf(content).entries()) {
-      const problem = blockFlaw(block, { path: `messages.${index}.content.${at}`, role, seen, known })
+      const problem = blockProblem(block, { path: `messages.${index}.content.${at}`, role, seen, issued })
       if (problem) return problem
     }
   }
   return pairingProblem(messages)
 }
 
-/** Messages of one role in a row are one message; the numbers in what is said are those of the list as sent. */
+/**
+ * Consecutive messages of one role count as one. Indexes in error messages are those of the
+ * request.
+ */
 function pairingProblem(messages: readonly JsonValue[]): string | undefined {
   let due: string[] = []
-  let asked = 0
+  let callIndex = 0
   const unanswered = (ids: readonly string[]) =>
-    `messages.${asked}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${ids.join(', ')}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`
+    `messages.${callIndex}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${ids.join(', ')}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`
 
   for (let index = 0; index < messages.length; ) {
     const role = roleAt(messages, index)
@@ -120,7 +123,7 @@ function pairingProblem(messages: readonly JsonValue[]): string | undefined {
     }
     if (role === 'assistant') {
       due = turn.filter(({ block }) => block.type === 'tool_use').map(({ block }) => String(block.id))
-      asked = first
+      callIndex = first
       continue
     }
     const results = turn.filter(({ block }) => block.type === 'tool_result')
@@ -140,19 +143,19 @@ function pairingProblem(messages: readonly JsonValue[]): string | undefined {
 }
 
 /**
- * With a budget to think, a turn that was thought about before its calls must come back with the thought in front. A model that
- * decides for itself (`adaptive`) may have thought of nothing, so nothing is asked for.
+ * With a thinking budget, a turn whose tool calls followed thinking must start with that thinking.
+ * With `adaptive` thinking the model may not have thought at all, so nothing is required.
  */
-function thoughtProblem({ messages, thinking }: JsonObject, known: Ledger): string | undefined {
+function thinkingProblem({ messages, thinking }: JsonObject, issued: IssuedTokens): string | undefined {
   if (!isJsonObject(thinking) || thinking.type !== 'enabled' || !Array.isArray(messages)) return undefined
   const index = messages.findLastIndex((message) => isJsonObject(message) && message.role === 'assistant')
   const last: JsonValue | undefined = messages[index]
   const blocks = isJsonObject(last) ? blocksOf(last.content) : []
-  const isThought = (block?: JsonObject) => block?.type === 'thinking' || block?.type === 'redacted_thinking'
-  const thoughtAbout = blocks.some(
-    ({ type, id }) => type === 'tool_use' && known.reasonBefore(String(id)) !== undefined,
+  const isThinking = (block?: JsonObject) => block?.type === 'thinking' || block?.type === 'redacted_thinking'
+  const wasReasoned = blocks.some(
+    ({ type, id }) => type === 'tool_use' && issued.reasoningBefore(String(id)) !== undefined,
   )
-  if (!thoughtAbout || isThought(blocks[0])) return undefined
+  if (!wasReasoned || isThinking(blocks[0])) return undefined
   return `messages.${index}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${blocks[0]?.type}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block (preceeding the lastmost set of \`tool_use\` and \`tool_result\` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable \`thinking\`. Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking`
 }
 

@@ -1,11 +1,11 @@
 import type { JsonObject, JsonValue } from 'millrace'
 import {
-  formatFlaw,
+  badRequest,
+  formatError,
   missing,
-  nameFlaw,
-  refusal,
+  nameError,
   tooLong,
-  toolsFlaw,
+  toolsError,
   wrongType,
   wrongValue,
 } from './check-openai.ts'
@@ -14,33 +14,35 @@ import { isJsonObject } from './json-object.ts'
 
 const roles = ['system', 'assistant', 'user', 'function', 'tool', 'developer']
 
-/** Why Chat Completions would not take this. */
-export function chatFlaw(body: JsonObject): Failure | undefined {
+/** The error of Chat Completions for this request, if any. */
+export function chatError(body: JsonObject): Failure | undefined {
   if (typeof body.model !== 'string' || body.model === '')
-    return refusal('you must provide a model parameter')
+    return badRequest('you must provide a model parameter')
   const { messages } = body
   if (messages === undefined) return missing('messages')
   if (!Array.isArray(messages)) return wrongType('messages', 'an array of objects', messages)
   if (messages.length === 0)
-    return refusal(
+    return badRequest(
       "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
       'messages',
       'empty_array',
     )
   const { json_schema: format } = isJsonObject(body.response_format) ? body.response_format : {}
   return (
-    toolsFlaw(body, '.function') ?? formatFlaw(format, { param: 'response_format' }) ?? messagesFlaw(messages)
+    toolsError(body, '.function') ??
+    formatError(format, { param: 'response_format' }) ??
+    messagesError(messages)
   )
 }
 
-function messagesFlaw(messages: readonly JsonValue[]): Failure | undefined {
-  /** Calls of the assistant message that results are due for, and where it stands. */
+function messagesError(messages: readonly JsonValue[]): Failure | undefined {
+  /** Tool calls without results, and the index of their message. */
   let due = new Set<string>()
-  let asked = 0
+  let callIndex = 0
   const unanswered = () =>
-    refusal(
+    badRequest(
       `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${[...due].join(', ')}`,
-      `messages.[${asked + 1}].role`,
+      `messages.[${callIndex + 1}].role`,
     )
 
   for (const [index, message] of messages.entries()) {
@@ -52,12 +54,12 @@ function messagesFlaw(messages: readonly JsonValue[]): Failure | undefined {
     if (role === 'tool') {
       const { tool_call_id: id } = message
       if (typeof id !== 'string') return missing(`${at}.tool_call_id`)
-      if (!due.delete(id)) return strayResult(index)
+      if (!due.delete(id)) return unexpectedResult(index)
       continue
     }
     if (due.size > 0) return unanswered()
-    const flaw = contentFlaw(message, at)
-    if (flaw) return flaw
+    const error = contentError(message, at)
+    if (error) return error
     if (role !== 'assistant' || message.tool_calls === undefined) {
       if (content === undefined) return missing(`${at}.content`)
       continue
@@ -65,23 +67,25 @@ function messagesFlaw(messages: readonly JsonValue[]): Failure | undefined {
     const calls = callIds(message.tool_calls, `${at}.tool_calls`)
     if (!Array.isArray(calls)) return calls
     due = new Set(calls)
-    asked = index
-    if (due.size < calls.length) return refusal(`Duplicate value for 'tool_call_id' in message ${index}`, at)
+    callIndex = index
+    if (due.size < calls.length)
+      return badRequest(`Duplicate value for 'tool_call_id' in message ${index}`, at)
   }
   return due.size > 0 ? unanswered() : undefined
 }
 
-const strayResult = (index: number) =>
-  refusal(
+const unexpectedResult = (index: number) =>
+  badRequest(
     "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
     `messages.[${index}].role`,
   )
 
-function contentFlaw({ role, content, tool_calls: calls }: JsonObject, at: string): Failure | undefined {
+function contentError({ role, content, tool_calls: calls }: JsonObject, at: string): Failure | undefined {
   if (content === null) {
     if (role === 'assistant' && calls !== undefined) return undefined
-    // A refusal or an old function call may stand alone too; nobody sends those back.
-    return refusal(`Invalid value for 'content': expected a string, got null.`, `${at}.content`)
+    // A refusal or a legacy function call may have no content either, but clients do not send
+    // those.
+    return badRequest(`Invalid value for 'content': expected a string, got null.`, `${at}.content`)
   }
   if (content === undefined || typeof content === 'string') return undefined
   if (!Array.isArray(content))
@@ -97,7 +101,7 @@ function contentFlaw({ role, content, tool_calls: calls }: JsonObject, at: strin
 function callIds(calls: JsonValue, at: string): string[] | Failure {
   if (!Array.isArray(calls)) return wrongType(at, 'an array of objects', calls)
   if (calls.length === 0)
-    return refusal(
+    return badRequest(
       `Invalid '${at}': empty array. Expected an array with minimum length 1, but got an empty array instead.`,
       at,
       'empty_array',
@@ -110,8 +114,8 @@ function callIds(calls: JsonValue, at: string): string[] | Failure {
     const long = tooLong(`${at}[${index}].id`, id, 40)
     if (long) return long
     if (!isJsonObject(fn) || typeof fn.name !== 'string') return missing(`${at}[${index}].function.name`)
-    const flaw = nameFlaw(`${at}[${index}].function.name`, fn.name)
-    if (flaw) return flaw
+    const error = nameError(`${at}[${index}].function.name`, fn.name)
+    if (error) return error
     if (typeof fn.arguments !== 'string')
       return wrongType(`${at}[${index}].function.arguments`, 'a string', fn.arguments)
     ids.push(id)

@@ -4,9 +4,9 @@ import type { Failure } from './failures.ts'
 import { isJsonObject } from './json-object.ts'
 import { strictProblem } from './strict-schema.ts'
 
-// What Chat Completions and Responses refuse alike, in the words they have in common.
+// Checks and error messages that Chat Completions and Responses share.
 
-export const refusal = (message: string, param?: string, code?: string): Failure => ({
+export const badRequest = (message: string, param?: string, code?: string): Failure => ({
   status: 400,
   message,
   ...(param !== undefined && { param }),
@@ -14,7 +14,7 @@ export const refusal = (message: string, param?: string, code?: string): Failure
 })
 
 export const missing = (param: string) =>
-  refusal(`Missing required parameter: '${param}'.`, param, 'missing_required_parameter')
+  badRequest(`Missing required parameter: '${param}'.`, param, 'missing_required_parameter')
 
 export function wrongValue(
   param: string,
@@ -23,11 +23,15 @@ export function wrongValue(
 ): Failure {
   const quoted = supported.map((one) => `'${one}'`)
   const list = `${quoted.slice(0, -1).join(', ')}, and ${quoted.at(-1)}`
-  return refusal(`Invalid value: '${String(value)}'. Supported values are: ${list}.`, param, 'invalid_value')
+  return badRequest(
+    `Invalid value: '${String(value)}'. Supported values are: ${list}.`,
+    param,
+    'invalid_value',
+  )
 }
 
 export const wrongType = (param: string, wanted: string, value: JsonValue | undefined) =>
-  refusal(
+  badRequest(
     `Invalid type for '${param}': expected ${wanted}, but got ${kindOf(value)} instead.`,
     param,
     'invalid_type',
@@ -36,19 +40,19 @@ export const wrongType = (param: string, wanted: string, value: JsonValue | unde
 export function tooLong(param: string, value: JsonValue | undefined, limit: number): Failure | undefined {
   if (typeof value !== 'string' || value.length <= limit) return undefined
   const message = `Invalid '${param}': string too long. Expected a string with maximum length ${limit}, but got a string with length ${value.length} instead.`
-  return refusal(message, param, 'string_above_max_length')
+  return badRequest(message, param, 'string_above_max_length')
 }
 
-/** Names of functions, in `tools` and in the calls of a conversation alike. */
-export function nameFlaw(param: string, name: string): Failure | undefined {
+/** Checks a function name, in `tools` or in a tool call. */
+export function nameError(param: string, name: string): Failure | undefined {
   if (name === '')
-    return refusal(
+    return badRequest(
       `Invalid '${param}': empty string. Expected a string with minimum length 1, but got an empty string instead.`,
       param,
       'empty_string',
     )
   if (!/^[a-zA-Z0-9_-]+$/.test(name))
-    return refusal(
+    return badRequest(
       `Invalid '${param}': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.`,
       param,
       'invalid_value',
@@ -56,62 +60,62 @@ export function nameFlaw(param: string, name: string): Failure | undefined {
   return tooLong(param, name, 64)
 }
 
-/** The schema of an answer, where it is to be kept to the letter. */
-export function formatFlaw(
+/** Checks the schema of a strict response format. */
+export function formatError(
   format: JsonValue | undefined,
-  told: { readonly param: string; readonly code?: string },
+  details: { readonly param: string; readonly code?: string },
 ): Failure | undefined {
   if (!isJsonObject(format) || format.strict !== true) return undefined
-  return strictFlaw(format.schema, { what: `response_format '${format.name}'`, ...told })
+  return strictError(format.schema, { what: `response_format '${format.name}'`, ...details })
 }
 
-function strictFlaw(
+function strictError(
   schema: JsonValue | undefined,
   { what, param, code }: { readonly what: string; readonly param: string; readonly code?: string },
 ): Failure | undefined {
   const problem = strictProblem(schema)
-  return problem === undefined ? undefined : refusal(`Invalid schema for ${what}: ${problem}`, param, code)
+  return problem === undefined ? undefined : badRequest(`Invalid schema for ${what}: ${problem}`, param, code)
 }
 
-/** `tools`, and a `tool_choice` that names one of them. `place` leads to where a function stands in a tool. */
-export function toolsFlaw(body: JsonObject, place: '' | '.function'): Failure | undefined {
+/** Checks `tools` and `tool_choice`. `functionPath` is the path of the function within a tool. */
+export function toolsError(body: JsonObject, functionPath: '' | '.function'): Failure | undefined {
   const tools = body.tools ?? []
   if (!Array.isArray(tools)) return wrongType('tools', 'an array of tools', tools)
   const names: string[] = []
   for (const [index, tool] of tools.entries()) {
     if (!isJsonObject(tool)) return wrongType(`tools[${index}]`, 'an object', tool)
     if (tool.type === undefined) return missing(`tools[${index}].type`)
-    // Tools that the provider runs itself have no name.
+    // Provider tools have no name.
     if (tool.type !== 'function') continue
-    const fn = place ? tool.function : tool
-    const param = `tools[${index}]${place}.name`
+    const fn = functionPath ? tool.function : tool
+    const param = `tools[${index}]${functionPath}.name`
     if (!isJsonObject(fn) || typeof fn.name !== 'string' || fn.name === '') return missing(param)
-    const flaw =
-      nameFlaw(param, fn.name) ??
+    const error =
+      nameError(param, fn.name) ??
       (fn.strict === true
-        ? strictFlaw(fn.parameters, {
+        ? strictError(fn.parameters, {
             what: `function '${fn.name}'`,
-            param: `tools[${index}]${place}.parameters`,
+            param: `tools[${index}]${functionPath}.parameters`,
             code: 'invalid_function_parameters',
           })
         : undefined)
-    if (flaw) return flaw
+    if (error) return error
     names.push(fn.name)
   }
-  return toolChoiceFlaw(body, names, tools.length)
+  return toolChoiceError(body, names, tools.length)
 }
 
-function toolChoiceFlaw(
+function toolChoiceError(
   { tool_choice: choice }: JsonObject,
   names: readonly string[],
   count: number,
 ): Failure | undefined {
   if (choice === 'required' && count === 0)
-    return refusal("Tool choice 'required' must be specified with 'tools' parameter.", 'tool_choice')
+    return badRequest("Tool choice 'required' must be specified with 'tools' parameter.", 'tool_choice')
   if (!isJsonObject(choice) || choice.type !== 'function') return undefined
   const { name } = isJsonObject(choice.function) ? choice.function : choice
   if (typeof name !== 'string') return missing('tool_choice.name')
   return names.includes(name)
     ? undefined
-    : refusal(`Tool choice '${choice.type}' not found in 'tools' parameter.`, 'tool_choice')
+    : badRequest(`Tool choice '${choice.type}' not found in 'tools' parameter.`, 'tool_choice')
 }

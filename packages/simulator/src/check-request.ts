@@ -1,42 +1,42 @@
 import type { JsonObject } from 'millrace'
 import { isObject } from 'millrace/internal'
-import { anthropicFlaw } from './check-anthropic.ts'
-import { chatFlaw } from './check-chat.ts'
-import { responsesFlaw } from './check-responses.ts'
+import { anthropicError } from './check-anthropic.ts'
+import { chatError } from './check-chat.ts'
+import { responsesError } from './check-responses.ts'
 import type { Failure } from './failures.ts'
-import type { Ledger } from './ledger.ts'
+import type { IssuedTokens } from './issued-tokens.ts'
 import { surrogateProblem } from './surrogates.ts'
 import type { Wire } from './wire.ts'
 
 export interface Checked {
   readonly wire: Wire
-  /** Undefined if it was no JSON. */
+  /** Undefined if it is not JSON. */
   readonly body: JsonObject | undefined
-  /** The body as it was sent; undefined if it was no UTF-8. */
+  /** The raw body; undefined if it is not UTF-8. */
   readonly text: string | undefined
   readonly keys: { readonly bearer?: string; readonly apiKey?: string }
   readonly headers: Readonly<Record<string, string>>
-  /** The only key that is taken; any if absent. */
+  /** The only accepted key; any if absent. */
   readonly apiKey?: string
-  readonly known: Ledger
+  readonly issued: IssuedTokens
 }
 
-/** Why the provider would not take a request, in its own words; undefined if it would. */
+/** The provider's error for a request, or undefined if it is valid. */
 export function checkRequest(checked: Checked): Failure | undefined {
-  const { wire, body, text, headers, known } = checked
-  const flaw = keyFlaw(checked)
-  if (flaw) return flaw
+  const { wire, body, text, headers, issued } = checked
+  const error = keyError(checked)
+  if (error) return error
   if (wire === 'anthropic' && !('anthropic-version' in headers))
     return { status: 400, message: 'anthropic-version: header is required' }
   const broken = wire === 'anthropic' ? brokenText(text) : undefined
   if (broken) return { status: 400, message: `The request body is not valid JSON: ${broken}` }
   if (!isObject(body)) return { status: 400, message: noJson[wire] }
-  if (wire === 'anthropic') return anthropicFlaw(body, known)
-  return wire === 'openai-chat' ? chatFlaw(body) : responsesFlaw(body, known)
+  if (wire === 'anthropic') return anthropicError(body, issued)
+  return wire === 'openai-chat' ? chatError(body) : responsesError(body, issued)
 }
 
-/** What is wrong with the key of a request. */
-export function keyFlaw({
+/** The error for the API key of a request, if any. */
+export function keyError({
   wire,
   keys,
   apiKey,
@@ -47,7 +47,7 @@ export function keyFlaw({
   return undefined
 }
 
-/** Half a character: known of Anthropic only. */
+/** Lone surrogates are known to be rejected by Anthropic only. */
 function brokenText(text: string | undefined): string | undefined {
   if (text === undefined) return 'str is not valid UTF-8: surrogates not allowed: line 1 column 1 (char 0)'
   return surrogateProblem(text)
@@ -62,7 +62,7 @@ const missingKey: Record<Wire, Omit<Failure, 'status'>> = {
   anthropic: { message: 'x-api-key header is required' },
 }
 
-/** OpenAI shows the beginning and the end of the key. */
+/** OpenAI shows the start and the end of the key. */
 function wrongKey(wire: Wire, key: string): Omit<Failure, 'status'> {
   if (wire === 'anthropic') return { message: 'invalid x-api-key' }
   const shown = key.length > 12 ? `${key.slice(0, 8)}${'*'.repeat(key.length - 12)}${key.slice(-4)}` : '****'

@@ -1,68 +1,75 @@
 import type { JsonObject, JsonValue } from 'millrace'
 import {
-  formatFlaw,
+  badRequest,
+  formatError,
   missing,
-  nameFlaw,
-  refusal,
+  nameError,
   tooLong,
-  toolsFlaw,
+  toolsError,
   wrongType,
   wrongValue,
 } from './check-openai.ts'
 import type { Failure } from './failures.ts'
+import type { IssuedTokens } from './issued-tokens.ts'
 import { isJsonObject } from './json-object.ts'
-import type { Ledger } from './ledger.ts'
 
 const roles = ['assistant', 'system', 'developer', 'user']
 
-/** Why Responses would not take this. */
-export function responsesFlaw(body: JsonObject, known: Ledger): Failure | undefined {
+/** The error of Responses for this request, if any. */
+export function responsesError(body: JsonObject, issued: IssuedTokens): Failure | undefined {
   const { model, input } = body
   if (typeof model !== 'string' || model === '') return missing('model')
   if (body.background === true && body.store === false)
-    return refusal('Background responses require `store` to be true.', 'store', 'invalid_value')
+    return badRequest('Background responses require `store` to be true.', 'store', 'invalid_value')
   const { format } = isJsonObject(body.text) ? body.text : {}
-  const flaw =
-    toolsFlaw(body, '') ?? formatFlaw(format, { param: 'text.format.schema', code: 'invalid_json_schema' })
-  if (flaw) return flaw
+  const error =
+    toolsError(body, '') ?? formatError(format, { param: 'text.format.schema', code: 'invalid_json_schema' })
+  if (error) return error
   if (typeof input === 'string') return undefined
-  // What a stored response or conversation goes on from may be all there is.
+  // With `previous_response_id`, input is optional.
   if (input === undefined) return body.previous_response_id === undefined ? missing('input') : undefined
   if (!Array.isArray(input)) return wrongType('input', 'one of a string or array of input items', input)
   const items: JsonObject[] = []
-  for (const [index, given] of input.entries()) {
-    if (!isJsonObject(given)) return wrongType(`input[${index}]`, 'an object', given)
-    const item: JsonObject | undefined = given.type === 'item_reference' ? recall(given, body, known) : given
-    if (!item) return absent(given.id, body)
-    const flaw = itemFlaw(item, `input[${index}]`, body, known)
-    if (flaw) return flaw
+  for (const [index, entry] of input.entries()) {
+    if (!isJsonObject(entry)) return wrongType(`input[${index}]`, 'an object', entry)
+    const item: JsonObject | undefined =
+      entry.type === 'item_reference' ? referencedItem(entry, body, issued) : entry
+    if (!item) return itemNotFound(entry.id, body)
+    const error = itemError(item, `input[${index}]`, body, issued)
+    if (error) return error
     items.push(item)
   }
   return (
-    thoughtFlaw(items, known) ?? (body.previous_response_id === undefined ? pairingFlaw(items) : undefined)
+    reasoningOrderError(items, issued) ??
+    (body.previous_response_id === undefined ? pairingError(items) : undefined)
   )
 }
 
-/** What was stored can be named instead of sent. */
-const recall = ({ id }: JsonObject, { store }: JsonObject, known: Ledger) =>
-  store === false ? undefined : known.item(String(id))
+/** A stored item can be referenced by its id. */
+const referencedItem = ({ id }: JsonObject, { store }: JsonObject, issued: IssuedTokens) =>
+  store === false ? undefined : issued.item(String(id))
 
-function itemFlaw(item: JsonObject, at: string, body: JsonObject, known: Ledger): Failure | undefined {
+function itemError(
+  item: JsonObject,
+  at: string,
+  body: JsonObject,
+  issued: IssuedTokens,
+): Failure | undefined {
   const { type = 'message' } = item
   switch (type) {
     case 'message':
       if (item.role === undefined) return missing(`${at}.role`)
       if (!roles.includes(String(item.role))) return wrongValue(`${at}.role`, item.role, roles)
-      return item.content === undefined ? missing(`${at}.content`) : contentFlaw(item, `${at}.content`)
+      return item.content === undefined ? missing(`${at}.content`) : contentError(item, `${at}.content`)
     case 'function_call':
-      return callFlaw(item, at)
+      return callError(item, at)
     case 'function_call_output':
       if (item.output === undefined) return missing(`${at}.output`)
       return typeof item.call_id === 'string'
         ? tooLong(`${at}.call_id`, item.call_id, 64)
         : missing(`${at}.call_id`)
     case 'reasoning':
-      return reasoningFlaw(item, at, body, known)
+      return reasoningError(item, at, body, issued)
     default:
       return typeof type === 'string' ? undefined : wrongType(`${at}.type`, 'a string', type)
   }
@@ -73,7 +80,7 @@ const partTypes: Record<string, readonly string[]> = {
   user: ['input_text', 'input_image', 'input_file', 'input_audio'],
 }
 
-function contentFlaw({ role, content }: JsonObject, at: string): Failure | undefined {
+function contentError({ role, content }: JsonObject, at: string): Failure | undefined {
   if (typeof content === 'string') return undefined
   if (!Array.isArray(content)) return wrongType(at, 'one of an array of objects or string', content ?? null)
   const types = partTypes[String(role)] ?? partTypes.user ?? []
@@ -84,15 +91,15 @@ function contentFlaw({ role, content }: JsonObject, at: string): Failure | undef
   return undefined
 }
 
-function callFlaw(item: JsonObject, at: string): Failure | undefined {
+function callError(item: JsonObject, at: string): Failure | undefined {
   const { id, call_id: callId, name } = item
   if (typeof callId !== 'string') return missing(`${at}.call_id`)
   if (typeof name !== 'string') return missing(`${at}.name`)
   if (typeof item.arguments !== 'string') return missing(`${at}.arguments`)
-  const flaw = tooLong(`${at}.call_id`, callId, 64) ?? nameFlaw(`${at}.name`, name)
-  if (flaw) return flaw
+  const error = tooLong(`${at}.call_id`, callId, 64) ?? nameError(`${at}.name`, name)
+  if (error) return error
   if (typeof id === 'string' && !id.startsWith('fc'))
-    return refusal(
+    return badRequest(
       `Invalid '${at}.id': '${id}'. Expected an ID that begins with 'fc'.`,
       `${at}.id`,
       'invalid_value',
@@ -100,64 +107,75 @@ function callFlaw(item: JsonObject, at: string): Failure | undefined {
   return undefined
 }
 
-/** A thought comes back by its id while the provider keeps it, and else with its encrypted content, unchanged. */
-function reasoningFlaw(item: JsonObject, at: string, body: JsonObject, known: Ledger): Failure | undefined {
+/** Reasoning is sent back by id if it is stored, or else with its encrypted content unchanged. */
+function reasoningError(
+  item: JsonObject,
+  at: string,
+  body: JsonObject,
+  issued: IssuedTokens,
+): Failure | undefined {
   const { id, encrypted_content: encrypted, summary } = item
   if (!Array.isArray(summary)) return missing(`${at}.summary`)
   if (typeof encrypted === 'string') {
     const text = summary.map((part) => (isJsonObject(part) ? String(part.text) : '')).join('')
-    if (known.encrypted({ ...(typeof id === 'string' && { id }), text, encrypted })) return undefined
+    if (issued.encrypted({ ...(typeof id === 'string' && { id }), text, encrypted })) return undefined
     const shown = `${encrypted.slice(0, 4)}...${encrypted.slice(-4)}`
     const message = `The encrypted content ${shown} could not be verified. Reason: Encrypted content could not be decrypted or parsed.`
-    return refusal(message, undefined, 'invalid_encrypted_content')
+    return badRequest(message, undefined, 'invalid_encrypted_content')
   }
   if (typeof id !== 'string') return missing(`${at}.id`)
-  if (body.store !== false && known.reasoning(id)) return undefined
-  return absent(id, body)
+  if (body.store !== false && issued.reasoning(id)) return undefined
+  return itemNotFound(id, body)
 }
 
-function absent(id: JsonValue | undefined, { store }: JsonObject): Failure {
+function itemNotFound(id: JsonValue | undefined, { store }: JsonObject): Failure {
   const hint =
     store === false
       ? ' Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.'
       : ''
-  return { ...refusal(`Item with id '${id}' not found.${hint}`, 'input'), status: 404 }
+  return { ...badRequest(`Item with id '${id}' not found.${hint}`, 'input'), status: 404 }
 }
 
-/** A thought stands before what came of it, and what came of a thought (known by the item's id) does not stand alone. */
-function thoughtFlaw(items: readonly JsonObject[], known: Ledger): Failure | undefined {
+/**
+ * Reasoning must be followed by its output, and a tool call with an item id must follow its
+ * reasoning.
+ */
+function reasoningOrderError(items: readonly JsonObject[], issued: IssuedTokens): Failure | undefined {
   for (const [index, { id, type }] of items.entries()) {
     const next = items[index + 1]
     const followed = next && next.role !== 'user' && next.type !== 'function_call_output'
     if (type === 'reasoning' && !followed)
-      return refusal(
+      return badRequest(
         `Item '${id}' of type 'reasoning' was provided without its required following item.`,
         'input',
       )
-    const thought = type === 'function_call' && typeof id === 'string' ? known.reasonBefore(id) : undefined
-    if (thought && !items.some((item) => item.type === 'reasoning' && item.id === thought))
-      return refusal(
-        `Item '${id}' of type 'function_call' was provided without its required 'reasoning' item: '${thought}'.`,
+    const reasoningId =
+      type === 'function_call' && typeof id === 'string' ? issued.reasoningBefore(id) : undefined
+    if (reasoningId && !items.some((item) => item.type === 'reasoning' && item.id === reasoningId))
+      return badRequest(
+        `Item '${id}' of type 'function_call' was provided without its required 'reasoning' item: '${reasoningId}'.`,
         'input',
       )
   }
   return undefined
 }
 
-/** Every call has its output and every output its call, in this order; what is named twice is refused. */
-function pairingFlaw(items: readonly JsonObject[]): Failure | undefined {
+/**
+ * Every tool call needs an output after it, every output a call before it, and ids must be unique.
+ */
+function pairingError(items: readonly JsonObject[]): Failure | undefined {
   const open = new Set<string>()
   for (const { type, call_id: callId } of items) {
     const id = String(callId)
     if (type === 'function_call') {
-      if (open.has(id)) return refusal(`Duplicate item found with id ${id}.`, 'input')
+      if (open.has(id)) return badRequest(`Duplicate item found with id ${id}.`, 'input')
       open.add(id)
     }
     if (type === 'function_call_output' && !open.delete(id))
-      return refusal(`No tool call found for function call output with call_id ${id}.`, 'input')
+      return badRequest(`No tool call found for function call output with call_id ${id}.`, 'input')
   }
   const [unanswered] = open
   return unanswered === undefined
     ? undefined
-    : refusal(`No tool output found for function call ${unanswered}.`, 'input')
+    : badRequest(`No tool output found for function call ${unanswered}.`, 'input')
 }

@@ -1,9 +1,9 @@
-// Those who compile for an older JavaScript have no `Symbol.asyncDispose` unless this asks for it.
+// Adds `Symbol.asyncDispose` for users who compile for an older JavaScript.
 /// <reference lib="esnext.disposable" preserve="true" />
 
-/** Something that is open until it is closed: by hand, or by `await using` at the end of its block. */
+/** A resource that is closed explicitly, or by `await using` at the end of its block. */
 export interface Closable {
-  /** Ends everything at once, also what hangs. May be called twice. */
+  /** Closes everything at once, including hanging connections. May be called twice. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }

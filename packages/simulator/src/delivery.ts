@@ -1,25 +1,25 @@
 import type { JsonObject } from 'millrace'
-import type { Fault, Place, SseDress } from './faults.ts'
+import type { Fault, FaultPoint, SseFraming } from './faults.ts'
 import { writeFrames } from './sse.ts'
-import type { Beat, Frame, Wire } from './wire.ts'
+import type { Frame, TimelineItem, Wire } from './wire.ts'
 
-/** What is to be answered, before anything goes wrong on the way. */
+/** A response before transport faults. */
 export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** A stream, or an answer in one piece after some pauses. */
+  /** A stream, or a whole body after some pauses. */
   readonly content:
-    | { readonly beats: readonly Beat[] }
-    | { readonly body: string; readonly before?: readonly Beat[] }
+    | { readonly timeline: readonly TimelineItem[] }
+    | { readonly body: string; readonly before?: readonly TimelineItem[] }
 }
 
-/** One thing a server does with a socket. Everything but headers, write, wait and gate is the last. */
+/** One operation on a socket. All but headers, write, wait and gate are final. */
 export type Op =
   | { readonly op: 'headers' }
-  /** `event` numbers what the bytes belong to. */
+  /** `event` is the index of the event that the bytes belong to. */
   | { readonly op: 'write'; readonly bytes: Uint8Array; readonly event: number }
   | { readonly op: 'wait'; readonly ms: number }
-  /** Waits for a generation; false ends the answer. */
+  /** Waits for a generation; false ends the response. */
   | { readonly op: 'gate'; readonly gate: Promise<boolean> }
   | { readonly op: 'stall' }
   | { readonly op: 'reset' }
@@ -30,25 +30,25 @@ export interface Delivery {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly ops: readonly Op[]
-  /** The faults that came to pass. */
+  /** The faults that had an effect. */
   readonly faults: readonly Fault[]
 }
 
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 
-/** How a reply goes over the socket under these faults, each in turn upon what those before it have left. */
+/** How a reply is sent with these faults, applied one after the other. */
 export function deliveryOf(reply: Reply, faults: readonly Fault[], wire: Wire): Delivery {
   const applied: Fault[] = []
   let { headers } = reply
-  let dress: SseDress = {}
+  let framing: SseFraming = {}
   for (const fault of faults) {
     if (fault.kind === 'content-type') headers = { ...headers, 'content-type': fault.type }
-    else if (fault.kind === 'sse' && 'beats' in reply.content) dress = { ...dress, ...fault }
+    else if (fault.kind === 'sse' && 'timeline' in reply.content) framing = { ...framing, ...fault }
     else continue
     applied.push(fault)
   }
-  let ops = opsOf(reply, dress)
-  // How the bytes are cut is decided last: until then a write is an event.
+  let ops = opsOf(reply, framing)
+  // Chunking comes last: until then each write is one event.
   const cuts = faults.filter(({ kind }) => kind === 'chunks')
   for (const fault of [...faults.filter(({ kind }) => kind !== 'chunks'), ...cuts]) {
     const changed = faultOnWire(ops, fault, wire)
@@ -59,12 +59,12 @@ export function deliveryOf(reply: Reply, faults: readonly Fault[], wire: Wire): 
   return { status: reply.status, headers, ops, faults: applied }
 }
 
-function opsOf({ content }: Reply, dress: SseDress): readonly Op[] {
+function opsOf({ content }: Reply, framing: SseFraming): readonly Op[] {
   if ('body' in content) {
-    const waits = beatOps(content.before ?? [], [])
+    const waits = timelineOps(content.before ?? [], [])
     const stopped = waits.some(({ op }) => op === 'stall' || op === 'end')
     const half = bytesOf(content.body.slice(0, content.body.length / 2))
-    // An answer in one piece that ends early is half an answer.
+    // A whole body that ends early is cut in half.
     if (stopped && waits.at(-1)?.op === 'end')
       return [...waits.slice(0, -1), { op: 'headers' }, { op: 'write', bytes: half, event: 0 }, { op: 'end' }]
     if (stopped) return waits
@@ -75,8 +75,8 @@ function opsOf({ content }: Reply, dress: SseDress): readonly Op[] {
       { op: 'end' },
     ]
   }
-  const frames = content.beats.flatMap((beat): Frame[] => ('frame' in beat ? [beat.frame] : []))
-  const ops = beatOps(content.beats, writeFrames(frames, dress))
+  const frames = content.timeline.flatMap((item): Frame[] => ('frame' in item ? [item.frame] : []))
+  const ops = timelineOps(content.timeline, writeFrames(frames, framing))
   return [
     { op: 'headers' },
     ...ops,
@@ -84,12 +84,12 @@ function opsOf({ content }: Reply, dress: SseDress): readonly Op[] {
   ]
 }
 
-function beatOps(beats: readonly Beat[], texts: readonly string[]): Op[] {
+function timelineOps(timeline: readonly TimelineItem[], texts: readonly string[]): Op[] {
   let event = 0
-  return beats.map((beat): Op => {
-    if ('pauseMs' in beat) return { op: 'wait', ms: beat.pauseMs }
-    if ('gate' in beat) return { op: 'gate', gate: beat.gate }
-    if ('stop' in beat) return beat.stop === 'hang' ? { op: 'stall' } : { op: 'end' }
+  return timeline.map((item): Op => {
+    if ('pauseMs' in item) return { op: 'wait', ms: item.pauseMs }
+    if ('gate' in item) return { op: 'gate', gate: item.gate }
+    if ('stop' in item) return item.stop === 'hang' ? { op: 'stall' } : { op: 'end' }
     return { op: 'write', bytes: bytesOf(texts[event] ?? ''), event: event++ }
   })
 }
@@ -112,8 +112,8 @@ function faultOnWire(ops: readonly Op[], fault: Fault, wire: Wire): readonly Op[
   }
 }
 
-/** Everything up to the place, and then only this. Undefined if there is no such place. */
-function stopAt(ops: readonly Op[], at: Place, last: Op): readonly Op[] | undefined {
+/** All operations up to the point, then `last`. Undefined if there is no such point. */
+function stopAt(ops: readonly Op[], at: FaultPoint, last: Op): readonly Op[] | undefined {
   const start = ops.findIndex(({ op }) => op === 'headers')
   if (start < 0) return undefined
   if (at === 'before-headers') return [...ops.slice(0, start), last]
@@ -137,7 +137,7 @@ function offsetIn(bytes: Uint8Array, byte: number | 'utf8' | 'escape'): number |
     const offset = byte < 0 ? bytes.length + byte : byte
     return offset < 0 || offset > bytes.length ? undefined : offset
   }
-  // 0xC0 and above begin a character of several bytes; a byte order mark is none that anybody reads.
+  // 0xC0 and above start a multi-byte character. A byte order mark does not count.
   const isBom = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
   const found = bytes.findIndex((one, index) =>
     byte === 'escape' ? one === 0x5c : one >= 0xc0 && !(isBom && index === 0),
@@ -150,7 +150,7 @@ function inOnePiece(ops: readonly Op[]): readonly Op[] {
   const last = ops.findLastIndex(({ op }) => op === 'write')
   if (last < 0) return ops
   const before = ops.slice(0, last).filter(({ op }) => op !== 'write')
-  return [...before, { op: 'write', bytes: joined(writes), event: 0 }, ...ops.slice(last + 1)]
+  return [...before, { op: 'write', bytes: concat(writes), event: 0 }, ...ops.slice(last + 1)]
 }
 
 function inPieces(ops: readonly Op[], sizes: readonly number[]): readonly Op[] {
@@ -158,7 +158,7 @@ function inPieces(ops: readonly Op[], sizes: readonly number[]): readonly Op[] {
   let run: Extract<Op, { op: 'write' }>[] = []
   let turn = 0
   const flush = () => {
-    const bytes = joined(run)
+    const bytes = concat(run)
     run = []
     for (let at = 0; at < bytes.length; ) {
       const size = sizes[turn++ % sizes.length] ?? bytes.length
@@ -176,7 +176,7 @@ function inPieces(ops: readonly Op[], sizes: readonly number[]): readonly Op[] {
   return cut
 }
 
-function joined(writes: readonly { readonly bytes: Uint8Array }[]): Uint8Array {
+function concat(writes: readonly { readonly bytes: Uint8Array }[]): Uint8Array {
   const all = new Uint8Array(writes.reduce((sum, { bytes }) => sum + bytes.length, 0))
   let at = 0
   for (const { bytes } of writes) {

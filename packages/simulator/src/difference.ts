@@ -1,29 +1,33 @@
 import type { IncomingMessage } from 'node:http'
 import type { JsonValue } from 'millrace'
-import { blotOf, leastStars } from './blot.ts'
 import type { CassetteExchange } from './cassette.ts'
 import { isJsonObject } from './json-object.ts'
+import { minStars, redactor } from './redact.ts'
 import { parametersIn, secretsIn, withoutParameters } from './secrets.ts'
 
-/** Why a request is not the recorded one, if it is not. Headers are left aside: no two clients send the same. */
+/**
+ * Describes how a request differs from the recorded one, if it does. Headers are ignored: they vary
+ * between clients.
+ */
 export function differenceOf(
   { method = '', url = '', headers }: IncomingMessage,
   body: Uint8Array,
   { request }: CassetteExchange,
   index: number,
 ): string | undefined {
-  const say = (what: string) => `request ${index} is not the one on the cassette: ${what}`
-  const blot = blotOf([...secretsIn(headers), ...parametersIn(url)])
-  if (method !== request.method) return say(`the method is ${method}, recorded was ${request.method}`)
+  const describe = (what: string) => `request ${index} does not match the cassette: ${what}`
+  const redaction = redactor([...secretsIn(headers), ...parametersIn(url)])
+  if (method !== request.method) return describe(`the method is ${method}, recorded was ${request.method}`)
   const path = withoutParameters(url)
-  if (!fits(path, request.path)) return say(`the path is ${blot.text(path)}, recorded was ${request.path}`)
-  const found = differs(parsed(new TextDecoder().decode(body)), request.body, 'body')
+  if (!matches(path, request.path))
+    return describe(`the path is ${redaction.text(path)}, recorded was ${request.path}`)
+  const found = findDifference(parseJson(new TextDecoder().decode(body)), request.body, 'body')
   if (!found) return undefined
-  const now = found.now === undefined ? undefined : blot.json(found.now)
-  return say(`${blot.text(found.at)} is ${short(now)}, recorded was ${short(found.then)}`)
+  const now = found.actual === undefined ? undefined : redaction.json(found.actual)
+  return describe(`${redaction.text(found.at)} is ${truncate(now)}, recorded was ${truncate(found.recorded)}`)
 }
 
-function parsed(text: string): JsonValue | undefined {
+function parseJson(text: string): JsonValue | undefined {
   if (text === '') return undefined
   try {
     return JSON.parse(text)
@@ -34,42 +38,43 @@ function parsed(text: string): JsonValue | undefined {
 
 interface Difference {
   readonly at: string
-  readonly now: JsonValue | undefined
-  readonly then: JsonValue | undefined
+  readonly actual: JsonValue | undefined
+  readonly recorded: JsonValue | undefined
 }
 
-/** The first place where two values differ, with both of them; the order of keys is none. */
-function differs(
-  now: JsonValue | undefined,
-  then: JsonValue | undefined,
+/** The first difference between two values. The order of keys does not matter. */
+function findDifference(
+  actual: JsonValue | undefined,
+  recorded: JsonValue | undefined,
   at: string,
 ): Difference | undefined {
-  if (Array.isArray(now) && Array.isArray(then)) {
-    for (let index = 0; index < Math.max(now.length, then.length); index++) {
-      const place = differs(now[index], then[index], `${at}[${index}]`)
-      if (place) return place
+  if (Array.isArray(actual) && Array.isArray(recorded)) {
+    for (let index = 0; index < Math.max(actual.length, recorded.length); index++) {
+      const found = findDifference(actual[index], recorded[index], `${at}[${index}]`)
+      if (found) return found
     }
     return undefined
   }
-  if (isJsonObject(now) && isJsonObject(then)) {
-    for (const key of new Set([...Object.keys(then), ...Object.keys(now)])) {
-      const place = differs(now[key], then[key], `${at}.${key}`)
-      if (place) return place
+  if (isJsonObject(actual) && isJsonObject(recorded)) {
+    for (const key of new Set([...Object.keys(recorded), ...Object.keys(actual)])) {
+      const found = findDifference(actual[key], recorded[key], `${at}.${key}`)
+      if (found) return found
     }
     return undefined
   }
-  const isText = typeof now === 'string' || typeof now === 'number'
-  const same = now === then || (isText && typeof then === 'string' && fits(String(now), then))
-  return same ? undefined : { at, now, then }
+  const isText = typeof actual === 'string' || typeof actual === 'number'
+  const same =
+    actual === recorded || (isText && typeof recorded === 'string' && matches(String(actual), recorded))
+  return same ? undefined : { at, actual, recorded }
 }
 
-const stars = new RegExp(`\\*{${leastStars},}`)
+const stars = new RegExp(`\\*{${minStars},}`)
 
 /**
- * Stars on the cassette stand for a secret, of whatever length: another key will do. What stands between them must come in the
- * same order, found from left to right in one pass.
+ * Stars on the cassette stand for a secret of any length, so that another key matches too. The text
+ * between them must appear in the same order, found from left to right in one pass.
  */
-function fits(now: string, then: string): boolean {
+function matches(now: string, then: string): boolean {
   if (now === then) return true
   const parts = then.split(stars)
   const first = parts.shift() ?? ''
@@ -84,7 +89,7 @@ function fits(now: string, then: string): boolean {
   return at < now.length - last.length
 }
 
-function short(value: JsonValue | undefined): string {
+function truncate(value: JsonValue | undefined): string {
   const text = value === undefined ? 'nothing' : JSON.stringify(value)
   return text.length > 100 ? `${text.slice(0, 99)}…` : text
 }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 
-/** An error in the form of every provider at once, so that each client shows the message. */
+/** An error in a format that works for all providers, so that every client shows the message. */
 export function answerWithError(
   response: ServerResponse,
   { status, code, message }: { readonly status: number; readonly code: string; readonly message: string },

@@ -2,7 +2,7 @@ import type { ErrorCode, JsonObject } from 'millrace'
 import type { ErrorFields } from 'millrace/internal'
 import type { Frame, Wire } from './wire.ts'
 
-/** A refusal or a failure of the provider, before it is put in the provider's own form. */
+/** An error of the provider, independent of its wire format. */
 export interface Failure {
   readonly status: number
   readonly message: string
@@ -42,8 +42,8 @@ const anthropicTypes: Record<number, string> = {
   529: 'overloaded_error',
 }
 
-/** What the providers say with a status, where nobody asked for other words. */
-const usualWords: Record<'openai' | 'anthropic', Record<number, string>> = {
+/** The providers' default messages by status. */
+const defaultMessages: Record<'openai' | 'anthropic', Record<number, string>> = {
   openai: {
     401: 'Incorrect API key provided: sk-sim****ator. You can find your API key at https://platform.openai.com/account/api-keys.',
     408: 'Request timed out.',
@@ -70,9 +70,9 @@ const usualWords: Record<'openai' | 'anthropic', Record<number, string>> = {
 
 const familyOf = (wire: Wire) => (wire === 'anthropic' ? 'anthropic' : 'openai')
 
-/** A failure of this status in the provider's usual words. */
-export function usualFailure(wire: Wire, status: number, fields: Partial<Failure> = {}): Failure {
-  const message = usualWords[familyOf(wire)][status] ?? `The request failed with status ${status}.`
+/** A failure with the provider's default message for this status. */
+export function defaultFailure(wire: Wire, status: number, fields: Partial<Failure> = {}): Failure {
+  const message = defaultMessages[familyOf(wire)][status] ?? `The request failed with status ${status}.`
   return { status, message, ...fields }
 }
 
@@ -85,8 +85,8 @@ const codeStatus: Partial<Record<ErrorCode, number>> = {
 }
 
 /**
- * A script's error as this provider would tell it. One that our own model would not try again (`llm_error` without
- * `retryable`) is a 400, one that it would is a 500, so that a script means the same over every wire.
+ * A script's error as this provider would report it. An error that is not retryable is a 400, a
+ * retryable one a 500, so that a script means the same on every wire.
  */
 export function scriptFailure(wire: Wire, error: Partial<ErrorFields>): Failure {
   const { code = 'llm_error', message, retryAfterMs, retryable } = error
@@ -95,25 +95,25 @@ export function scriptFailure(wire: Wire, error: Partial<ErrorFields>): Failure 
     error.status ??
     (code === 'overloaded' ? overloaded : (codeStatus[code] ?? (retryable === true ? 500 : 400)))
   return {
-    ...usualFailure(wire, status),
+    ...defaultFailure(wire, status),
     ...(message !== undefined && { message }),
     ...(code === 'context_overflow' && contextOverflow(wire, message)),
     ...(retryAfterMs !== undefined && { headers: retryHeaders(wire, retryAfterMs) }),
   }
 }
 
-/** Anthropic has no code for it: clients know it by these words. */
+/** Anthropic has no code for it: clients recognize the message. */
 function contextOverflow(wire: Wire, message: string | undefined): Partial<Failure> {
-  const usual = {
+  const defaultMessage = {
     'openai-chat':
       "This model's maximum context length is 128000 tokens. However, your messages resulted in 130017 tokens. Please reduce the length of the messages.",
     'openai-responses':
       'Your input exceeds the context window of this model. Please adjust your input and try again.',
     anthropic: 'prompt is too long: 210017 tokens > 200000 maximum',
   }[wire]
-  if (wire === 'anthropic') return { message: message ? `prompt is too long: ${message}` : usual }
+  if (wire === 'anthropic') return { message: message ? `prompt is too long: ${message}` : defaultMessage }
   return {
-    message: message ?? usual,
+    message: message ?? defaultMessage,
     code: 'context_length_exceeded',
     param: wire === 'openai-chat' ? 'messages' : 'input',
   }
@@ -124,7 +124,10 @@ function retryHeaders(wire: Wire, ms: number): Record<string, string> {
   return wire === 'anthropic' ? seconds : { 'retry-after-ms': String(ms), ...seconds }
 }
 
-/** `{"error":{"message":…,"type":…,"param":null,"code":null}}` and `{"type":"error","error":{"type":…,"message":…}}`. */
+/**
+ * `{"error":{"message":…,"type":…,"param":null,"code":null}}` and
+ * `{"type":"error","error":{"type":…,"message":…}}`.
+ */
 export function failureBody(wire: Wire, failure: Failure, requestId: string): JsonObject {
   if (wire === 'anthropic') return { type: 'error', error: anthropicError(failure), request_id: requestId }
   return { error: openaiError(failure) }
@@ -144,8 +147,8 @@ function openaiError({ status, message, type, code, param }: Failure): JsonObjec
 }
 
 /**
- * A failure in a stream that has begun with 200. Responses says it twice, in `error` and in `response.failed`; `response` is
- * what it had come to.
+ * A failure in a stream that started with status 200. Responses reports it twice, in `error` and in
+ * `response.failed`. `response` is the response so far.
  */
 export function failureFrames(
   wire: Wire,

@@ -3,10 +3,10 @@ import type { ScriptRound } from 'millrace/testing'
 import { describe, expect, test } from 'vitest'
 import type { Fault } from './faults.ts'
 import { providerSimulator } from './provider-simulator.ts'
-import { ask, eventsOf, least, post, wires } from './raw-client.test-kit.ts'
+import { ask, eventsOf, minimalRequest, post, wires } from './raw-client.test-kit.ts'
 import type { Wire } from './wire.ts'
 
-// Faults that change what a provider answers, not how the bytes arrive.
+// Faults that change the response itself, not how its bytes arrive.
 
 const round: ScriptRound = [
   { reasoning: 'hm' },
@@ -22,7 +22,7 @@ async function streamOf(wire: Wire, script: ScriptRound, ...faults: Fault[]) {
 
 const typesOf = (events: readonly JsonObject[]) => events.map(({ type }) => type)
 const ofType = (events: readonly JsonObject[], type: string) => events.filter((event) => event.type === type)
-/** Every id in an answer: of the answer itself, its items, its blocks and its calls. */
+/** Every id in a response: its own, and those of its items, blocks and calls. */
 const idsOf = (events: readonly JsonObject[]) =>
   new Set(JSON.stringify(events).match(/(?<="(?:id|item_id|call_id)":")[^"]+/g))
 const isStart: Record<Wire, (event: JsonObject) => boolean> = {
@@ -32,7 +32,7 @@ const isStart: Record<Wire, (event: JsonObject) => boolean> = {
 }
 
 describe.each(wires)('over %s', (wire) => {
-  test('a splice cuts the stream and appends a second answer with fresh ids', async () => {
+  test('a splice cuts the stream and appends a second response with new ids', async () => {
     const { events: plain } = await streamOf(wire, round)
     const { events, faults } = await streamOf(wire, round, { kind: 'splice', event: 4 })
     expect(faults).toEqual([{ kind: 'splice', event: 4 }])
@@ -50,7 +50,7 @@ describe.each(wires)('over %s', (wire) => {
     })
   })
 
-  test('a splice without a start goes on under the first answer', async () => {
+  test('a splice without a start continues the first response', async () => {
     const { events: plain } = await streamOf(wire, round)
     const { events } = await streamOf(wire, round, { kind: 'splice', event: 5, start: false })
     const second = events.slice(5)
@@ -65,13 +65,13 @@ describe.each(wires)('over %s', (wire) => {
     expect(indexes(second)).toEqual(indexes(rest))
   })
 
-  test('the second answer of a splice may say something else', async () => {
+  test('the second response of a splice may have other content', async () => {
     const { events } = await streamOf(wire, 'Hello', { kind: 'splice', event: 2, round: [{ call: 'other' }] })
     expect(JSON.stringify(events.slice(2))).toContain('"name":"other"')
     expect(JSON.stringify(events.slice(2))).not.toContain('Hello')
   })
 
-  test('an empty answer is a start and an end', async () => {
+  test('an empty response has only a start and an end', async () => {
     const expected = {
       'openai-chat': [
         { choices: [{ delta: { role: 'assistant', content: '' }, finish_reason: null }] },
@@ -99,7 +99,7 @@ describe.each(wires)('over %s', (wire) => {
     else expect(bare.events).toEqual(events)
   })
 
-  test('an empty answer may say that it calls tools', async () => {
+  test('an empty response may finish with tool-calls', async () => {
     const { events } = await streamOf(wire, round, { kind: 'empty', finish: 'tool-calls' })
     const text = JSON.stringify(events)
     expect(text).not.toContain('look')
@@ -108,7 +108,7 @@ describe.each(wires)('over %s', (wire) => {
     if (wire === 'openai-responses') expect(text).toContain('"status":"completed"')
   })
 
-  test('a call that is never closed is half written, and the answer ends with stop', async () => {
+  test('an unclosed call is half written, and the response ends with stop', async () => {
     const two: ScriptRound = [...round, { call: 'late' }]
     const { events, faults } = await streamOf(wire, two, { kind: 'unclosed-call', call: 0 })
     expect(faults).toHaveLength(1)
@@ -136,7 +136,7 @@ describe.each(wires)('over %s', (wire) => {
     }
   })
 
-  test('a fault that this wire or this answer does not know changes nothing, and is not reported', async () => {
+  test('a fault that does not apply to this wire or response changes nothing and is not reported', async () => {
     const { events: plain } = await streamOf(wire, 'Hello')
     const strange: Fault[] = [
       { kind: 'custom-provider-calls' },
@@ -171,7 +171,7 @@ describe('Anthropic content in message_start', () => {
     { call: 'lookup_customer', input: { id: 'customer_123' } },
   ]
 
-  test('is all there is, with the container and the reason to stop', async () => {
+  test('is followed by nothing else, and includes the container and the stop reason', async () => {
     const { events, faults } = await streamOf('anthropic', script, { kind: 'content-in-start' })
     expect(faults).toHaveLength(1)
     expect(events).toEqual([
@@ -212,7 +212,7 @@ describe('Anthropic content in message_start', () => {
     ])
   })
 
-  test('comes back as it was, with the container by its id or in an object', async () => {
+  test('is accepted unchanged, with the container as an id or an object', async () => {
     await using sim = await providerSimulator([script, 'Done.', 'Done.'], {
       faults: [{ kind: 'content-in-start', request: 0 }],
     })
@@ -227,14 +227,14 @@ describe('Anthropic content in message_start', () => {
     const body = { model: 'm', max_tokens: 4096, thinking, messages }
     for (const sent of [container.id, { id: container.id }])
       expect((await post(sim, 'anthropic', { ...body, container: sent })).status).toBe(200)
-    const refused = await post(sim, 'anthropic', { ...body, container: 7 })
-    expect([refused.status, (await refused.json()).error.message]).toEqual([
+    const rejected = await post(sim, 'anthropic', { ...body, container: 7 })
+    expect([rejected.status, (await rejected.json()).error.message]).toEqual([
       400,
       'container: Input should be a valid string',
     ])
   })
 
-  test('does not come to pass when the answer breaks off', async () => {
+  test('has no effect if the stream breaks', async () => {
     const { events, faults } = await streamOf('anthropic', [{ text: 'a' }, { end: true }], {
       kind: 'content-in-start',
     })
@@ -243,14 +243,14 @@ describe('Anthropic content in message_start', () => {
   })
 })
 
-describe('custom calls of the provider on Responses', () => {
+describe('custom provider calls on Responses', () => {
   const script: ScriptRound = [
     { providerTool: 'x_keyword_search', input: { query: 'rain' } },
     { providerTool: 'x_semantic_search', input: { query: 'sun' } },
     { text: 'Wet.' },
   ]
 
-  test('are completed items, the second open before the first is done', async () => {
+  test('are completed items, the second added before the first is done', async () => {
     const { events, faults } = await streamOf('openai-responses', script, { kind: 'custom-provider-calls' })
     expect(faults).toHaveLength(1)
     const about = events.filter(({ type }) => /output_item|custom_tool/.test(String(type)))
@@ -281,18 +281,18 @@ describe('custom calls of the provider on Responses', () => {
     })
   })
 
-  test('are taken back unchanged', async () => {
+  test('are accepted unchanged', async () => {
     await using sim = await providerSimulator([script, 'Done.'], {
       faults: [{ kind: 'custom-provider-calls', request: 0 }],
     })
     const events = eventsOf(await (await ask(sim, 'openai-responses')).text()) as JsonObject[]
     const { output } = Object(events.at(-1)?.response)
     const user = { role: 'user', content: 'hi' }
-    const body = { ...least('openai-responses'), input: [user, ...output, user] }
+    const body = { ...minimalRequest('openai-responses'), input: [user, ...output, user] }
     expect((await post(sim, 'openai-responses', body)).status).toBe(200)
   })
 
-  test('with words in between are open one after the other', async () => {
+  test('with text in between are added one after the other', async () => {
     const apart: ScriptRound = [{ providerTool: 'a' }, { text: 'and' }, { providerTool: 'b' }]
     const { events } = await streamOf('openai-responses', apart, { kind: 'custom-provider-calls' })
     const order = events.flatMap(({ type, output_index }) =>
@@ -302,7 +302,7 @@ describe('custom calls of the provider on Responses', () => {
   })
 })
 
-test('a Responses item without its done event stands only in the completed response', async () => {
+test('a Responses item without its done event is only in the completed response', async () => {
   const { events: plain } = await streamOf('openai-responses', round)
   const { events, faults } = await streamOf('openai-responses', round, { kind: 'no-item-done', item: 2 })
   expect(faults).toHaveLength(1)
@@ -314,7 +314,7 @@ test('a Responses item without its done event stands only in the completed respo
   expect(events.at(-1)).toMatchObject({ response: { output: [{}, {}, { type: 'function_call' }] } })
 })
 
-test('reasoning items of both answers of a splice are taken back', async () => {
+test('reasoning items of both responses of a splice are accepted', async () => {
   await using sim = await providerSimulator(() => round, {
     faults: [{ kind: 'splice', event: 9, request: 0 }],
   })

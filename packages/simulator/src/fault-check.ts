@@ -2,7 +2,7 @@ import { invalidInput, isObject, kindOf, nameOf } from 'millrace/internal'
 import { finishes, roundProblem } from 'millrace/internal/testing'
 import type { Fault, FaultKind } from './faults.ts'
 
-/** Says what a field must be; undefined if it is that. */
+/** Returns what a field must be, or undefined if it is valid. */
 type Check = (value: unknown) => string | undefined
 
 const must =
@@ -10,11 +10,11 @@ const must =
   (value) =>
     test(value) ? undefined : what
 
-const whole = (min: number): Check =>
-  must((value) => Number.isInteger(value) && Number(value) >= min, `a whole number from ${min} on`)
-const number: Check = must((value) => Number.isFinite(value) && Number(value) >= 0, 'a number from 0 on')
-const event: Check = must(Number.isInteger, 'the number of an event: 0 is the first, -1 the last')
-const text: Check = must((value) => typeof value === 'string' && value !== '', 'a text')
+const wholeNumber = (min: number): Check =>
+  must((value) => Number.isInteger(value) && Number(value) >= min, `a whole number of at least ${min}`)
+const number: Check = must((value) => Number.isFinite(value) && Number(value) >= 0, 'a number of at least 0')
+const event: Check = must(Number.isInteger, 'the index of an event: 0 is the first, -1 the last')
+const text: Check = must((value) => typeof value === 'string' && value !== '', 'a non-empty string')
 const flag: Check = must((value) => typeof value === 'boolean', 'true or false')
 const oneOf = (...values: readonly string[]): Check =>
   must((value) => values.includes(value as string), values.map((value) => `'${value}'`).join(' or '))
@@ -44,7 +44,7 @@ const isSize = (value: unknown) => Number.isInteger(value) && Number(value) >= 1
 const sizes = must(
   (value) =>
     value === 'all' || isSize(value) || (Array.isArray(value) && value.length > 0 && value.every(isSize)),
-  "a whole number from 1 on, a list of such, or 'all'",
+  "a whole number of at least 1, a list of them, or 'all'",
 )
 const retryAfter = must(
   (value) =>
@@ -67,23 +67,23 @@ const fields: { readonly [Kind in FaultKind['kind']]: Readonly<Record<string, Ch
   'unknown-event': { event },
   'unknown-fields': {},
   'unknown-block': {},
-  oversize: { event, bytes: whole(1) },
+  oversize: { event, bytes: wholeNumber(1) },
   malformed: { event, data: optional(text) },
-  'error-frame': { event, status: optional(whole(400)) },
-  status: { status: whole(400), retryAfter: optional(retryAfter) },
+  'error-frame': { event, status: optional(wholeNumber(400)) },
+  status: { status: wholeNumber(400), retryAfter: optional(retryAfter) },
   html: {},
   'content-type': { type: text },
-  arguments: { call: whole(0), how: oneOf('malformed', 'truncated', 'empty', 'double-encoded') },
+  arguments: { call: wholeNumber(0), how: oneOf('malformed', 'truncated', 'empty', 'double-encoded') },
   'same-call-ids': {},
-  'length-cut': { call: whole(0) },
+  'length-cut': { call: wholeNumber(0) },
   'no-usage': {},
-  'unclosed-call': { call: whole(0) },
+  'unclosed-call': { call: wholeNumber(0) },
   empty: { finish: optional(oneOf(...Object.keys(finishes))) },
-  // What is wrong with a round is said by `roundProblem`, with the step.
+  // Checked by `roundProblem`, which names the invalid step.
   splice: { event, round: () => undefined, start: optional(flag) },
   'content-in-start': {},
   'custom-provider-calls': {},
-  'no-item-done': { item: whole(0) },
+  'no-item-done': { item: wholeNumber(0) },
   expired: {},
   sse: {
     newline: optional(oneOf('crlf', 'cr')),
@@ -96,9 +96,9 @@ const fields: { readonly [Kind in FaultKind['kind']]: Readonly<Record<string, Ch
   },
 }
 
-/** Throws `invalid_input` that names the fault, the field and what belongs there. */
+/** Throws `invalid_input` with the invalid fault and field, and what the field must be. */
 export function checkFaults(plan: unknown, op: string): asserts plan is readonly Fault[] {
-  if (!Array.isArray(plan)) throw invalidInput(op, `faults must be a list of faults, not ${kindOf(plan)}`)
+  if (!Array.isArray(plan)) throw invalidInput(op, `faults must be an array of faults, not ${kindOf(plan)}`)
   plan.forEach((fault: unknown, index) => {
     const problem = problemOf(fault)
     if (problem) throw invalidInput(op, `faults[${index}]${problem}`)
@@ -112,12 +112,12 @@ function problemOf(fault: unknown): string | undefined {
   if (typeof kind !== 'string' || !Object.hasOwn(fields, kind))
     return `.kind must be one of ${Object.keys(fields).join(', ')}, not ${nameOf(kind)}`
   const checks: Readonly<Record<string, Check>> = {
-    request: optional(whole(0)),
+    request: optional(wholeNumber(0)),
     ...fields[kind as FaultKind['kind']],
   }
   for (const name of Object.keys(rest)) {
     if (!Object.hasOwn(checks, name))
-      return `.${name} is no field of '${kind}': it has ${Object.keys(checks).join(', ')}`
+      return `.${name} is not a field of '${kind}', which has ${Object.keys(checks).join(', ')}`
   }
   for (const [name, check] of Object.entries(checks)) {
     const wanted = check(rest[name])

@@ -1,82 +1,89 @@
 import type { JsonObject } from 'millrace'
 import type { ScriptRound } from 'millrace/testing'
-import { failureFrames, usualFailure } from './failures.ts'
+import { defaultFailure, failureFrames } from './failures.ts'
 import { dataOf, renumbered } from './fault-rendered.ts'
 import type { Fault } from './faults.ts'
 import { isJsonObject } from './json-object.ts'
-import type { Beat, Frame, Wire } from './wire.ts'
+import type { Frame, TimelineItem, Wire } from './wire.ts'
 
-type FrameBeat = Extract<Beat, { frame: Frame }>
+type FrameItem = Extract<TimelineItem, { frame: Frame }>
 
-/** A whole answer with fresh ids, to the same request: the same round, or another. */
-export type AnswerAgain = (round?: ScriptRound) => readonly Beat[]
+/**
+ * Generates a complete response with new ids to the same request, for the same round or another.
+ */
+export type Regenerate = (round?: ScriptRound) => readonly TimelineItem[]
 
-/** What goes wrong between the events. Undefined if the fault is of another kind, or the place is not there. */
+/** Applies faults to the events of a stream. Returns undefined if the fault has no effect here. */
 export function faultOnFrames(
-  beats: readonly Beat[],
+  timeline: readonly TimelineItem[],
   fault: Fault,
-  { wire, answerAgain }: { readonly wire: Wire; readonly answerAgain: AnswerAgain },
-): readonly Beat[] | undefined {
-  const frames = beats.filter((beat): beat is FrameBeat => 'frame' in beat)
+  { wire, regenerate }: { readonly wire: Wire; readonly regenerate: Regenerate },
+): readonly TimelineItem[] | undefined {
+  const frames = timeline.filter((item): item is FrameItem => 'frame' in item)
   const nth = (event: number) => frames.at(event)
-  /** The beats with these in the place of one. */
-  const replace = (old: Beat, ...now: readonly Beat[]) => {
-    const at = beats.indexOf(old)
-    return [...beats.slice(0, at), ...now, ...beats.slice(at + 1)]
+  /** The timeline with one item replaced. */
+  const replace = (old: TimelineItem, ...now: readonly TimelineItem[]) => {
+    const at = timeline.indexOf(old)
+    return [...timeline.slice(0, at), ...now, ...timeline.slice(at + 1)]
   }
 
   switch (fault.kind) {
     case 'duplicate': {
-      const beat = nth(fault.event)
-      return beat && replace(beat, beat, { ...beat })
+      const item = nth(fault.event)
+      return item && replace(item, item, { ...item })
     }
     case 'reorder': {
-      const beat = nth(fault.event)
-      const next = beat && frames[frames.indexOf(beat) + 1]
-      if (!beat || !next) return undefined
-      return beats.map((one) => (one === beat ? next : one === next ? beat : one))
+      const item = nth(fault.event)
+      const next = item && frames[frames.indexOf(item) + 1]
+      if (!item || !next) return undefined
+      return timeline.map((one) => (one === item ? next : one === next ? item : one))
     }
     case 'unknown-event': {
-      const beat = nth(fault.event)
-      return beat && replace(beat, { frame: unknownEvent[wire] }, beat)
+      const item = nth(fault.event)
+      return item && replace(item, { frame: unknownEvent[wire] }, item)
     }
     case 'unknown-fields':
-      return beats.map((beat) => withFields(beat, { x_unknown: { nested: [1, null, 'ü'] } }))
+      return timeline.map((item) => withFields(item, { x_unknown: { nested: [1, null, 'ü'] } }))
     case 'unknown-block': {
       const terminal = frames.find(({ frame }) => isTerminal(frame))
       if (!terminal) return undefined
       return replace(terminal, ...unknownBlock(frames, wire).map((frame) => ({ frame })), terminal)
     }
     case 'oversize': {
-      const beat = nth(fault.event)
-      if (!beat || typeof beat.frame.data === 'string') return undefined
-      return replace(beat, withFields(beat, { x_padding: 'x'.repeat(fault.bytes) }))
+      const item = nth(fault.event)
+      if (!item || typeof item.frame.data === 'string') return undefined
+      return replace(item, withFields(item, { x_padding: 'x'.repeat(fault.bytes) }))
     }
     case 'malformed': {
-      const beat = nth(fault.event)
+      const item = nth(fault.event)
       const data = fault.data ?? '{"id":"half an object'
-      return beat && replace(beat, { frame: { ...beat.frame, data } })
+      return item && replace(item, { frame: { ...item.frame, data } })
     }
     case 'error-frame': {
-      const beat = nth(fault.event)
-      if (!beat) return undefined
+      const item = nth(fault.event)
+      if (!item) return undefined
       const status = fault.status ?? (wire === 'anthropic' ? 529 : 500)
-      const begun = frames[0]?.frame.data
-      const response = typeof begun === 'object' && isJsonObject(begun.response) ? begun.response : {}
-      const { sequence_number: number } = dataOf(beat)
-      const sequence = typeof number === 'number' ? number : frames.indexOf(beat)
-      const failed = failureFrames(wire, usualFailure(wire, status), { sequence, response })
-      return [...beats.slice(0, beats.indexOf(beat)), ...failed.map((frame) => ({ frame })), { stop: 'end' }]
+      const firstData = frames[0]?.frame.data
+      const response =
+        typeof firstData === 'object' && isJsonObject(firstData.response) ? firstData.response : {}
+      const { sequence_number: number } = dataOf(item)
+      const sequence = typeof number === 'number' ? number : frames.indexOf(item)
+      const failed = failureFrames(wire, defaultFailure(wire, status), { sequence, response })
+      return [
+        ...timeline.slice(0, timeline.indexOf(item)),
+        ...failed.map((frame) => ({ frame })),
+        { stop: 'end' },
+      ]
     }
     case 'splice': {
-      const beat = nth(fault.event)
-      if (!beat) return undefined
-      const before = beats.slice(0, beats.indexOf(beat))
-      const second = answerAgain(fault.round)
-      return [...before, ...(fault.start === false ? withoutStart(second, frames, beat) : second)]
+      const item = nth(fault.event)
+      if (!item) return undefined
+      const before = timeline.slice(0, timeline.indexOf(item))
+      const second = regenerate(fault.round)
+      return [...before, ...(fault.start === false ? withoutStart(second, frames, item) : second)]
     }
     case 'sse':
-      return fault.done === false ? beats.filter((beat) => !isDone(beat)) : undefined
+      return fault.done === false ? timeline.filter((item) => !isDone(item)) : undefined
     default:
       return undefined
   }
@@ -84,25 +91,29 @@ export function faultOnFrames(
 
 const starts = ['message_start', 'response.created', 'response.queued', 'response.in_progress']
 
-/** An answer that takes the place of `cut` and the rest as if it were a part of the first answer. */
-function withoutStart(beats: readonly Beat[], first: readonly FrameBeat[], cut: FrameBeat): Beat[] {
-  // Only Chat's chunks have the id of the answer, and only the events of Responses have numbers.
+/** A second response in place of `cut` and the rest, as if it were part of the first one. */
+function withoutStart(
+  timeline: readonly TimelineItem[],
+  first: readonly FrameItem[],
+  cut: FrameItem,
+): TimelineItem[] {
+  // Only Chat's chunks have the response id, and only the events of Responses are numbered.
   const { id } = first.map(dataOf).find((data) => data.id !== undefined) ?? {}
-  const rest = beats.filter((beat) => {
-    const { type, choices } = dataOf(beat)
+  const rest = timeline.filter((item) => {
+    const { type, choices } = dataOf(item)
     const [choice] = Array.isArray(choices) ? choices : []
     const isRole = isJsonObject(choice) && isJsonObject(choice.delta) && 'role' in choice.delta
     return !isRole && !starts.includes(String(type))
   })
-  const joined = rest.map((beat) => (id === undefined ? beat : withFields(beat, { id })))
-  return renumbered(joined, Number(dataOf(cut).sequence_number))
+  const merged = rest.map((item) => (id === undefined ? item : withFields(item, { id })))
+  return renumbered(merged, Number(dataOf(cut).sequence_number))
 }
 
-const isDone = (beat: Beat) => 'frame' in beat && beat.frame.data === '[DONE]'
+const isDone = (item: TimelineItem) => 'frame' in item && item.frame.data === '[DONE]'
 
-function withFields(beat: Beat, fields: JsonObject): Beat {
-  if (!('frame' in beat) || typeof beat.frame.data === 'string') return beat
-  return { frame: { ...beat.frame, data: { ...beat.frame.data, ...fields } } }
+function withFields(item: TimelineItem, fields: JsonObject): TimelineItem {
+  if (!('frame' in item) || typeof item.frame.data === 'string') return item
+  return { frame: { ...item.frame, data: { ...item.frame.data, ...fields } } }
 }
 
 const unknownEvent: Record<Wire, Frame> = {
@@ -114,7 +125,7 @@ const unknownEvent: Record<Wire, Frame> = {
   anthropic: { event: 'vertex_event', data: { type: 'vertex_event', note: 'not for you' } },
 }
 
-/** The first event that says how the answer came out: a block may stand before it, not behind. */
+/** The first event about the end of the response. A block may come before it, but not after. */
 function isTerminal({ data }: Frame): boolean {
   if (typeof data === 'string') return data === '[DONE]'
   if (
@@ -127,7 +138,7 @@ function isTerminal({ data }: Frame): boolean {
   return isJsonObject(choice) && typeof choice.finish_reason === 'string'
 }
 
-function unknownBlock(frames: readonly FrameBeat[], wire: Wire): Frame[] {
+function unknownBlock(frames: readonly FrameItem[], wire: Wire): Frame[] {
   const all = frames.map(({ frame }) => frame.data).filter((data) => typeof data !== 'string')
   const after = (key: string) =>
     all.reduce((next, data) => (typeof data[key] === 'number' ? Math.max(next, data[key] + 1) : next), 0)

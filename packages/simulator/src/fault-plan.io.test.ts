@@ -7,11 +7,11 @@ import { providerSimulator } from './provider-simulator.ts'
 
 const seeds = Array.from({ length: 500 }, (_, seed) => seed)
 
-describe('a plan by chance', () => {
-  test('is the same for the same seed, here and everywhere', () => {
+describe('a random plan', () => {
+  test('is the same for the same seed on every machine', () => {
     expect(faultPlan('millrace')).toEqual(faultPlan('millrace'))
     expect(faultPlan(42)).toEqual(faultPlan('42'))
-    // Written down, so that another machine or another version would be noticed.
+    // Hard-coded, to notice differences between machines or versions.
     expect(faultPlan(1)).toMatchInlineSnapshot(`
       [
         {
@@ -56,7 +56,7 @@ describe('a plan by chance', () => {
     expect(new Set(seeds.map((seed) => JSON.stringify(faultPlan(seed)))).size).toBeGreaterThan(450)
   })
 
-  test('is always good, and has every kind', () => {
+  test('is always valid, and covers every kind', () => {
     const kinds = new Set<string>()
     for (const seed of seeds) {
       const plan = faultPlan(seed)
@@ -71,7 +71,7 @@ describe('a plan by chance', () => {
     expect(kinds.size).toBe(29)
   })
 
-  test('keeps to what it is asked for', () => {
+  test('respects the options', () => {
     for (const seed of seeds) {
       const plan = faultPlan(seed, { requests: 1, count: 4, kinds: ['duplicate', 'refuse'], events: 2 })
       expect(plan).toHaveLength(4)
@@ -83,12 +83,12 @@ describe('a plan by chance', () => {
   })
 
   test.each([
-    [{ requests: 0 }, 'requests must be a whole number from 1 on, not 0'],
-    [{ events: 1.5 }, 'events must be a whole number from 1 on, not 1.5'],
+    [{ requests: 0 }, 'requests must be a whole number of at least 1, not 0'],
+    [{ events: 1.5 }, 'events must be a whole number of at least 1, not 1.5'],
     [{ count: -1 }, 'count must be'],
     [{ kinds: [] }, 'kinds must not be empty'],
-    [{ kinds: ['explode' as never] }, "there is no fault of kind 'explode'"],
-  ])('options %j are refused', (options, message) => {
+    [{ kinds: ['explode' as never] }, "unknown fault kind 'explode'"],
+  ])('rejects the options %j', (options, message) => {
     expect(() => faultPlan(1, options)).toThrow(message)
   })
 })
@@ -104,13 +104,13 @@ describe('a printed plan', () => {
       [
         "{ kind: 'reset', at: { event: 3, byte: 'utf8' }, request: 0 }, // request 0 is reset inside a character of event 3 or later",
         "{ kind: 'status', status: 429, retryAfter: { seconds: 0 } }, // every request fails with 429",
-        "{ kind: 'malformed', event: 1, data: 'it\\'s \"no\"\\n`{json}`\\\\' }, // every request gets no JSON in event 1",
+        "{ kind: 'malformed', event: 1, data: 'it\\'s \"no\"\\n`{json}`\\\\' }, // every request gets malformed JSON in event 1",
       ].join('\n'),
     )
     expect(printFaults([])).toBe('')
   })
 
-  test('is enough to write it again', () => {
+  test('can be evaluated to the same plan', () => {
     const odd: Fault[] = [
       { kind: 'malformed', event: 1, data: 'it\'s "no"\n`{json}`\\' },
       { kind: 'splice', event: 1, round: [{ call: 'a', input: { 'b-c': null, d: [true] } }] },
@@ -123,9 +123,9 @@ describe('a printed plan', () => {
   })
 })
 
-describe('a plan that is none', () => {
+describe('an invalid plan', () => {
   test.each<[unknown, string]>([
-    ['reset', 'faults must be a list of faults, not a string'],
+    ['reset', 'faults must be an array of faults, not a string'],
     [['reset'], "faults[0] must be a fault such as { kind: 'status', status: 429 }, not a string"],
     [[{ kind: 'explode' }], 'faults[0].kind must be one of refuse, reset, '],
     [
@@ -134,18 +134,21 @@ describe('a plan that is none', () => {
     ],
     [[{ kind: 'end', at: 'before-headers' }], "faults[0].at must be 'after-headers' or { event"],
     [[{ kind: 'stall', at: { event: 1, bite: 2 } }], 'faults[0].at must be'],
-    [[{ kind: 'status', status: '429' }], 'faults[0].status must be a whole number from 400 on, not "429"'],
+    [
+      [{ kind: 'status', status: '429' }],
+      'faults[0].status must be a whole number of at least 400, not "429"',
+    ],
     [
       [{ kind: 'status', status: 429, retryAfter: 5 }],
       'faults[0].retryAfter must be { seconds }, { date } or { ms }',
     ],
-    [[{ kind: 'chunks', bytes: [] }], 'faults[0].bytes must be a whole number from 1 on'],
+    [[{ kind: 'chunks', bytes: [] }], 'faults[0].bytes must be a whole number of at least 1'],
     [[{ kind: 'arguments', call: 0, how: 'odd' }], "faults[0].how must be 'malformed' or 'truncated'"],
     [[{ kind: 'sse', newline: 'lf' }], "faults[0].newline must be 'crlf' or 'cr', not \"lf\""],
-    [[{ kind: 'html', request: -1 }], 'faults[0].request must be a whole number from 0 on, not -1'],
+    [[{ kind: 'html', request: -1 }], 'faults[0].request must be a whole number of at least 0, not -1'],
     [
       [{ kind: 'splice', event: 1, round: 7 }],
-      "faults[0].round must be words or a list of steps such as [{ text: '…' }], not a number",
+      "faults[0].round must be text or a list of steps such as [{ text: '…' }], not a number",
     ],
     [
       [{ kind: 'splice', event: 1, round: ['a', { text: 'b' }] }],
@@ -153,10 +156,10 @@ describe('a plan that is none', () => {
     ],
     [[{ kind: 'splice', event: 1, start: 'no' }], 'faults[0].start must be true or false, not "no"'],
     [[{ kind: 'empty', finish: 'done' }], "faults[0].finish must be 'stop' or 'tool-calls' or "],
-    [[{ kind: 'unclosed-call' }], 'faults[0].call must be a whole number from 0 on, not undefined'],
-    [[{ kind: 'no-item-done', item: -1 }], 'faults[0].item must be a whole number from 0 on, not -1'],
-    [[{ kind: 'html', after: 3 }], "faults[0].after is no field of 'html': it has request"],
-  ])('%j is refused with the field by name', async (plan, message) => {
+    [[{ kind: 'unclosed-call' }], 'faults[0].call must be a whole number of at least 0, not undefined'],
+    [[{ kind: 'no-item-done', item: -1 }], 'faults[0].item must be a whole number of at least 0, not -1'],
+    [[{ kind: 'html', after: 3 }], "faults[0].after is not a field of 'html', which has request"],
+  ])('%j is rejected with the name of the field', async (plan, message) => {
     await expect(providerSimulator([], { faults: plan as never })).rejects.toMatchObject({
       code: 'invalid_input',
       message: expect.stringContaining(message),

@@ -2,16 +2,16 @@ import type { FinishReason } from 'millrace'
 import type { OptionTable } from 'millrace/internal'
 import { anything, closest, invalidInput, kindOf, nameOf } from 'millrace/internal'
 import { checkKitOptions } from 'millrace/internal/testing'
-import type { Fault, FaultKind, Place, RetryAfter } from './faults.ts'
+import type { Fault, FaultKind, FaultPoint, RetryAfter } from './faults.ts'
 
 export interface FaultPlanOptions {
-  /** Faults befall the first so many requests; 3 if absent. */
+  /** Faults affect the first this many requests. Default: 3. */
   readonly requests?: number
-  /** How many faults; one to three if absent. */
+  /** The number of faults. Default: one to three. */
   readonly count?: number
-  /** Of these kinds only. */
+  /** Only these kinds. */
   readonly kinds?: readonly FaultKind['kind'][]
-  /** Places are among the first so many events; 16 if absent. */
+  /** Faults affect the first this many events. Default: 16. */
   readonly events?: number
 }
 
@@ -22,106 +22,111 @@ const table: OptionTable<FaultPlanOptions> = {
   events: anything,
 }
 
-/** Whole numbers from 0 to below n. */
-type Dice = (n: number) => number
+/** Returns a whole number from 0 to n - 1. */
+type Random = (n: number) => number
 
 /**
- * A plan by chance: the same seed and options give the same plan, on every machine and in every run. Print it with
- * `printFaults` where a test fails.
+ * A random fault plan. The same seed and options return the same plan, on every machine. Print it
+ * with `printFaults` when a test fails.
  */
 export function faultPlan(seed: number | string, options: FaultPlanOptions = {}): Fault[] {
   if (typeof seed !== 'number' && typeof seed !== 'string')
-    throw invalidInput('faultPlan', `the seed must be a number or a text, not ${kindOf(seed)}`)
+    throw invalidInput('faultPlan', `the seed must be a number or a string, not ${kindOf(seed)}`)
   checkKitOptions(options, table, 'faultPlan')
   const { requests = 3, count, kinds = allKinds, events = 16 } = options
-  const unknown = kinds.findIndex((kind) => !Object.hasOwn(draw, kind))
+  const unknown = kinds.findIndex((kind) => !Object.hasOwn(makeFault, kind))
   if (unknown >= 0) {
     const like = closest(String(kinds[unknown]), allKinds)
     const hint = like ? `: did you mean '${like}'?` : ''
-    throw invalidInput('faultPlan', `there is no fault of kind '${kinds[unknown]}'${hint}`)
+    throw invalidInput('faultPlan', `unknown fault kind '${kinds[unknown]}'${hint}`)
   }
   if (kinds.length === 0) throw invalidInput('faultPlan', 'kinds must not be empty')
   for (const [name, value] of Object.entries({ requests, events, count: count ?? 1 }))
     if (!Number.isInteger(value) || value < 1)
-      throw invalidInput('faultPlan', `${name} must be a whole number from 1 on, not ${nameOf(value)}`)
-  const dice = diceOf(String(seed))
-  return Array.from({ length: count ?? 1 + dice(3) }, () => {
-    const request = dice(requests)
-    return { ...draw[pick(dice, kinds)](dice, events), request }
+      throw invalidInput('faultPlan', `${name} must be a whole number of at least 1, not ${nameOf(value)}`)
+  const random = seededRandom(String(seed))
+  return Array.from({ length: count ?? 1 + random(3) }, () => {
+    const request = random(requests)
+    return { ...makeFault[pick(random, kinds)](random, events), request }
   })
 }
 
-const draw: {
-  readonly [Kind in FaultKind['kind']]: (dice: Dice, events: number) => Extract<FaultKind, { kind: Kind }>
+const makeFault: {
+  readonly [Kind in FaultKind['kind']]: (random: Random, events: number) => Extract<FaultKind, { kind: Kind }>
 } = {
   refuse: () => ({ kind: 'refuse' }),
-  reset: (dice, events) => ({ kind: 'reset', at: place(dice, events) }),
-  stall: (dice, events) => ({ kind: 'stall', at: place(dice, events) }),
-  end: (dice, events) => ({ kind: 'end', at: { event: dice(events) } }),
-  pings: (dice, events) => ({ kind: 'pings', at: { event: dice(events) } }),
-  chunks: (dice) => ({
+  reset: (random, events) => ({ kind: 'reset', at: randomPoint(random, events) }),
+  stall: (random, events) => ({ kind: 'stall', at: randomPoint(random, events) }),
+  end: (random, events) => ({ kind: 'end', at: { event: random(events) } }),
+  pings: (random, events) => ({ kind: 'pings', at: { event: random(events) } }),
+  chunks: (random) => ({
     kind: 'chunks',
-    bytes: pick<number | number[] | 'all'>(dice, [1, 'all', 7, [1 + dice(9), 1 + dice(99), 1 + dice(999)]]),
+    bytes: pick<number | number[] | 'all'>(random, [
+      1,
+      'all',
+      7,
+      [1 + random(9), 1 + random(99), 1 + random(999)],
+    ]),
   }),
-  duplicate: (dice, events) => ({ kind: 'duplicate', event: dice(events) }),
-  reorder: (dice, events) => ({ kind: 'reorder', event: dice(events) }),
-  'unknown-event': (dice, events) => ({ kind: 'unknown-event', event: dice(events) }),
+  duplicate: (random, events) => ({ kind: 'duplicate', event: random(events) }),
+  reorder: (random, events) => ({ kind: 'reorder', event: random(events) }),
+  'unknown-event': (random, events) => ({ kind: 'unknown-event', event: random(events) }),
   'unknown-fields': () => ({ kind: 'unknown-fields' }),
   'unknown-block': () => ({ kind: 'unknown-block' }),
-  oversize: (dice, events) => ({ kind: 'oversize', event: dice(events), bytes: 10 ** (3 + dice(4)) }),
-  malformed: (dice, events) => ({ kind: 'malformed', event: dice(events) }),
-  'error-frame': (dice, events) => ({
+  oversize: (random, events) => ({ kind: 'oversize', event: random(events), bytes: 10 ** (3 + random(4)) }),
+  malformed: (random, events) => ({ kind: 'malformed', event: random(events) }),
+  'error-frame': (random, events) => ({
     kind: 'error-frame',
-    event: dice(events),
-    status: pick(dice, [429, 500, 529]),
+    event: random(events),
+    status: pick(random, [429, 500, 529]),
   }),
-  status: (dice) => {
-    const retryAfter = pick<RetryAfter | undefined>(dice, retryAfters)
-    const status = pick(dice, [408, 409, 413, 429, 500, 502, 503, 529])
+  status: (random) => {
+    const retryAfter = pick<RetryAfter | undefined>(random, retryAfters)
+    const status = pick(random, [408, 409, 413, 429, 500, 502, 503, 529])
     return { kind: 'status', status, ...(retryAfter && { retryAfter }) }
   },
   html: () => ({ kind: 'html' }),
-  'content-type': (dice) => ({
+  'content-type': (random) => ({
     kind: 'content-type',
-    type: pick(dice, ['text/plain', 'application/octet-stream', 'text/html']),
+    type: pick(random, ['text/plain', 'application/octet-stream', 'text/html']),
   }),
-  arguments: (dice) => ({
+  arguments: (random) => ({
     kind: 'arguments',
-    call: dice(3),
-    how: pick(dice, ['malformed', 'truncated', 'empty', 'double-encoded'] as const),
+    call: random(3),
+    how: pick(random, ['malformed', 'truncated', 'empty', 'double-encoded'] as const),
   }),
   'same-call-ids': () => ({ kind: 'same-call-ids' }),
-  'length-cut': (dice) => ({ kind: 'length-cut', call: dice(3) }),
+  'length-cut': (random) => ({ kind: 'length-cut', call: random(3) }),
   'no-usage': () => ({ kind: 'no-usage' }),
-  'unclosed-call': (dice) => ({ kind: 'unclosed-call', call: dice(3) }),
-  empty: (dice) => {
-    const finish = pick<FinishReason | undefined>(dice, [undefined, 'stop', 'tool-calls', 'length'])
+  'unclosed-call': (random) => ({ kind: 'unclosed-call', call: random(3) }),
+  empty: (random) => {
+    const finish = pick<FinishReason | undefined>(random, [undefined, 'stop', 'tool-calls', 'length'])
     return { kind: 'empty', ...(finish && { finish }) }
   },
-  splice: (dice, events) => ({
+  splice: (random, events) => ({
     kind: 'splice',
-    event: dice(events),
-    ...(dice(3) === 0 && { round: 'Something else.' }),
-    ...(dice(2) === 0 && { start: false }),
+    event: random(events),
+    ...(random(3) === 0 && { round: 'Something else.' }),
+    ...(random(2) === 0 && { start: false }),
   }),
   'content-in-start': () => ({ kind: 'content-in-start' }),
   'custom-provider-calls': () => ({ kind: 'custom-provider-calls' }),
-  'no-item-done': (dice) => ({ kind: 'no-item-done', item: dice(3) }),
+  'no-item-done': (random) => ({ kind: 'no-item-done', item: random(3) }),
   expired: () => ({ kind: 'expired' }),
-  sse: (dice) => ({
+  sse: (random) => ({
     kind: 'sse',
-    ...(dice(2) === 0 && { newline: pick(dice, ['crlf', 'cr'] as const) }),
-    ...(dice(2) === 0 && { bom: true }),
-    ...(dice(2) === 0 && { comments: true }),
-    ...(dice(2) === 0 && { dataLines: true }),
-    ...(dice(2) === 0 && { fields: true }),
-    ...(dice(2) === 0 && { finalBlank: false }),
+    ...(random(2) === 0 && { newline: pick(random, ['crlf', 'cr'] as const) }),
+    ...(random(2) === 0 && { bom: true }),
+    ...(random(2) === 0 && { comments: true }),
+    ...(random(2) === 0 && { dataLines: true }),
+    ...(random(2) === 0 && { fields: true }),
+    ...(random(2) === 0 && { finalBlank: false }),
   }),
 }
 
-const allKinds = Object.keys(draw) as FaultKind['kind'][]
+const allKinds = Object.keys(makeFault) as FaultKind['kind'][]
 
-/** At once, soon, in the past, in a lifetime, or left open. */
+/** None, at once, soon, in the past, or in a very long time. */
 const retryAfters: readonly (RetryAfter | undefined)[] = [
   undefined,
   { seconds: 0 },
@@ -132,24 +137,27 @@ const retryAfters: readonly (RetryAfter | undefined)[] = [
   { seconds: 2_000_000_000 },
 ]
 
-function place(dice: Dice, events: number): Place {
-  const byte = pick<number | 'utf8' | 'escape' | undefined>(dice, [
+function randomPoint(random: Random, events: number): FaultPoint {
+  const byte = pick<number | 'utf8' | 'escape' | undefined>(random, [
     undefined,
-    1 + dice(80),
+    1 + random(80),
     'utf8',
     'escape',
     -1,
   ])
-  const point = { event: dice(events), ...(byte !== undefined && { byte }) }
-  return pick<Place>(dice, ['before-headers', 'after-headers', point, point, point])
+  const point = { event: random(events), ...(byte !== undefined && { byte }) }
+  return pick<FaultPoint>(random, ['before-headers', 'after-headers', point, point, point])
 }
 
-function pick<Value>(dice: Dice, values: readonly Value[]): Value {
-  return values[dice(values.length)] as Value
+function pick<Value>(random: Random, values: readonly Value[]): Value {
+  return values[random(values.length)] as Value
 }
 
-/** A text becomes 32 bits (FNV-1a), and these a sequence (mulberry32): integer arithmetic, the same everywhere. */
-function diceOf(seed: string): Dice {
+/**
+ * Hashes the seed (FNV-1a) for a generator (mulberry32). Integer arithmetic only, so it is the same
+ * everywhere.
+ */
+function seededRandom(seed: string): Random {
   let state = 0x811c9dc5
   for (const byte of new TextEncoder().encode(seed)) state = Math.imul(state ^ byte, 0x01000193)
   return (n) => {

@@ -1,14 +1,14 @@
 import { isObject } from 'millrace/internal'
 import { checkFaults } from './fault-check.ts'
-import type { Fault, Place } from './faults.ts'
+import type { Fault, FaultPoint } from './faults.ts'
 
 /**
- * A plan as text, one fault a line: what it is, as it would be written in a program, and what it does, as a comment. The lines
- * can be put between the brackets of a list as they are.
+ * Prints a plan, one fault per line: the fault as source code, and what it does as a comment. The
+ * lines can be pasted into an array literal.
  */
 export function printFaults(plan: readonly Fault[]): string {
   checkFaults(plan, 'printFaults')
-  return plan.map((fault) => `${literal(fault)}, // ${whose(fault)} ${deed(fault)}`).join('\n')
+  return plan.map((fault) => `${literal(fault)}, // ${target(fault)} ${describe(fault)}`).join('\n')
 }
 
 function literal(value: unknown): string {
@@ -23,24 +23,24 @@ function literal(value: unknown): string {
 const keyOf = (key: string) => (/^[a-z_$][\w$]*$/i.test(key) ? key : quoted(key))
 
 function quoted(value: string): string {
-  // JSON's escapes are JavaScript's too; only the quotes are the other way about.
+  // JSON's escapes are valid in JavaScript; only the quotes differ.
   return `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
 }
 
-const whose = ({ request }: Fault) => (request === undefined ? 'every request' : `request ${request}`)
+const target = ({ request }: Fault) => (request === undefined ? 'every request' : `request ${request}`)
 
-function deed(fault: Fault): string {
+function describe(fault: Fault): string {
   switch (fault.kind) {
     case 'refuse':
       return 'is refused'
     case 'reset':
-      return `is reset ${placed(fault.at)}`
+      return `is reset ${pointText(fault.at)}`
     case 'stall':
-      return `stalls ${placed(fault.at)}`
+      return `stalls ${pointText(fault.at)}`
     case 'end':
-      return `ends ${placed(fault.at)}`
+      return `ends ${pointText(fault.at)}`
     case 'pings':
-      return `gets nothing but pings, beginning ${placed(fault.at)}`
+      return `gets only pings, starting ${pointText(fault.at)}`
     case 'chunks':
       return fault.bytes === 'all'
         ? 'is answered in one piece'
@@ -48,7 +48,7 @@ function deed(fault: Fault): string {
     case 'duplicate':
       return `gets event ${fault.event} twice`
     case 'reorder':
-      return `gets event ${fault.event} after the one behind it`
+      return `gets event ${fault.event} after the next one`
     case 'unknown-event':
       return `gets an event of an unknown type before event ${fault.event}`
     case 'unknown-fields':
@@ -56,9 +56,9 @@ function deed(fault: Fault): string {
     case 'unknown-block':
       return 'gets a block of an unknown type'
     case 'oversize':
-      return `gets ${fault.bytes} bytes too many in event ${fault.event}`
+      return `gets ${fault.bytes} extra bytes in event ${fault.event}`
     case 'malformed':
-      return `gets no JSON in event ${fault.event}`
+      return `gets malformed JSON in event ${fault.event}`
     case 'error-frame':
       return `fails in the stream before event ${fault.event}`
     case 'status':
@@ -74,7 +74,7 @@ function deed(fault: Fault): string {
     case 'length-cut':
       return `reaches the output limit in call ${fault.call}`
     case 'no-usage':
-      return 'is told no usage'
+      return 'gets no usage'
     case 'unclosed-call':
       return `gets half of call ${fault.call}, never closed`
     case 'empty':
@@ -88,13 +88,13 @@ function deed(fault: Fault): string {
     case 'no-item-done':
       return `gets no output_item.done for item ${fault.item}`
     case 'expired':
-      return 'has its background response forgotten'
+      return 'has its background response expire'
     case 'sse':
-      return 'gets its events in another dress'
+      return 'gets its events in another framing'
   }
 }
 
-function placed(at: Place): string {
+function pointText(at: FaultPoint): string {
   if (at === 'before-headers') return 'before the headers'
   if (at === 'after-headers') return 'after the headers'
   const { event, byte = 0 } = at

@@ -1,57 +1,60 @@
 import type { JsonObject, JsonValue } from 'millrace'
 import type { Fault } from './faults.ts'
 import { isJsonObject } from './json-object.ts'
-import type { Beat, Frame, Rendered, RenderInput, Wire } from './wire.ts'
+import type { Frame, Rendered, RenderInput, TimelineItem, Wire } from './wire.ts'
 
-/** How the provider streams a whole answer in an unusual way. Undefined if the fault is of another kind, or changes nothing here. */
+/** Applies faults of unusual streaming. Returns undefined if the fault has no effect here. */
 export function faultOnRendered(
   rendered: Rendered,
   fault: Fault,
   { wire, nextId }: { readonly wire: Wire; readonly nextId: RenderInput['nextId'] },
 ): Rendered | undefined {
-  const { beats } = rendered
+  const { timeline } = rendered
   switch (fault.kind) {
     case 'content-in-start': {
-      const stop = beats.find((beat) => typeOf(beat) === 'message_stop')
+      const stop = timeline.find((item) => typeOf(item) === 'message_stop')
       if (!stop) return undefined
       const start = frameOf('message_start', { message: withContainer(rendered.whole, nextId) })
-      return { ...rendered, beats: [...beats.filter((beat) => !('frame' in beat)), { frame: start }, stop] }
+      return {
+        ...rendered,
+        timeline: [...timeline.filter((item) => !('frame' in item)), { frame: start }, stop],
+      }
     }
     case 'no-item-done': {
-      const done = beats.find(
-        (beat) => typeOf(beat) === 'response.output_item.done' && dataOf(beat).output_index === fault.item,
+      const done = timeline.find(
+        (item) => typeOf(item) === 'response.output_item.done' && dataOf(item).output_index === fault.item,
       )
-      return done && { ...rendered, beats: renumbered(beats.filter((beat) => beat !== done)) }
+      return done && { ...rendered, timeline: renumbered(timeline.filter((item) => item !== done)) }
     }
     case 'empty':
       if (wire !== 'openai-chat' || fault.finish !== undefined) return undefined
       return {
         ...rendered,
-        beats: beats.filter((beat) => !('frame' in beat) || beat.frame.data === '[DONE]'),
+        timeline: timeline.filter((item) => !('frame' in item) || item.frame.data === '[DONE]'),
       }
     default:
       return undefined
   }
 }
 
-/** Responses numbers its events; these go on from `next`. */
-export function renumbered(beats: readonly Beat[], next = 0): Beat[] {
-  return beats.map((beat) => {
-    const data = dataOf(beat)
-    if (!('frame' in beat) || data.sequence_number === undefined) return beat
-    return { frame: { ...beat.frame, data: { ...data, sequence_number: next++ } } }
+/** Renumbers the events of Responses, starting at `next`. */
+export function renumbered(timeline: readonly TimelineItem[], next = 0): TimelineItem[] {
+  return timeline.map((item) => {
+    const data = dataOf(item)
+    if (!('frame' in item) || data.sequence_number === undefined) return item
+    return { frame: { ...item.frame, data: { ...data, sequence_number: next++ } } }
   })
 }
 
-/** The JSON of an event; empty for everything else. */
-export const dataOf = (beat: Beat): JsonObject =>
-  'frame' in beat && typeof beat.frame.data !== 'string' ? beat.frame.data : {}
+/** The JSON of an event, or an empty object. */
+export const dataOf = (item: TimelineItem): JsonObject =>
+  'frame' in item && typeof item.frame.data !== 'string' ? item.frame.data : {}
 
-const typeOf = (beat: Beat) => dataOf(beat).type
+const typeOf = (item: TimelineItem) => dataOf(item).type
 
 const frameOf = (type: string, fields: JsonObject): Frame => ({ event: type, data: { type, ...fields } })
 
-/** Calls that were made by code, and the container in which that code goes on. */
+/** Adds the caller to tool calls made by code, and the container of that code. */
 function withContainer({ content, ...message }: JsonObject, nextId: RenderInput['nextId']): JsonObject {
   let caller: JsonValue | undefined
   const blocks = (Array.isArray(content) ? content : []).map((block) => {

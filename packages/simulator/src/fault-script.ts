@@ -3,7 +3,7 @@ import type { Fault } from './faults.ts'
 
 type CallStep = Extract<ScriptStep, { call: string }>
 
-/** What the model itself does wrong. Undefined if the fault is of another kind, or there is no such call. */
+/** Applies faults of the model itself. Returns undefined if the fault has no effect here. */
 export function faultOnScript(steps: readonly ScriptStep[], fault: Fault): readonly ScriptStep[] | undefined {
   const calls = steps.filter((step): step is CallStep => 'call' in step)
   switch (fault.kind) {
@@ -13,8 +13,8 @@ export function faultOnScript(steps: readonly ScriptStep[], fault: Fault): reado
     case 'arguments': {
       const call = calls[fault.call]
       if (!call) return undefined
-      const spoiled = { ...call, raw: spoil(rawOf(call), fault.how) }
-      return steps.map((step) => (step === call ? spoiled : step))
+      const corrupted = { ...call, raw: corrupt(rawOf(call), fault.how) }
+      return steps.map((step) => (step === call ? corrupted : step))
     }
     case 'length-cut':
     case 'unclosed-call': {
@@ -27,8 +27,8 @@ export function faultOnScript(steps: readonly ScriptStep[], fault: Fault): reado
       return [...before, half, ...steps.filter((step) => 'usage' in step), { finish }]
     }
     case 'empty': {
-      const silent = steps.filter((step) => 'usage' in step || 'pause' in step)
-      return [...silent, { finish: fault.finish ?? 'stop' }]
+      const kept = steps.filter((step) => 'usage' in step || 'pause' in step)
+      return [...kept, { finish: fault.finish ?? 'stop' }]
     }
     default:
       return undefined
@@ -37,7 +37,7 @@ export function faultOnScript(steps: readonly ScriptStep[], fault: Fault): reado
 
 const rawOf = ({ input = {}, raw = JSON.stringify(input) }: CallStep) => raw
 
-function spoil(raw: string, how: Extract<Fault, { kind: 'arguments' }>['how']): string {
+function corrupt(raw: string, how: Extract<Fault, { kind: 'arguments' }>['how']): string {
   switch (how) {
     case 'malformed':
       return `${raw.slice(0, -1)},}`

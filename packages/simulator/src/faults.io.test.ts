@@ -3,14 +3,14 @@ import { describe, expect, test } from 'vitest'
 import { fakeClock } from '../../millrace/src/testing/fake-clock.ts'
 import type { Fault } from './faults.ts'
 import { providerSimulator } from './provider-simulator.ts'
-import { ask, eventsOf, least, post, rawAsk, until, wires } from './raw-client.test-kit.ts'
+import { ask, eventsOf, minimalRequest, post, rawAsk, until, wires } from './raw-client.test-kit.ts'
 import type { Wire } from './wire.ts'
 
 const round: ScriptRound = [{ text: 'Grüße,\n“friend” 😀' }, { call: 'look', input: { id: 'ORD-42' } }]
 
 const simulate = (...faults: Fault[]) => providerSimulator(() => round, { faults, checks: false })
 
-/** The answer without any fault, cut into its events. */
+/** The response without faults, split into its events. */
 async function plain(wire: Wire): Promise<{ readonly text: string; readonly events: string[] }> {
   await using sim = await simulate()
   const text = await (await ask(sim, wire)).text()
@@ -20,9 +20,9 @@ async function plain(wire: Wire): Promise<{ readonly text: string; readonly even
 describe.each(wires)('over %s', (wire) => {
   test('a refused connection is reset before a request is read', async () => {
     await using sim = await simulate({ kind: 'refuse', request: 0 })
-    const refused = rawAsk(sim, wire)
-    await refused.over
-    expect(refused).toMatchObject({ head: '', ended: 'reset' })
+    const connection = rawAsk(sim, wire)
+    await connection.closed
+    expect(connection).toMatchObject({ head: '', ended: 'reset' })
     expect(sim.requests).toEqual([
       { method: '', path: '', headers: {}, faults: [{ kind: 'refuse', request: 0 }] },
     ])
@@ -32,7 +32,7 @@ describe.each(wires)('over %s', (wire) => {
   test('a reset before the headers leaves nothing to read', async () => {
     await using sim = await simulate({ kind: 'reset', at: 'before-headers' })
     const answer = rawAsk(sim, wire)
-    await answer.over
+    await answer.closed
     expect(answer).toMatchObject({ head: '', ended: 'reset' })
     expect(sim.requests[0]).not.toHaveProperty('status')
     await expect(ask(sim, wire)).rejects.toThrow('fetch failed')
@@ -41,7 +41,7 @@ describe.each(wires)('over %s', (wire) => {
   test('a reset after the headers leaves the headers', async () => {
     await using sim = await simulate({ kind: 'reset', at: 'after-headers' })
     const answer = rawAsk(sim, wire)
-    await answer.over
+    await answer.closed
     expect(answer.head).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
     expect(answer).toMatchObject({ chunks: [], whole: false, ended: 'reset' })
   })
@@ -50,11 +50,11 @@ describe.each(wires)('over %s', (wire) => {
     [{ event: 3 }, (events: string[]) => events.slice(0, 3).join('')],
     [{ event: 3, byte: 17 }, (events: string[]) => events.slice(0, 3).join('') + events[3]?.slice(0, 17)],
     [{ event: -1, byte: -1 }, (events: string[]) => events.join('').slice(0, -1)],
-  ])('a reset at %j comes behind exactly that byte', async (at, expected) => {
+  ])('a reset at %j comes after exactly that byte', async (at, expected) => {
     const { events } = await plain(wire)
     await using sim = await simulate({ kind: 'reset', at })
     const answer = rawAsk(sim, wire)
-    await answer.over
+    await answer.closed
     expect(answer.body.toString()).toBe(expected(events))
     expect(answer).toMatchObject({ whole: false, ended: 'reset' })
   })
@@ -63,7 +63,7 @@ describe.each(wires)('over %s', (wire) => {
     const { text } = await plain(wire)
     await using sim = await simulate({ kind: 'reset', at: { event: 0, byte: 'utf8' } })
     const answer = rawAsk(sim, wire)
-    await answer.over
+    await answer.closed
     const whole = Buffer.from(text)
     const { length } = answer.body
     expect(answer.body).toEqual(whole.subarray(0, length))
@@ -73,12 +73,12 @@ describe.each(wires)('over %s', (wire) => {
   test('a reset inside an escape leaves its backslash', async () => {
     await using sim = await simulate({ kind: 'reset', at: { event: 0, byte: 'escape' } })
     const answer = rawAsk(sim, wire)
-    await answer.over
+    await answer.closed
     expect(answer.body.at(-1)).toBe('\\'.charCodeAt(0))
     expect(answer.body.indexOf('\\')).toBe(answer.body.length - 1)
   })
 
-  test('a place that is never reached changes nothing, and is not told', async () => {
+  test('a point that is never reached changes nothing and is not reported', async () => {
     const { text } = await plain(wire)
     await using sim = await simulate(
       { kind: 'reset', at: { event: 999 } },
@@ -89,17 +89,17 @@ describe.each(wires)('over %s', (wire) => {
     expect(sim.requests[0]?.faults).toEqual([])
   })
 
-  test('a clean end without a terminal event is an end to HTTP', async () => {
+  test('an end without a terminal event is a clean end for HTTP', async () => {
     const { events } = await plain(wire)
     await using sim = await simulate({ kind: 'end', at: { event: 4 } })
     const answer = rawAsk(sim, wire)
-    await answer.over
+    await answer.closed
     expect(answer.body.toString()).toBe(events.slice(0, 4).join(''))
     expect(answer).toMatchObject({ whole: true, ended: 'end' })
   })
 
   test.each(['before-headers', 'after-headers', { event: 2, byte: 5 }] as const)(
-    'a stall at %j says nothing more until the client goes',
+    'a stall at %j sends nothing more until the client disconnects',
     async (at) => {
       const { events } = await plain(wire)
       await using sim = await simulate({ kind: 'stall', at })
@@ -118,7 +118,7 @@ describe.each(wires)('over %s', (wire) => {
     },
   )
 
-  test('only pings come for ever, on the clock, until the client goes', async () => {
+  test('pings are sent on the clock until the client disconnects', async () => {
     const clock = fakeClock()
     await using sim = await providerSimulator([round], {
       faults: [{ kind: 'pings', at: { event: 1 }, everyMs: 1000 }],
@@ -134,39 +134,39 @@ describe.each(wires)('over %s', (wire) => {
     expect(answer.body.toString().startsWith(events[0] + ping.repeat(5))).toBe(true)
     answer.destroy()
     await sim.idle()
-    await expect(clock.until(new Promise(() => {}))).rejects.toThrow('no timer is set')
+    await expect(clock.until(new Promise(() => {}))).rejects.toThrow('no timers left')
   })
 
-  test('a drip is one byte at a time', async () => {
+  test('chunks of one byte', async () => {
     const { text } = await plain(wire)
     await using sim = await simulate({ kind: 'chunks', bytes: 1 })
     const answer = rawAsk(sim, wire)
-    await answer.over
+    await answer.closed
     expect(answer.body.toString()).toBe(text)
     expect(new Set(answer.chunks.map(({ length }) => length))).toEqual(new Set([1]))
   })
 
-  test('pieces of any sizes by turns, and all at once', async () => {
+  test('chunks of several sizes in turn, and all at once', async () => {
     const { text } = await plain(wire)
     await using sim = await simulate(
       { kind: 'chunks', bytes: [3, 100], request: 0 },
       { kind: 'chunks', bytes: 'all', request: 1 },
     )
     const [pieces, whole] = [rawAsk(sim, wire), rawAsk(sim, wire)]
-    await Promise.all([pieces.over, whole.over])
+    await Promise.all([pieces.closed, whole.closed])
     const counts = [pieces, whole].map(({ chunks }) => chunks.map(({ length }) => length))
     const bytes = Buffer.byteLength(text)
     expect(counts.find(({ length }) => length === 1)).toEqual([bytes])
     expect(counts.find(({ length }) => length > 1)?.slice(0, 4)).toEqual([3, 100, 3, 100])
   })
 
-  test('an event may come twice', async () => {
+  test('duplicates an event', async () => {
     const { events } = await plain(wire)
     await using sim = await simulate({ kind: 'duplicate', event: 3 })
     expect(await (await ask(sim, wire)).text()).toBe(events.toSpliced(3, 0, events[3] ?? '').join(''))
   })
 
-  test('two events may change places', async () => {
+  test('swaps two events', async () => {
     const { events } = await plain(wire)
     await using sim = await simulate({ kind: 'reorder', event: 2 })
     expect(await (await ask(sim, wire)).text()).toBe(
@@ -174,7 +174,7 @@ describe.each(wires)('over %s', (wire) => {
     )
   })
 
-  test('unknown events, fields and blocks stand among the known', async () => {
+  test('adds unknown events, fields and blocks', async () => {
     const { events } = await plain(wire)
     await using sim = await simulate(
       { kind: 'unknown-event', event: 1, request: 0 },
@@ -193,30 +193,30 @@ describe.each(wires)('over %s', (wire) => {
     expect(sim.requests.map(({ faults }) => faults.length)).toEqual([1, 1, 1])
   })
 
-  test('an oversized event is still one', async () => {
+  test('enlarges an event', async () => {
     const { events } = await plain(wire)
     await using sim = await simulate({ kind: 'oversize', event: 2, bytes: 1_000_000 })
-    const told = (await (await ask(sim, wire)).text()).split(/(?<=\n\n)/)
-    expect(told).toHaveLength(events.length)
-    expect(told[2]?.length).toBeGreaterThan(1_000_000)
-    expect(JSON.parse(told[2]?.slice(told[2].indexOf('{')) ?? '')).toMatchObject(
+    const received = (await (await ask(sim, wire)).text()).split(/(?<=\n\n)/)
+    expect(received).toHaveLength(events.length)
+    expect(received[2]?.length).toBeGreaterThan(1_000_000)
+    expect(JSON.parse(received[2]?.slice(received[2].indexOf('{')) ?? '')).toMatchObject(
       eventsOf(events[2] ?? '')[0] as object,
     )
   })
 
-  test('an event that is no JSON', async () => {
+  test('sends an event that is not JSON', async () => {
     const { events } = await plain(wire)
     await using sim = await simulate({ kind: 'malformed', event: 2, data: '{"a":' })
-    const told = (await (await ask(sim, wire)).text()).split(/(?<=\n\n)/)
-    expect(told[2]).toMatch(/data: \{"a":\n\n$/)
-    expect(told.toSpliced(2, 1)).toEqual(events.toSpliced(2, 1))
+    const received = (await (await ask(sim, wire)).text()).split(/(?<=\n\n)/)
+    expect(received[2]).toMatch(/data: \{"a":\n\n$/)
+    expect(received.toSpliced(2, 1)).toEqual(events.toSpliced(2, 1))
   })
 
-  test('a failure in the stream is told in the form of the provider, and is the last', async () => {
+  test('reports an error in the stream in the format of the provider, as the last event', async () => {
     const { events } = await plain(wire)
     await using sim = await simulate({ kind: 'error-frame', event: 3, status: 429 })
-    const told = eventsOf(await (await ask(sim, wire)).text())
-    expect(told.slice(0, 3)).toEqual(eventsOf(events.slice(0, 3).join('')))
+    const received = eventsOf(await (await ask(sim, wire)).text())
+    expect(received.slice(0, 3)).toEqual(eventsOf(events.slice(0, 3).join('')))
     const error = {
       'openai-chat': [{ error: { type: 'requests', code: 'rate_limit_exceeded' } }],
       'openai-responses': [
@@ -225,11 +225,11 @@ describe.each(wires)('over %s', (wire) => {
       ],
       anthropic: [{ type: 'error', error: { type: 'rate_limit_error' } }],
     }[wire]
-    expect(told.slice(3)).toMatchObject(error)
+    expect(received.slice(3)).toMatchObject(error)
   })
 
   test.each([408, 409, 413, 429, 500, 502, 503, 529])(
-    'status %i comes in the form of the provider',
+    'sends status %i in the format of the provider',
     async (status) => {
       await using sim = await simulate({ kind: 'status', status })
       const response = await ask(sim, wire)
@@ -245,7 +245,7 @@ describe.each(wires)('over %s', (wire) => {
     },
   )
 
-  test('it may be asked to wait in every way there is', async () => {
+  test('sends retry-after in all formats', async () => {
     await using sim = await simulate(
       { kind: 'status', status: 429, retryAfter: { seconds: 7 }, request: 0 },
       { kind: 'status', status: 429, retryAfter: { seconds: 0 }, request: 1 },
@@ -253,18 +253,18 @@ describe.each(wires)('over %s', (wire) => {
       { kind: 'status', status: 429, retryAfter: { ms: 20 }, request: 3 },
       { kind: 'status', status: 429, retryAfter: { date: 3600 }, request: 4 },
     )
-    const told: unknown[] = []
+    const received: unknown[] = []
     for (let count = 0; count < 5; count++) {
       const { headers } = await ask(sim, wire)
-      told.push(headers.get('retry-after') ?? headers.get('retry-after-ms'))
+      received.push(headers.get('retry-after') ?? headers.get('retry-after-ms'))
     }
-    expect(told.slice(0, 4)).toEqual(['7', '0', '2000000000', '20'])
-    const hour = Date.parse(String(told[4])) - Date.now()
+    expect(received.slice(0, 4)).toEqual(['7', '0', '2000000000', '20'])
+    const hour = Date.parse(String(received[4])) - Date.now()
     expect(Math.abs(hour - 3_600_000)).toBeLessThan(60_000)
-    expect(String(told[4])).toMatch(/GMT$/)
+    expect(String(received[4])).toMatch(/GMT$/)
   })
 
-  test('a web page with status 200, and a content type that is wrong', async () => {
+  test('sends a web page with status 200, and a wrong content type', async () => {
     const { text } = await plain(wire)
     await using sim = await simulate(
       { kind: 'html', request: 0 },
@@ -289,7 +289,7 @@ describe.each(wires)('over %s', (wire) => {
     expect(sim.requests[0]?.faults).toHaveLength(1)
   })
 
-  test('calls may have the same id', async () => {
+  test('gives all calls the same id', async () => {
     await using sim = await providerSimulator(() => [{ call: 'a' }, { call: 'b' }], {
       faults: [{ kind: 'same-call-ids' }],
       checks: false,
@@ -301,7 +301,7 @@ describe.each(wires)('over %s', (wire) => {
     }
   })
 
-  test('the output limit may fall into a call', async () => {
+  test('reaches the output limit within a call', async () => {
     await using sim = await simulate({ kind: 'length-cut', call: 0 })
     const text = await (await ask(sim, wire)).text()
     expect(argumentsIn(eventsOf(text))).toBe('{"id":"')
@@ -311,7 +311,7 @@ describe.each(wires)('over %s', (wire) => {
       expect(text).toMatch(/output_item\.done.*"type":"function_call","status":"incomplete"/)
   })
 
-  test('usage may be missing', async () => {
+  test('omits usage', async () => {
     await using sim = await simulate({ kind: 'no-usage' })
     const text = await (
       await ask(sim, wire, { stream: true, stream_options: { include_usage: true } })
@@ -320,53 +320,53 @@ describe.each(wires)('over %s', (wire) => {
     expect(await (await ask(sim, wire, {})).text()).not.toMatch(/_tokens":\d/)
   })
 
-  test('the same events may be dressed otherwise', async () => {
+  test('sends the same events in other framings', async () => {
     const { text, events } = await plain(wire)
-    const dress = async (fault: Omit<Extract<Fault, { kind: 'sse' }>, 'kind'>) => {
+    const framed = async (fault: Omit<Extract<Fault, { kind: 'sse' }>, 'kind'>) => {
       await using sim = await simulate({ kind: 'sse', ...fault })
       const answer = rawAsk(sim, wire)
-      await answer.over
+      await answer.closed
       return answer.body.toString()
     }
-    expect(await dress({ newline: 'crlf' })).toBe(text.replaceAll('\n', '\r\n'))
-    expect(await dress({ newline: 'cr' })).toBe(text.replaceAll('\n', '\r'))
-    expect(await dress({ bom: true })).toBe(`\uFEFF${text}`)
-    expect(await dress({ finalBlank: false })).toBe(text.trimEnd())
-    const commented = await dress({ comments: true })
+    expect(await framed({ newline: 'crlf' })).toBe(text.replaceAll('\n', '\r\n'))
+    expect(await framed({ newline: 'cr' })).toBe(text.replaceAll('\n', '\r'))
+    expect(await framed({ bom: true })).toBe(`\uFEFF${text}`)
+    expect(await framed({ finalBlank: false })).toBe(text.trimEnd())
+    const commented = await framed({ comments: true })
     expect(commented.replaceAll(': a comment\n:\n', '')).toBe(text)
     expect(commented.length).toBeGreaterThan(text.length)
-    const lines = await dress({ dataLines: true })
+    const lines = await framed({ dataLines: true })
     expect(lines).toMatch(/data: \{\ndata: {2}"/)
     const first = lines
       .slice(0, lines.indexOf('\n\n'))
       .split('\n')
       .filter((line) => line.startsWith('data: '))
     expect(JSON.parse(first.map((line) => line.slice('data: '.length)).join('\n'))).toEqual(eventsOf(text)[0])
-    const withFields = await dress({ fields: true })
-    expect(withFields).toContain('id: 0\nretry: 3000\ncolour: blue\nfield-without-colon\n')
-    expect(await dress({ done: false })).toBe(events.filter((event) => !event.includes('[DONE]')).join(''))
+    const withFields = await framed({ fields: true })
+    expect(withFields).toContain('id: 0\nretry: 3000\ncolor: blue\nfield-without-colon\n')
+    expect(await framed({ done: false })).toBe(events.filter((event) => !event.includes('[DONE]')).join(''))
   })
 
-  test('an answer in one piece has its faults too', async () => {
+  test('applies faults to a response that is not streamed', async () => {
     await using sim = await simulate(
       { kind: 'reset', at: { event: 0, byte: 10 }, request: 0 },
       { kind: 'chunks', bytes: 1, request: 1 },
       { kind: 'end', at: { event: 0, byte: 10 }, request: 2 },
     )
     const reset = rawAsk(sim, wire, {})
-    await reset.over
+    await reset.closed
     expect([reset.body.length, reset.ended]).toEqual([10, 'reset'])
     const drip = rawAsk(sim, wire, {})
-    await drip.over
+    await drip.closed
     expect(drip.chunks.every(({ length }) => length === 1)).toBe(true)
     expect(JSON.parse(drip.body.toString())).toMatchObject({ model: 'm' })
     const cut = rawAsk(sim, wire, {})
-    await cut.over
+    await cut.closed
     expect([cut.body.length, cut.whole]).toEqual([10, true])
   })
 })
 
-test('what a fault has spoiled is told again to whoever asks the same, and nothing else', async () => {
+test('repeats a round that a fault broke for a retry, and for nothing else', async () => {
   await using sim = await providerSimulator(['one', 'two', 'three'], {
     faults: [
       { kind: 'status', status: 500, request: 0 },
@@ -376,7 +376,10 @@ test('what a fault has spoiled is told again to whoever asks the same, and nothi
     ],
   })
   const say = async (prompt = 'hi') => {
-    const response = await post(sim, 'openai-chat', { ...least('openai-chat', prompt), stream: true })
+    const response = await post(sim, 'openai-chat', {
+      ...minimalRequest('openai-chat', prompt),
+      stream: true,
+    })
     return response.text().then(
       (text) => /"content":"(\w+)"/.exec(text)?.[1],
       () => 'broken',

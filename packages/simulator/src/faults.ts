@@ -2,68 +2,78 @@ import type { FinishReason } from 'millrace'
 import type { ScriptRound } from 'millrace/testing'
 
 /**
- * A place in an answer. Events are the server-sent events as they go out, counted from 0, or from the end with -1; an answer
- * that is not streamed is one event. `byte` counts in the event (0 is before it, -1 before its last byte); `utf8` is inside
- * the first character of several bytes from that event on, `escape` right behind the first backslash.
+ * A point in a response. Events are the server-sent events, counted from 0, or from the end with
+ * -1. A response that is not streamed is one event. `byte` counts within the event (0 is before it,
+ * -1 before its last byte); `utf8` is inside the first multi-byte character from that event on,
+ * `escape` right after the first backslash.
  */
-export type Place =
+export type FaultPoint =
   | 'before-headers'
   | 'after-headers'
   | { readonly event: number; readonly byte?: number | 'utf8' | 'escape' }
 
-/** How long to wait before the next try: the header in seconds, as a date so many seconds from now, or in `retry-after-ms`. */
+/** `retry-after` in seconds, as a date this many seconds from now, or `retry-after-ms`. */
 export type RetryAfter = { readonly seconds: number } | { readonly date: number } | { readonly ms: number }
 
-/** What goes wrong, as plain JSON. A place that an answer does not have is never reached, and nothing happens. */
+/** A fault, as plain JSON. A fault at a point that the response does not have has no effect. */
 export type FaultKind =
   /** The connection is reset when it is opened. */
   | { readonly kind: 'refuse' }
   /** The connection is reset (RST). */
-  | { readonly kind: 'reset'; readonly at: Place }
-  /** Nothing more comes, and the connection stays open until the client goes. */
-  | { readonly kind: 'stall'; readonly at: Place }
-  /** The answer ends there, properly as far as HTTP goes. */
-  | { readonly kind: 'end'; readonly at: Exclude<Place, 'before-headers'> }
-  /** From there on only signs of life, until the client goes: Anthropic's `ping`, comments elsewhere. */
-  | { readonly kind: 'pings'; readonly at: Exclude<Place, 'before-headers'>; readonly everyMs?: number }
-  /** Bytes are written in pieces of this size, or of these by turns, or all at once. */
+  | { readonly kind: 'reset'; readonly at: FaultPoint }
+  /** Nothing more is sent, and the connection stays open until the client closes it. */
+  | { readonly kind: 'stall'; readonly at: FaultPoint }
+  /** The response ends there, correctly as far as HTTP is concerned. */
+  | { readonly kind: 'end'; readonly at: Exclude<FaultPoint, 'before-headers'> }
+  /**
+   * From there on only keep-alives, until the client disconnects: `ping` for Anthropic, comments
+   * elsewhere.
+   */
+  | { readonly kind: 'pings'; readonly at: Exclude<FaultPoint, 'before-headers'>; readonly everyMs?: number }
+  /** Bytes are written in chunks of this size, of these sizes in turn, or all at once. */
   | { readonly kind: 'chunks'; readonly bytes: number | readonly number[] | 'all' }
   | { readonly kind: 'duplicate'; readonly event: number }
-  /** This event and the one after it change places. */
+  /** This event and the next one are swapped. */
   | { readonly kind: 'reorder'; readonly event: number }
-  /** Something that no client knows: an event before this one, fields in every event, or a block before the end. */
+  /**
+   * Something unknown to clients: an event before this one, fields in every event, or a block
+   * before the end.
+   */
   | { readonly kind: 'unknown-event'; readonly event: number }
   | { readonly kind: 'unknown-fields' }
   | { readonly kind: 'unknown-block' }
-  /** The event gets a field of so many bytes more. */
+  /** The event gets an additional field of this many bytes. */
   | { readonly kind: 'oversize'; readonly event: number; readonly bytes: number }
-  /** The event's data is this text, which is not JSON. */
+  /** The data of the event is replaced by this text, which is not JSON. */
   | { readonly kind: 'malformed'; readonly event: number; readonly data?: string }
-  /** Before this event the provider tells of a failure, and ends. */
+  /** Before this event the provider reports an error and ends the stream. */
   | { readonly kind: 'error-frame'; readonly event: number; readonly status?: number }
   | { readonly kind: 'status'; readonly status: number; readonly retryAfter?: RetryAfter }
-  /** Status 200 and a web page. */
+  /** Status 200 with a web page. */
   | { readonly kind: 'html' }
   | { readonly kind: 'content-type'; readonly type: string }
-  /** What the model wrote as the arguments of its n-th call (from 0) is spoiled; the wire closes them all the same. */
+  /** The arguments of the n-th tool call (from 0) are corrupted, but closed as usual. */
   | {
       readonly kind: 'arguments'
       readonly call: number
       readonly how: 'malformed' | 'truncated' | 'empty' | 'double-encoded'
     }
-  /** All calls have the id `call_0`, in every round. */
+  /** All tool calls have the id `call_0`, in every round. */
   | { readonly kind: 'same-call-ids' }
-  /** The output limit falls into the n-th call. */
+  /** The output limit is reached within the n-th tool call. */
   | { readonly kind: 'length-cut'; readonly call: number }
   | { readonly kind: 'no-usage' }
-  /** The n-th call is begun and half written, and never closed; the answer still ends with `stop`. */
+  /** The n-th tool call is half written and never closed; the response still ends with `stop`. */
   | { readonly kind: 'unclosed-call'; readonly call: number }
-  /** The answer has no content, only its start and its end. Chat without `finish` is a bare `[DONE]`. */
+  /**
+   * The response has no content, only its start and end. For Chat without `finish`, only `[DONE]`.
+   */
   | { readonly kind: 'empty'; readonly finish?: FinishReason }
   /**
-   * An intermediary lost its upstream and asked again: the stream is cut before this event, and a second, complete answer with
-   * fresh ids follows in the same body. `round` is what it says, by default the same round. `start: false` leaves out the
-   * events that announce it, so that only an index that opens again shows it.
+   * An intermediary lost its upstream and retried: the stream is cut before this event, and a
+   * second, complete response with new ids follows in the same body. `round` is its content, by
+   * default the same round. `start: false` omits its start events, so that only a reopened index
+   * reveals it.
    */
   | {
       readonly kind: 'splice'
@@ -71,32 +81,41 @@ export type FaultKind =
       readonly round?: ScriptRound
       readonly start?: boolean
     }
-  /** Anthropic: the content stands whole in `message_start`, and only `message_stop` follows. */
+  /** Anthropic: all content is in `message_start`, and only `message_stop` follows. */
   | { readonly kind: 'content-in-start' }
-  /** Responses: tools that the provider runs arrive as completed `custom_tool_call` items, several open at once. */
+  /**
+   * Responses: provider tool calls arrive as completed `custom_tool_call` items, several open at
+   * once.
+   */
   | { readonly kind: 'custom-provider-calls' }
-  /** Responses: the n-th output item has no `response.output_item.done`, and stands only in `response.completed`. */
+  /**
+   * Responses: the n-th output item has no `response.output_item.done`, and is only in
+   * `response.completed`.
+   */
   | { readonly kind: 'no-item-done'; readonly item: number }
-  /** Responses: the background response of this request is forgotten, and a later request for it is a 404. */
+  /**
+   * Responses: the background response of this request is not stored; later requests for it get a
+   * 404.
+   */
   | { readonly kind: 'expired' }
-  | ({ readonly kind: 'sse' } & SseDress)
+  | ({ readonly kind: 'sse' } & SseFraming)
 
-/** Ways to write the same events that the standard allows (and two that it does not: the last two). */
-export interface SseDress {
+/** Other framings of the same events that the standard allows, except for the last two. */
+export interface SseFraming {
   readonly newline?: 'crlf' | 'cr'
   readonly bom?: boolean
   readonly comments?: boolean
   /** JSON over several `data` lines. */
   readonly dataLines?: boolean
-  /** `id` and `retry` beside the data. */
+  /** Adds `id` and `retry` fields. */
   readonly fields?: boolean
-  /** False leaves out every line end after the last event. */
+  /** False omits the line ends after the last event. */
   readonly finalBlank?: boolean
-  /** False leaves out Chat's `[DONE]`. */
+  /** False omits `[DONE]` in Chat. */
   readonly done?: boolean
 }
 
-/** `request` says which request it befalls, as numbered in `requests`; without it, every one. */
+/** `request` is the index in `requests` of the affected request; without it, all are affected. */
 export type Fault = FaultKind & { readonly request?: number }
 
 const breaking: ReadonlySet<Fault['kind']> = new Set([
@@ -117,5 +136,5 @@ const breaking: ReadonlySet<Fault['kind']> = new Set([
   'expired',
 ])
 
-/** True if the answer does not arrive as it was meant: whoever asks the same again gets the same round again. */
+/** True if the response does not arrive as intended, so that a retry gets the same round again. */
 export const isBreaking = ({ kind }: Fault) => breaking.has(kind)

@@ -5,7 +5,7 @@ import { clients } from './sdk-clients.test-kit.ts'
 import { scenarios } from './simulator.test-kit.ts'
 import type { Wire } from './wire.ts'
 
-/** How each wire, and the AI SDK above it, names the end. */
+/** The finish reasons of each wire, and of the AI SDK for it. */
 const finishes: Record<Wire | 'ai', Partial<Record<FinishReason, string>>> = {
   'openai-chat': { stop: 'stop', length: 'length', refusal: 'stop' },
   'openai-responses': { stop: 'completed', length: 'max_output_tokens', refusal: 'completed' },
@@ -23,7 +23,7 @@ describe.each(clients)('$name', ({ name, wire, run }) => {
       await expect(run(sim, scenario)).rejects.toThrow(expected.error)
       return
     }
-    // It takes every answer for JSON, and one that was cut off for a failure.
+    // It parses every response as JSON, and fails for one that was cut off.
     if (expected.finish === 'length' && name === 'openai runTools') {
       await expect(run(sim, scenario)).rejects.toThrow('the length limit was reached')
       return
@@ -33,12 +33,12 @@ describe.each(clients)('$name', ({ name, wire, run }) => {
       calls: expected.calls,
       usage: expected.usage,
     })
-    // `reasoning_content` is nothing these two know: one leaves it out, the other keeps the last delta.
+    // These two do not know `reasoning_content`: one drops it, the other keeps the last delta.
     if (!['ai over @ai-sdk/openai chat', 'openai chat.completions.stream'].includes(name))
       expect(outcome.reasoning).toBe(expected.reasoning)
     const finish = finishes[isAi ? 'ai' : wire][expected.finish]
     if (finish !== undefined) expect(outcome.finish).toBe(finish)
-    if (!expected.refused || wire === 'anthropic') expect(outcome.text).toBe(expected.text)
+    if (!expected.isRefusal || wire === 'anthropic') expect(outcome.text).toBe(expected.text)
     else if (!isAi) expect(outcome).toMatchObject({ text: '', refusal: expected.text })
     expect(sim.requests.map(({ status }) => status)).toEqual(scenario.rounds.map(() => 200))
     await sim.idle()

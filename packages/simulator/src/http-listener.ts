@@ -6,15 +6,15 @@ export interface ListenerOptions {
   readonly onConnection?: (socket: Socket) => void
 }
 
-/** A server on this machine that knows its sockets. */
+/** A local server that tracks its sockets. */
 export interface Listener {
   readonly url: string
-  /** Aborted when it is closed: whoever waits for something stops. */
+  /** Aborted when it is closed, so that pending waits stop. */
   readonly closing: AbortSignal
   readonly sockets: number
   /** Resolves when no connection is open. */
   idle(): Promise<void>
-  /** Ends everything at once. May be called twice. */
+  /** Closes all connections at once. May be called twice. */
   close(): Promise<void>
 }
 
@@ -23,7 +23,7 @@ export async function listen({ onRequest, onConnection }: ListenerOptions): Prom
   const waiting = new Set<() => void>()
   const closing = new AbortController()
   const server = createServer((request, response) => {
-    // A client that goes is an `error` of these two; `close` tells the same, to those who care.
+    // A disconnect emits `error` on both. It is handled through `close`.
     request.on('error', () => {})
     response.on('error', () => {})
     onRequest(request, response, request.socket).catch((error) => response.destroy(error))
@@ -64,25 +64,28 @@ export async function listen({ onRequest, onConnection }: ListenerOptions): Prom
   }
 }
 
-/** The whole body. Rejects if the client goes before it is there. */
+/** Reads the whole body. Rejects if the client disconnects before its end. */
 export async function readBytes(request: IncomingMessage): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   for await (const chunk of request) chunks.push(chunk)
   return Buffer.concat(chunks)
 }
 
-/** Aborted when the client of this answer is gone, or the server is closed. Call `off` when the answer is over. */
-export function whileOpen(
+/**
+ * A signal that is aborted when the client disconnects or the server closes. Call `off` after the
+ * response.
+ */
+export function openSignal(
   response: ServerResponse,
   closing: AbortSignal,
 ): { signal: AbortSignal; off: () => void } {
-  const gone = new AbortController()
-  const abort = () => gone.abort()
+  const controller = new AbortController()
+  const abort = () => controller.abort()
   response.once('close', abort)
   closing.addEventListener('abort', abort)
   if (closing.aborted || response.destroyed) abort()
   return {
-    signal: gone.signal,
+    signal: controller.signal,
     off() {
       response.off('close', abort)
       closing.removeEventListener('abort', abort)

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from 'millrace'
 import { isObject } from 'millrace/internal'
 
-/** `isObject` for what is known to be JSON, so that what is inside is known to be JSON too. */
+/** `isObject` for JSON values, so that the properties are typed as JSON too. */
 export const isJsonObject = (value: JsonValue | undefined): value is JsonObject => isObject(value)

@@ -1,7 +1,7 @@
 import type { JsonObject } from 'millrace'
 import type { Wire } from './wire.ts'
 
-/** What `GET /v1/models` lists, in the form of whoever is asked. */
+/** The response to `GET /v1/models`, in the format of the provider. */
 export function modelList(wire: Wire): JsonObject {
   if (wire !== 'anthropic')
     return {

@@ -3,7 +3,16 @@ import { fakeClock } from '../../millrace/src/testing/fake-clock.ts'
 import { faultPlan } from './fault-plan.ts'
 import { printFaults } from './fault-print.ts'
 import { providerSimulator } from './provider-simulator.ts'
-import { ask, eventsOf, keyHeaders, least, post, rawAsk, until, wires } from './raw-client.test-kit.ts'
+import {
+  ask,
+  eventsOf,
+  keyHeaders,
+  minimalRequest,
+  post,
+  rawAsk,
+  until,
+  wires,
+} from './raw-client.test-kit.ts'
 
 const errorOf = async (response: Response) => {
   const { error } = await response.json()
@@ -11,28 +20,28 @@ const errorOf = async (response: Response) => {
 }
 
 describe.each(wires)('over %s', (wire) => {
-  test('each request gets the next round, and one too many is told so', async () => {
+  test('each request gets the next round, and an extra one an error', async () => {
     await using sim = await providerSimulator(['one', [{ text: 'two' }]])
     expect(await (await ask(sim, wire)).text()).toContain('one')
     expect(await (await ask(sim, wire, {})).text()).toContain('two')
     expect(await errorOf(await ask(sim, wire))).toEqual({
       status: 400,
-      message: 'the script has 2 rounds and was asked for round 3: write the missing one',
+      message: 'the script has 2 rounds, but round 3 was requested: add it to the script',
     })
   })
 
-  test('a function decides by what is asked', async () => {
+  test('a function can answer by request', async () => {
     await using sim = await providerSimulator(
       ({ body, wire }, index) => `${index} ${wire} ${JSON.stringify(body)}`,
     )
-    const text = await (await post(sim, wire, { ...least(wire, 'riddle'), stream: false })).text()
+    const text = await (await post(sim, wire, { ...minimalRequest(wire, 'riddle'), stream: false })).text()
     expect(text).toContain(`0 ${wire}`)
     expect(text).toContain('riddle')
     await using silent = await providerSimulator(() => undefined as never)
-    expect((await errorOf(await ask(silent, wire))).message).toBe('the script gave nothing for round 1')
+    expect((await errorOf(await ask(silent, wire))).message).toBe('the script returned nothing for round 1')
   })
 
-  test('streams only if it is asked to', async () => {
+  test('streams only on request', async () => {
     await using sim = await providerSimulator(['Hello', 'Hello'])
     const streamed = await ask(sim, wire)
     expect(streamed.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
@@ -42,20 +51,20 @@ describe.each(wires)('over %s', (wire) => {
     expect(JSON.stringify(await whole.json())).toContain('Hello')
   })
 
-  test('remembers what it was sent and how it answered, without keys', async () => {
+  test('records requests and responses, without keys', async () => {
     await using sim = await providerSimulator(['one'], { faults: [{ kind: 'no-usage' }] })
     const headers = { ...keyHeaders(wire), cookie: 'a=b', 'x-mine': '1' }
-    await post(sim, wire, least(wire), headers)
+    await post(sim, wire, minimalRequest(wire), headers)
     await post(sim, wire, '{"half":')
     expect(sim.requests).toMatchObject([
-      { wire, method: 'POST', status: 200, body: least(wire), faults: [{ kind: 'no-usage' }] },
+      { wire, method: 'POST', status: 200, body: minimalRequest(wire), faults: [{ kind: 'no-usage' }] },
       { wire, status: 400, body: '{"half":', faults: [] },
     ])
     expect(sim.requests[0]?.headers).toMatchObject({ cookie: '[removed]', 'x-mine': '1' })
     expect(JSON.stringify(sim.requests)).not.toContain('sk-test')
   })
 
-  test('a failure before any word has a status; a script may set it and the time to wait', async () => {
+  test('a failure before any text has a status; a script can set it and retry-after', async () => {
     await using sim = await providerSimulator([
       [{ error: 'broken' }],
       [{ error: { code: 'llm_error', retryable: true } }],
@@ -69,7 +78,7 @@ describe.each(wires)('over %s', (wire) => {
     const statuses: number[] = []
     const waits: (string | null)[] = []
     const messages: string[] = []
-    // Not streamed: the last one fails with a status too, however late.
+    // Not streamed: a late failure has a status too.
     for (let count = 0; count < 8; count++) {
       const response = await ask(sim, wire, { stream: count < 7 })
       statuses.push(response.status)
@@ -83,7 +92,7 @@ describe.each(wires)('over %s', (wire) => {
     expect(messages[5]).toMatch(/maximum context length|exceeds the context window|prompt is too long/)
   })
 
-  test('pauses are spent on the given clock', async () => {
+  test('pauses use the given clock', async () => {
     const clock = fakeClock()
     await using sim = await providerSimulator([[{ text: 'a' }, { pause: 60_000 }, { text: 'b' }]], { clock })
     const answer = rawAsk(sim, wire)
@@ -93,7 +102,7 @@ describe.each(wires)('over %s', (wire) => {
     expect(clock.now()).toBeGreaterThanOrEqual(60_000)
   })
 
-  test('a failure may take its time too', async () => {
+  test('a failure can come after a pause', async () => {
     const clock = fakeClock()
     await using sim = await providerSimulator([[{ pause: 5000 }, { error: { code: 'overloaded' } }]], {
       clock,
@@ -104,7 +113,7 @@ describe.each(wires)('over %s', (wire) => {
     expect(clock.now()).toBeGreaterThanOrEqual(5000)
   })
 
-  test('an answer that hangs ends with the client', async () => {
+  test('a response that hangs ends when the client disconnects', async () => {
     await using sim = await providerSimulator([[{ text: 'a' }, { hang: true }], [{ hang: true }], 'next'])
     const answer = rawAsk(sim, wire)
     await until(() => answer.body.includes('"a"'))
@@ -118,7 +127,7 @@ describe.each(wires)('over %s', (wire) => {
     expect(await (await ask(sim, wire)).text()).toContain('next')
   })
 
-  test('closing ends everything, also what hangs, and leaves no socket and no timer', async () => {
+  test('close ends everything, even hanging responses, and leaves no sockets or timers', async () => {
     const clock = fakeClock()
     const sim = await providerSimulator(() => [{ text: 'a' }, { pause: 1_000_000 }], {
       clock,
@@ -137,12 +146,12 @@ describe.each(wires)('over %s', (wire) => {
     await sim.close()
     await sim.close()
     expect(sim.sockets).toBe(0)
-    await Promise.all(answers.map(({ over }) => over))
-    await expect(clock.until(new Promise(() => {}))).rejects.toThrow('no timer is set')
+    await Promise.all(answers.map(({ closed }) => closed))
+    await expect(clock.until(new Promise(() => {}))).rejects.toThrow('no timers left')
     await expect(ask(sim, wire)).rejects.toThrow('fetch failed')
   })
 
-  test('any plan by chance is survived: whoever asks again gets an answer', async () => {
+  test('survives random plans: a retry gets a response', async () => {
     for (let seed = 0; seed < 40; seed++) {
       const faults = faultPlan(`${wire} ${seed}`, { requests: 2 }).filter(
         ({ kind }) => kind !== 'stall' && kind !== 'pings',
@@ -153,7 +162,7 @@ describe.each(wires)('over %s', (wire) => {
       )
       for (let count = 0; count < 2; count++) {
         const answer = rawAsk(sim, wire)
-        await answer.over
+        await answer.closed
       }
       const response = await ask(sim, wire)
       expect(response.status, printFaults(faults)).toBe(200)
@@ -164,8 +173,8 @@ describe.each(wires)('over %s', (wire) => {
   })
 })
 
-describe('everything else', () => {
-  test('models are listed in the form of whoever is asked', async () => {
+describe('other requests', () => {
+  test('lists models in the format of the provider', async () => {
     await using sim = await providerSimulator([])
     const list = async (headers: Record<string, string>) =>
       (await fetch(`${sim.baseURL}/models`, { headers })).json()
@@ -173,7 +182,7 @@ describe('everything else', () => {
     expect(await list({ 'anthropic-version': '2023-06-01' })).toMatchObject({ data: [{ type: 'model' }] })
   })
 
-  test('what does not exist is not found, in both forms', async () => {
+  test('an unknown path is a 404, in both formats', async () => {
     await using sim = await providerSimulator([])
     expect(await errorOf(await fetch(`${sim.url}/v1/nothing`))).toEqual({
       status: 404,
@@ -187,30 +196,30 @@ describe('everything else', () => {
     ])
   })
 
-  test('another method is not allowed', async () => {
+  test('another method is a 405', async () => {
     await using sim = await providerSimulator([])
     for (const path of ['chat/completions', 'responses', 'messages'])
       expect((await fetch(`${sim.baseURL}/${path}`)).status).toBe(405)
     expect((await fetch(`${sim.baseURL}/models`, { method: 'DELETE' })).status).toBe(405)
   })
 
-  test('Azure asks in its own places', async () => {
+  test('supports the Azure paths', async () => {
     await using sim = await providerSimulator(['a', 'b'])
     for (const path of ['/openai/deployments/gpt/chat/completions?api-version=1', '/openai/v1/responses']) {
-      const body = JSON.stringify({ ...least('openai-chat'), ...least('openai-responses') })
+      const body = JSON.stringify({ ...minimalRequest('openai-chat'), ...minimalRequest('openai-responses') })
       const response = await fetch(sim.url + path, { method: 'POST', headers: { 'api-key': 'k' }, body })
       expect(response.status).toBe(200)
     }
   })
 
-  test('deltas that would be empty are refused', async () => {
+  test('rejects empty deltas', async () => {
     await expect(providerSimulator([], { deltaChars: 0 })).rejects.toMatchObject({
       code: 'invalid_input',
       message: 'deltaChars must be at least 1',
     })
   })
 
-  test('at the same time each gets a round', async () => {
+  test('concurrent requests each get a round', async () => {
     await using sim = await providerSimulator(['one', 'two', 'three'])
     const texts = await Promise.all(wires.map(async (wire) => (await ask(sim, wire)).text()))
     expect(texts.map((text) => /one|two|three/.exec(text)?.[0]).sort()).toEqual(['one', 'three', 'two'])

@@ -13,51 +13,51 @@ import { deliveryOf } from './delivery.ts'
 import { checkFaults } from './fault-check.ts'
 import type { Fault } from './faults.ts'
 import { isBreaking } from './faults.ts'
-import { listen, readBytes, whileOpen } from './http-listener.ts'
-import { ledger } from './ledger.ts'
-import { perform } from './perform.ts'
+import { listen, openSignal, readBytes } from './http-listener.ts'
+import { issuedTokens } from './issued-tokens.ts'
 import { roundsOf } from './rounds.ts'
 import { routeOf } from './routes.ts'
+import { sendDelivery } from './send-delivery.ts'
 import type { Wire } from './wire.ts'
 
 export interface ProviderSimulatorOptions {
-  /** What goes wrong; the simulator is faultless without. */
+  /** Faults to inject. Default: none. */
   readonly faults?: readonly Fault[]
-  /** How many characters a delta has: always so many, or by turns from a list. */
+  /** The number of characters per delta, or a list of numbers to cycle through. */
   readonly deltaChars?: number | readonly number[]
-  /** The only key that is taken; without it any will do. */
+  /** The only accepted API key. Default: any key is accepted. */
   readonly apiKey?: string
-  /** False takes whatever it is sent. */
+  /** False accepts invalid requests. */
   readonly checks?: boolean
   readonly clock?: Clock
 }
 
-/** One request as it came, and how it was answered. */
+/** One request, and how it was answered. */
 export interface SimulatedRequest {
-  /** Absent for a request that neither starts a generation nor asks for a stored response. */
+  /** Absent if the request is not for a generation or a stored response. */
   readonly wire?: Wire
   readonly method: string
   readonly path: string
-  /** In lower case; keys and cookies are replaced by `[removed]`. */
+  /** Names are in lower case; keys and cookies are replaced by `[removed]`. */
   readonly headers: Readonly<Record<string, string>>
-  /** The JSON that was sent; text if it is none. */
+  /** The JSON body, or text if it is not JSON. */
   readonly body?: JsonValue
-  /** Absent while nothing was answered, and when nothing ever was. */
+  /** Absent until the response starts, or if it never does. */
   readonly status?: number
-  /** The faults that came to pass. */
+  /** The faults that had an effect. */
   readonly faults: readonly Fault[]
 }
 
 export interface ProviderSimulator extends Closable {
-  /** `http://127.0.0.1:PORT`, what Anthropic's SDK takes as its base URL. */
+  /** `http://127.0.0.1:PORT`, the base URL for Anthropic's SDK. */
   readonly url: string
-  /** The same with `/v1`, what OpenAI's clients take. */
+  /** The same with `/v1`, the base URL for OpenAI's SDK. */
   readonly baseURL: string
-  /** Everything it was sent, in order of arrival. */
+  /** All requests, in order of arrival. */
   readonly requests: readonly SimulatedRequest[]
-  /** How many connections are open now. */
+  /** The number of open connections. */
   readonly sockets: number
-  /** Resolves when no connection is open: nobody has left one behind. */
+  /** Resolves when no connection is open. */
   idle(): Promise<void>
 }
 
@@ -72,9 +72,9 @@ const table: OptionTable<ProviderSimulatorOptions> = {
 }
 
 /**
- * A real server on this machine that speaks Chat Completions, Responses and Messages, streamed and not, and plays a script:
- * each request gets the next round. Asking for more rounds than there are is answered with 400, and says so.
- * Every answer closes its connection.
+ * A local HTTP server that implements Chat Completions, Responses and Messages, streamed or not,
+ * and plays a script: each request gets the next round. Requests after the last round get a 400.
+ * Every response closes its connection.
  */
 export async function providerSimulator(
   script: Script,
@@ -86,9 +86,9 @@ export async function providerSimulator(
   checkFaults(faults, 'providerSimulator')
   checkScript(script, 'providerSimulator')
   const rounds = roundsOf(script)
-  const known = ledger()
+  const issued = issuedTokens()
   const requests: { -readonly [Key in keyof SimulatedRequest]: SimulatedRequest[Key] }[] = []
-  /** Connections that have sent no request yet: each is going to be one. */
+  /** Connections without a request yet. Each will become one. */
   const expected = new Set<Socket>()
   let ids = 0
   const nextId = (prefix: string) => `${prefix}${String(++ids).padStart(24, '0')}`
@@ -111,13 +111,13 @@ export async function providerSimulator(
     const { method = '', url: path = '' } = request
     const record: (typeof requests)[number] = { method, path, headers: cleanHeaders(request), faults: [] }
     requests.push(record)
-    const { signal, off } = whileOpen(response, server.closing)
+    const { signal, off } = openSignal(response, server.closing)
     try {
       const bytes = await readBytes(request)
       const text = new TextDecoder().decode(bytes)
       const route = routeOf(method, path, record.headers)
       if (route.kind === 'generate' || route.kind === 'stored') record.wire = route.wire
-      const body = parsed(text)
+      const body = parseJson(text)
       if (text) record.body = body ?? text
       const planned = faultsOf(index).filter(({ kind }) => kind !== 'refuse')
       const {
@@ -135,7 +135,7 @@ export async function providerSimulator(
         nextRound: (json) => rounds.next(record, json),
         ...(apiKey !== undefined && { apiKey }),
         checks,
-        known,
+        issued,
         responses,
         nextId,
         sizes,
@@ -144,9 +144,9 @@ export async function providerSimulator(
       if (delivery.ops.some(({ op }) => op === 'headers')) record.status = delivery.status
       record.faults = planned.filter((one) => before.includes(one) || delivery.faults.includes(one))
       const broken = record.faults.some(isBreaking)
-      if (round && broken) rounds.giveBack(round.index, round.body)
+      if (round && broken) rounds.restore(round.index, round.body)
       if (stored && !broken) responses.keep(stored)
-      await perform(delivery, { response, clock, signal })
+      await sendDelivery(delivery, { response, clock, signal })
     } finally {
       off()
     }
@@ -167,7 +167,7 @@ export async function providerSimulator(
   }
 }
 
-function parsed(text: string): JsonObject | undefined {
+function parseJson(text: string): JsonObject | undefined {
   try {
     return JSON.parse(text)
   } catch {
@@ -185,7 +185,7 @@ function cleanHeaders({ headers }: IncomingMessage): Record<string, string> {
   return Object.fromEntries(entries)
 }
 
-/** The key that came with a request, wherever it stands. */
+/** The API key of a request, from either header. */
 function keysOf({ headers }: IncomingMessage): { readonly bearer?: string; readonly apiKey?: string } {
   const bearer = headers.authorization?.replace(/^Bearer /i, '').trim()
   const apiKey = [headers['x-api-key'] ?? headers['api-key']].flat()[0]

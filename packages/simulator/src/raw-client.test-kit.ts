@@ -11,8 +11,8 @@ const paths: Record<Wire, string> = {
   anthropic: '/v1/messages',
 }
 
-/** The least that each provider takes. */
-export const least = (wire: Wire, prompt = 'hi'): JsonObject =>
+/** A minimal request for each provider. */
+export const minimalRequest = (wire: Wire, prompt = 'hi'): JsonObject =>
   wire === 'openai-responses'
     ? { model: 'm', input: prompt }
     : {
@@ -26,7 +26,7 @@ export const keyHeaders = (wire: Wire): Record<string, string> =>
     ? { 'x-api-key': 'sk-test', 'anthropic-version': '2023-06-01' }
     : { authorization: 'Bearer sk-test' }
 
-/** Sends JSON and gives the answer to `fetch`. */
+/** Sends JSON with `fetch` and returns the response. */
 export function post(sim: { readonly url: string }, wire: Wire, body: unknown, headers = keyHeaders(wire)) {
   return fetch(`${sim.url}${paths[wire]}`, {
     method: 'POST',
@@ -36,38 +36,38 @@ export function post(sim: { readonly url: string }, wire: Wire, body: unknown, h
 }
 
 export const ask = (sim: ProviderSimulator, wire: Wire, more: JsonObject = { stream: true }) =>
-  post(sim, wire, { ...least(wire), ...more })
+  post(sim, wire, { ...minimalRequest(wire), ...more })
 
-/** What a socket saw, with nothing between it and the test. */
-export interface RawAnswer {
-  /** The status line and the headers; empty if none came. */
+/** What a raw socket received. */
+export interface RawResponse {
+  /** The status line and the headers, or empty. */
   head: string
-  /** The pieces of a chunked body, as the server cut them. */
+  /** The chunks of the body as the server sent them. */
   chunks: Buffer[]
   /** Every byte of the body so far. */
   readonly body: Buffer
-  /** The body came to its end as HTTP has it. */
+  /** The body was complete according to HTTP. */
   whole: boolean
   /** How the connection ended; undefined while it is open. */
   ended: 'end' | 'reset' | undefined
   /** Resolves when the connection has ended. */
-  readonly over: Promise<void>
-  /** Resolves when so many bytes of the body are there. */
+  readonly closed: Promise<void>
+  /** Resolves when this many bytes of the body have arrived. */
   received(bytes: number): Promise<void>
   destroy(): void
 }
 
-export function rawAsk(sim: ProviderSimulator, wire: Wire, more: JsonObject = { stream: true }): RawAnswer {
+export function rawAsk(sim: ProviderSimulator, wire: Wire, more: JsonObject = { stream: true }): RawResponse {
   const { hostname, port } = new URL(sim.url)
-  const body = JSON.stringify({ ...least(wire), ...more })
+  const body = JSON.stringify({ ...minimalRequest(wire), ...more })
   const headers = { host: 'localhost', 'content-length': Buffer.byteLength(body), ...keyHeaders(wire) }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   const socket = connect(Number(port), hostname)
-  /** Bytes that are not taken apart yet. */
+  /** Bytes that were not parsed yet. */
   let rest: Buffer = Buffer.alloc(0)
   let changed = () => {}
 
-  const answer: RawAnswer = {
+  const answer: RawResponse = {
     head: '',
     chunks: [],
     get body() {
@@ -75,7 +75,7 @@ export function rawAsk(sim: ProviderSimulator, wire: Wire, more: JsonObject = { 
     },
     whole: false,
     ended: undefined,
-    over: new Promise((resolve) => socket.on('close', () => resolve())),
+    closed: new Promise((resolve) => socket.on('close', () => resolve())),
     async received(count) {
       while (answer.body.length < count && answer.ended === undefined)
         await new Promise<void>((resolve) => {
@@ -86,7 +86,7 @@ export function rawAsk(sim: ProviderSimulator, wire: Wire, more: JsonObject = { 
   }
 
   socket.on('data', (data) => {
-    rest = takeApart(answer, Buffer.concat([rest, data]))
+    rest = parseChunks(answer, Buffer.concat([rest, data]))
     changed()
   })
   socket.on('end', () => {
@@ -102,8 +102,8 @@ export function rawAsk(sim: ProviderSimulator, wire: Wire, more: JsonObject = { 
   return answer
 }
 
-/** Takes HTTP/1.1 with chunks apart (RFC 9112 7.1), and gives back what is not whole yet. */
-function takeApart(answer: RawAnswer, bytes: Buffer): Buffer {
+/** Parses chunked HTTP/1.1 (RFC 9112 7.1) and returns the incomplete rest. */
+function parseChunks(answer: RawResponse, bytes: Buffer): Buffer {
   let at = 0
   if (answer.head === '') {
     const end = bytes.indexOf('\r\n\r\n')
@@ -123,19 +123,19 @@ function takeApart(answer: RawAnswer, bytes: Buffer): Buffer {
   }
 }
 
-/** What there is of a chunk that has begun. */
+/** The data of an incomplete chunk. */
 function unfinished(rest: Buffer): Buffer {
   const line = rest.indexOf('\r\n')
   const size = line < 0 ? Number.NaN : Number.parseInt(rest.subarray(0, line).toString(), 16)
   return size > 0 ? rest.subarray(line + 2, line + 2 + size) : Buffer.alloc(0)
 }
 
-/** Waits, turn by turn of the event loop, until it is so. */
-export async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setImmediate(resolve))
+/** Waits, one event loop turn at a time, until the condition holds. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** The JSON of each event in a stream of plain LF events; `[DONE]` as text. */
+/** The JSON of each event in a stream with LF line ends; `[DONE]` as text. */
 export function eventsOf(text: string): (JsonObject | string)[] {
   return text
     .split('\n\n')

@@ -7,7 +7,7 @@ import type { Wire } from './wire.ts'
 
 const folder = new URL('../../../../shared/recordings/', import.meta.url)
 
-/** Fields that not every model or account gets, and those that hold what was asked. */
+/** Fields that not every model or account gets, and those that repeat the request. */
 const notOurs = /\.(inference_geo|context_management|tools|text|output|safety_identifier)\b/
 
 const kindOf = (event: unknown): string => {
@@ -25,7 +25,7 @@ function fieldsOf(value: unknown, path = ''): string[] {
   ])
 }
 
-/** The fields of each kind of event, over all of its events. */
+/** The fields of each kind of event, over all its events. */
 function shapesOf(events: readonly unknown[]): Map<string, Set<string>> {
   const shapes = new Map<string, Set<string>>()
   for (const event of events) {
@@ -45,7 +45,7 @@ test.skipIf(!existsSync(folder)).each<[string, Wire, JsonObject]>([
   ['openai-chat/openai-text.chunks.txt', 'openai-chat', { stream_options: { include_usage: true } }],
   ['anthropic/anthropic-clear-thinking.1.chunks.txt', 'anthropic', {}],
   ['anthropic/anthropic-json-tool.2.chunks.txt', 'anthropic', {}],
-])('every field of the recorded %s is in ours', async (file, wire, more) => {
+])('the simulator sends every field of the recorded %s', async (file, wire, more) => {
   const lines = readFileSync(new URL(file, folder), 'utf8').split('\n')
   const real = shapesOf(lines.filter((line) => line !== '').map((line) => JSON.parse(line)))
   await using sim = await providerSimulator([

@@ -4,9 +4,9 @@ import { isObject } from 'millrace/internal'
 import { serverToolBlocks } from './anthropic-tools.ts'
 import { failureFrames, scriptFailure } from './failures.ts'
 import type { Part, ReasoningPart } from './scenario.ts'
-import { isOver, opaqueText } from './scenario.ts'
-import { redactedOf, signatureOf } from './seal.ts'
-import type { Beat, HandedOut, Rendered, RenderInput } from './wire.ts'
+import { endsEarly, opaqueText } from './scenario.ts'
+import { redactedOf, signatureOf } from './signature.ts'
+import type { IssuedToken, Rendered, RenderInput, TimelineItem } from './wire.ts'
 
 const stopReasons: Record<FinishReason, string> = {
   stop: 'end_turn',
@@ -17,16 +17,19 @@ const stopReasons: Record<FinishReason, string> = {
   other: 'other',
 }
 
-/** Anthropic Messages: numbered content blocks, each begun, filled and stopped, between `message_start` and `message_stop`. */
+/**
+ * Anthropic Messages: numbered content blocks are started, filled and stopped between
+ * `message_start` and `message_stop`.
+ */
 export function renderAnthropic({ body, scenario, nextId }: RenderInput): Rendered {
-  const { acts, usage } = scenario
-  const beats: Beat[] = []
+  const { actions, usage } = scenario
+  const timeline: TimelineItem[] = []
   const content: JsonObject[] = []
-  const handedOut: HandedOut[] = []
-  let reasoned = false
+  const issued: IssuedToken[] = []
+  let hasReasoned = false
 
   function send(event: string, fields: JsonObject) {
-    beats.push({ frame: { event, data: { type: event, ...fields } } })
+    timeline.push({ frame: { event, data: { type: event, ...fields } } })
   }
   const index = () => content.length
   const start = (block: JsonObject) => send('content_block_start', { index: index(), content_block: block })
@@ -60,26 +63,26 @@ export function renderAnthropic({ body, scenario, nextId }: RenderInput): Render
   })
   send('ping', {})
 
-  /** What the block is when it begins, and when it is whole. */
+  /** The complete blocks by part. */
   const blocks = new Map<Part, JsonObject>()
 
   function open(part: Part) {
     if (part.type === 'text') return start({ type: 'text', text: '' })
     if (part.type === 'call') {
       const id = part.id ?? nextId('toolu_01')
-      if (reasoned) handedOut.push({ type: 'reasoned-call', id })
+      if (hasReasoned) issued.push({ type: 'reasoned-call', id })
       const { input } = parseArguments(part.raw)
       blocks.set(part, { type: 'tool_use', id, name: part.name, input })
       start({ type: 'tool_use', id, name: part.name, input: {} })
-      // A tool without arguments gets this one empty delta and no more.
+      // A tool without arguments gets only this empty delta.
       return delta({ type: 'input_json_delta', partial_json: '' })
     }
     if (part.type === 'reasoning') {
-      reasoned = true
+      hasReasoned = true
       const redacted = redactedData(part)
       if (redacted === undefined) return start({ type: 'thinking', thinking: '', signature: '' })
-      handedOut.push({ type: 'redacted', data: redacted })
-      // Nothing of it can be told: the block is whole when it begins.
+      issued.push({ type: 'redacted', data: redacted })
+      // Redacted thinking has no deltas: the block is complete at its start.
       blocks.set(part, { type: 'redacted_thinking', data: redacted })
       return start({ type: 'redacted_thinking', data: redacted })
     }
@@ -100,45 +103,46 @@ export function renderAnthropic({ body, scenario, nextId }: RenderInput): Render
     else if (!blocks.has(part)) delta({ type: 'thinking_delta', thinking: text })
   }
 
-  // A call that is cut off by the limit is stopped like any other; only its arguments are not whole.
+  // A tool call that is cut off by the limit is stopped as usual; only its arguments are
+  // incomplete.
   function close(part: Part) {
     const block = blocks.get(part)
     if (part.type === 'text') return stop({ type: 'text', text: part.text, citations: null })
     if (block || part.type !== 'reasoning') return stop(block ?? {})
     const signature = opaqueText(part.opaque, 'signature') ?? signatureOf(part.text)
-    handedOut.push({ type: 'thinking', text: part.text, signature })
+    issued.push({ type: 'thinking', text: part.text, signature })
     delta({ type: 'signature_delta', signature })
     stop({ type: 'thinking', thinking: part.text, signature })
   }
 
-  for (const act of acts) {
-    if (act.act === 'open') open(act.part)
-    else if (act.act === 'delta') fill(act.part, act.delta)
-    else if (act.act === 'close') close(act.part)
-    else if (act.act === 'pause') beats.push({ pauseMs: act.ms })
-    else if (act.act === 'fail') {
-      for (const frame of failureFrames('anthropic', scriptFailure('anthropic', act.error)))
-        beats.push({ frame })
-      beats.push({ stop: 'end' })
-    } else beats.push({ stop: act.act })
+  for (const action of actions) {
+    if (action.type === 'open') open(action.part)
+    else if (action.type === 'delta') fill(action.part, action.delta)
+    else if (action.type === 'close') close(action.part)
+    else if (action.type === 'pause') timeline.push({ pauseMs: action.ms })
+    else if (action.type === 'fail') {
+      for (const frame of failureFrames('anthropic', scriptFailure('anthropic', action.error)))
+        timeline.push({ frame })
+      timeline.push({ stop: 'end' })
+    } else timeline.push({ stop: action.type })
   }
-  if (!isOver(acts)) {
+  if (!endsEarly(actions)) {
     send('message_delta', { delta: stopFields, ...(usage && { usage: endUsage(usage) }) })
     send('message_stop', {})
   }
   return {
-    beats,
+    timeline,
     whole: {
       ...message,
       content,
       ...stopFields,
       ...(usage && { usage: { ...startUsage(usage), ...endUsage(usage), service_tier: 'standard' } }),
     },
-    handedOut,
+    issued,
   }
 }
 
-/** The counts of the beginning; cached tokens are counted beside `input_tokens`, not within. */
+/** The counts at the start. Cached tokens are not included in `input_tokens`. */
 function startUsage(usage: Usage): JsonObject {
   return {
     input_tokens: usage.inputTokens - usage.cacheReadTokens - usage.cacheWriteTokens,
@@ -148,7 +152,7 @@ function startUsage(usage: Usage): JsonObject {
   }
 }
 
-/** The counts of the end hold those of the beginning: they are totals, not something to add. */
+/** The counts at the end are totals that include those at the start. */
 function endUsage(usage: Usage): JsonObject {
   const { cache_creation: _, ...counts } = startUsage(usage)
   return {
@@ -163,6 +167,6 @@ function redactedData({ text, opaque }: ReasoningPart): string | undefined {
   if (isObject(data) && data.type === 'redacted_thinking')
     return opaqueText(opaque, 'data') ?? redactedOf(text)
   if (isObject(data) && 'redacted' in data) return opaqueText(opaque, 'redacted') ?? redactedOf(text)
-  // Without words there is nothing that a thinking block could show.
+  // Without text there is nothing to show in a thinking block.
   return text === '' && opaque ? (opaqueText(opaque, 'data') ?? redactedOf(text)) : undefined
 }

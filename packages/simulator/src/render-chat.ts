@@ -3,25 +3,26 @@ import { isObject } from 'millrace/internal'
 import { failureFrames, scriptFailure } from './failures.ts'
 import { obfuscation } from './obfuscation.ts'
 import type { CallPart } from './scenario.ts'
-import { isOver, opaqueText } from './scenario.ts'
-import type { Beat, Rendered, RenderInput } from './wire.ts'
+import { endsEarly, opaqueText } from './scenario.ts'
+import type { Rendered, RenderInput, TimelineItem } from './wire.ts'
 
 const finishReasons: Record<FinishReason, string> = {
   stop: 'stop',
   'tool-calls': 'tool_calls',
   length: 'length',
   'content-filter': 'content_filter',
-  // A refusal is told in a field of its own; the reason stays `stop`.
+  // A refusal has its own field; the finish reason stays `stop`.
   refusal: 'stop',
   other: 'other',
 }
 
 /**
- * Chat Completions: chunks with deltas of one choice. Calls are told apart by `index` and never closed, the finish does it.
- * Reasoning is `reasoning_content`, as DeepSeek and others send it; a tool that the provider runs does not exist here.
+ * Chat Completions: chunks with deltas of one choice. Tool calls are identified by `index` and
+ * closed only by the finish. Reasoning is `reasoning_content`, as from DeepSeek and others. There
+ * are no provider tools.
  */
 export function renderChat({ body, scenario, nextId, created }: RenderInput): Rendered {
-  const { acts, usage } = scenario
+  const { actions, usage } = scenario
   const finish = finishReasons[scenario.finish]
   const includeUsage = isObject(body.stream_options) && body.stream_options.include_usage === true
   const id = nextId('chatcmpl-')
@@ -31,14 +32,14 @@ export function renderChat({ body, scenario, nextId, created }: RenderInput): Re
     service_tier: 'default',
     system_fingerprint: 'fp_simulator',
   }
-  const beats: Beat[] = []
+  const timeline: TimelineItem[] = []
   const calls: { readonly part: CallPart; readonly id: string; readonly extra: JsonObject }[] = []
   let content = ''
   let reasoning = ''
-  const wordsKey = scenario.finish === 'refusal' ? 'refusal' : 'content'
+  const textKey = scenario.finish === 'refusal' ? 'refusal' : 'content'
 
   function chunk(fields: JsonObject, text = '') {
-    beats.push({
+    timeline.push({
       frame: {
         data: {
           id,
@@ -51,22 +52,22 @@ export function renderChat({ body, scenario, nextId, created }: RenderInput): Re
       },
     })
   }
-  // With `include_usage` every chunk has the field, null in all but the last.
-  const usageField = ({ usage: told }: JsonObject): JsonObject => ({ usage: told ?? null })
+  // With `include_usage` every chunk has the field; it is null in all but the last.
+  const usageField = ({ usage: value }: JsonObject): JsonObject => ({ usage: value ?? null })
 
   const delta = (fields: JsonObject, text = '', finishReason: string | null = null) =>
     chunk({ choices: [{ index: 0, delta: fields, logprobs: null, finish_reason: finishReason }] }, text)
 
-  // `"content":null` when the answer begins with a call, and `""` when it begins with words.
-  const first = acts.find((act) => act.act === 'open')?.part.type
-  if (acts.some(({ act }) => act === 'open') || !isOver(acts))
+  // `"content":null` if the response starts with a tool call, `""` if it starts with text.
+  const first = actions.find((action) => action.type === 'open')?.part.type
+  if (actions.some(({ type }) => type === 'open') || !endsEarly(actions))
     delta({ role: 'assistant', content: first === 'text' || !first ? '' : null, refusal: null })
 
-  for (const act of acts) {
-    switch (act.act) {
+  for (const action of actions) {
+    switch (action.type) {
       case 'open': {
-        if (act.part.type !== 'call') break
-        const { part } = act
+        if (action.part.type !== 'call') break
+        const { part } = action
         const call = { part, id: part.id ?? nextId('call_'), extra: extraContent(part) }
         const index = calls.push(call) - 1
         const fn = { name: part.name, arguments: '' }
@@ -74,39 +75,42 @@ export function renderChat({ body, scenario, nextId, created }: RenderInput): Re
         break
       }
       case 'delta':
-        if (act.part.type === 'text') {
-          content += act.delta
-          delta({ [wordsKey]: act.delta }, act.delta)
-        } else if (act.part.type === 'reasoning') {
-          reasoning += act.delta
-          delta({ content: null, reasoning_content: act.delta }, act.delta)
+        if (action.part.type === 'text') {
+          content += action.delta
+          delta({ [textKey]: action.delta }, action.delta)
+        } else if (action.part.type === 'reasoning') {
+          reasoning += action.delta
+          delta({ content: null, reasoning_content: action.delta }, action.delta)
         } else {
-          delta({ tool_calls: [{ index: calls.length - 1, function: { arguments: act.delta } }] }, act.delta)
+          delta(
+            { tool_calls: [{ index: calls.length - 1, function: { arguments: action.delta } }] },
+            action.delta,
+          )
         }
         break
       case 'pause':
-        beats.push({ pauseMs: act.ms })
+        timeline.push({ pauseMs: action.ms })
         break
       case 'fail':
-        for (const frame of failureFrames('openai-chat', scriptFailure('openai-chat', act.error)))
-          beats.push({ frame })
-        beats.push({ stop: 'end' })
+        for (const frame of failureFrames('openai-chat', scriptFailure('openai-chat', action.error)))
+          timeline.push({ frame })
+        timeline.push({ stop: 'end' })
         break
       case 'hang':
       case 'end':
-        beats.push({ stop: act.act })
+        timeline.push({ stop: action.type })
     }
   }
-  if (!isOver(acts)) {
+  if (!endsEarly(actions)) {
     delta({}, '', finish)
     if (includeUsage && usage) chunk({ choices: [], usage: chatUsage(usage) })
-    beats.push({ frame: { data: '[DONE]' } })
+    timeline.push({ frame: { data: '[DONE]' } })
   }
 
   const message = {
     role: 'assistant',
-    content: wordsKey === 'content' && content ? content : null,
-    refusal: wordsKey === 'refusal' && content ? content : null,
+    content: textKey === 'content' && content ? content : null,
+    refusal: textKey === 'refusal' && content ? content : null,
     annotations: [],
     ...(reasoning && { reasoning_content: reasoning }),
     ...(calls.length > 0 && {
@@ -119,7 +123,7 @@ export function renderChat({ body, scenario, nextId, created }: RenderInput): Re
     }),
   }
   return {
-    beats,
+    timeline,
     whole: {
       id,
       object: 'chat.completion',
@@ -127,11 +131,13 @@ export function renderChat({ body, scenario, nextId, created }: RenderInput): Re
       choices: [{ index: 0, message, logprobs: null, finish_reason: finish }],
       ...(usage && { usage: chatUsage(usage) }),
     },
-    handedOut: [],
+    issued: [],
   }
 }
 
-/** Gemini's compatible endpoint hangs its signature on the call, and wants it back there. */
+/**
+ * Gemini's compatible endpoint attaches its signature to the tool call, and expects it back there.
+ */
 function extraContent(part: CallPart): JsonObject {
   const signature = opaqueText(part.opaque, 'thought_signature', 'thoughtSignature')
   return signature === undefined ? {} : { extra_content: { google: { thought_signature: signature } } }

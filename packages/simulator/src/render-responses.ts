@@ -4,10 +4,10 @@ import { textOf } from './anthropic-tools.ts'
 import { failureFrames, scriptFailure } from './failures.ts'
 import { obfuscation } from './obfuscation.ts'
 import { providerToolItem } from './responses-tools.ts'
-import type { Act, CallPart, Part, ProviderToolPart, ReasoningPart } from './scenario.ts'
-import { isOver, opaqueText } from './scenario.ts'
-import { encryptedOf } from './seal.ts'
-import type { Beat, HandedOut, Rendered, RenderInput } from './wire.ts'
+import type { Action, CallPart, Part, ProviderToolPart, ReasoningPart } from './scenario.ts'
+import { endsEarly, opaqueText } from './scenario.ts'
+import { encryptedOf } from './signature.ts'
+import type { IssuedToken, Rendered, RenderInput, TimelineItem } from './wire.ts'
 
 const incompleteReasons: Partial<Record<FinishReason, string>> = {
   length: 'max_output_tokens',
@@ -15,14 +15,17 @@ const incompleteReasons: Partial<Record<FinishReason, string>> = {
   other: 'other',
 }
 
-/** Responses: output items, each added, filled and done, in a response that is told whole at its beginning and its end. */
+/**
+ * Responses: output items are added, filled and done; the start and end events have the whole
+ * response.
+ */
 export function renderResponses({ body, scenario, nextId, created }: RenderInput): Rendered {
-  const { acts, usage, finish } = scenario
-  const beats: Beat[] = []
+  const { actions, usage, finish } = scenario
+  const timeline: TimelineItem[] = []
   const output: JsonObject[] = []
-  const handedOut: HandedOut[] = []
+  const issued: IssuedToken[] = []
   const ids = new Map<Part, string>()
-  const lastPart = acts.findLast((act) => act.act === 'close')?.part
+  const lastPart = actions.findLast((action) => action.type === 'close')?.part
   let sequence = 0
   let reasoningId: string | undefined
 
@@ -38,21 +41,21 @@ export function renderResponses({ body, scenario, nextId, created }: RenderInput
   }
 
   function send(type: string, fields: JsonObject) {
-    beats.push({ frame: { event: type, data: { type, sequence_number: sequence++, ...fields } } })
+    timeline.push({ frame: { event: type, data: { type, sequence_number: sequence++, ...fields } } })
   }
   const index = () => output.length
-  /** An event about something inside the item that is under way. */
-  const tell = (part: Part, type: string, fields: JsonObject) =>
+  /** Sends an event about the current item. */
+  const sendForPart = (part: Part, type: string, fields: JsonObject) =>
     send(type, { item_id: idOf(part), output_index: index(), ...fields })
   const idOf = (part: Part) => ids.get(part) ?? ''
   const add = (item: JsonObject) => send('response.output_item.added', { output_index: index(), item })
   function done(item: JsonObject) {
     send('response.output_item.done', { output_index: index(), item })
     output.push(item)
-    handedOut.push({ type: 'item', item })
+    issued.push({ type: 'item', item })
   }
   const statusOf = (part: Part) => (finish === 'length' && part === lastPart ? 'incomplete' : 'completed')
-  const words = (text: string) =>
+  const contentPart = (text: string) =>
     finish === 'refusal'
       ? { type: 'refusal', refusal: text }
       : { type: 'output_text', annotations: [], logprobs: [], text }
@@ -61,38 +64,38 @@ export function renderResponses({ body, scenario, nextId, created }: RenderInput
     if (part.type === 'text') {
       ids.set(part, nextId('msg_'))
       add({ id: idOf(part), type: 'message', status: 'in_progress', content: [], role: 'assistant' })
-      tell(part, 'response.content_part.added', { content_index: 0, part: words('') })
+      sendForPart(part, 'response.content_part.added', { content_index: 0, part: contentPart('') })
     } else if (part.type === 'call') {
       ids.set(part, opaqueText(part.opaque, 'id') ?? nextId('fc_'))
       const callId = part.id ?? nextId('call_')
       callIds.set(part, callId)
-      if (reasoningId) handedOut.push({ type: 'reasoned-call', id: idOf(part), reasoningId })
+      if (reasoningId) issued.push({ type: 'reasoned-call', id: idOf(part), reasoningId })
       add(callItem(part, callId, 'in_progress', ''))
     } else if (part.type === 'reasoning') {
       ids.set(part, opaqueText(part.opaque, 'id') ?? nextId('rs_'))
       reasoningId = idOf(part)
       add(reasoningItem(part, []))
       if (part.text)
-        tell(part, 'response.reasoning_summary_part.added', { summary_index: 0, part: summary('') })
+        sendForPart(part, 'response.reasoning_summary_part.added', { summary_index: 0, part: summary('') })
     } else if (scenario.customProviderCalls) {
-      if (!ids.has(part)) customCalls(providerToolsFrom(acts, part))
+      if (!ids.has(part)) customCalls(providerToolsFrom(actions, part))
     } else {
       const { item, phases } = providerToolItem(part, nextId)
       ids.set(part, String(item.id))
       add(phases.first)
-      for (const { type, ...fields } of phases.between) tell(part, String(type), fields)
+      for (const { type, ...fields } of phases.between) sendForPart(part, String(type), fields)
       done(item)
     }
   }
   const callIds = new Map<Part, string>()
 
-  /** As xAI sends its searches: each is open before the one before it is done. */
+  /** As xAI sends its searches: each is added before the previous one is done. */
   function customCalls(parts: readonly ProviderToolPart[]) {
-    const begun = parts.map((part, nth) => {
+    const started = parts.map((part, nth) => {
       const { name } = part
       const [id, call_id] = [nextId('ctc_'), nextId('xs_call_')]
       ids.set(part, id)
-      const place = { output_index: output.length + nth }
+      const position = { output_index: output.length + nth }
       const input = textOf(part.input)
       const item = (text: string, status: string): JsonObject => ({
         call_id,
@@ -102,47 +105,50 @@ export function renderResponses({ body, scenario, nextId, created }: RenderInput
         id,
         status,
       })
-      send('response.output_item.added', { ...place, item: item('', 'in_progress') })
-      send('response.custom_tool_call_input.delta', { item_id: id, ...place, delta: input })
-      return { id, place, input, item: item(input, 'completed') }
+      send('response.output_item.added', { ...position, item: item('', 'in_progress') })
+      send('response.custom_tool_call_input.delta', { item_id: id, ...position, delta: input })
+      return { id, position, input, item: item(input, 'completed') }
     })
-    for (const { id, place, input, item } of begun) {
-      send('response.custom_tool_call_input.done', { item_id: id, ...place, input })
+    for (const { id, position, input, item } of started) {
+      send('response.custom_tool_call_input.done', { item_id: id, ...position, input })
       done(item)
     }
   }
 
   function fill(part: Part, delta: string) {
     const padded = { delta, ...obfuscation(body, delta) }
-    if (part.type === 'call') tell(part, 'response.function_call_arguments.delta', padded)
+    if (part.type === 'call') sendForPart(part, 'response.function_call_arguments.delta', padded)
     else if (part.type === 'reasoning')
-      tell(part, 'response.reasoning_summary_text.delta', { summary_index: 0, ...padded })
-    else if (finish === 'refusal') tell(part, 'response.refusal.delta', { content_index: 0, ...padded })
-    else tell(part, 'response.output_text.delta', { content_index: 0, logprobs: [], ...padded })
+      sendForPart(part, 'response.reasoning_summary_text.delta', { summary_index: 0, ...padded })
+    else if (finish === 'refusal')
+      sendForPart(part, 'response.refusal.delta', { content_index: 0, ...padded })
+    else sendForPart(part, 'response.output_text.delta', { content_index: 0, logprobs: [], ...padded })
   }
 
   function close(part: Part) {
     if (part.type === 'text') {
       const { text } = part
-      if (finish === 'refusal') tell(part, 'response.refusal.done', { content_index: 0, refusal: text })
-      else tell(part, 'response.output_text.done', { content_index: 0, text, logprobs: [] })
-      tell(part, 'response.content_part.done', { content_index: 0, part: words(text) })
+      if (finish === 'refusal')
+        sendForPart(part, 'response.refusal.done', { content_index: 0, refusal: text })
+      else sendForPart(part, 'response.output_text.done', { content_index: 0, text, logprobs: [] })
+      sendForPart(part, 'response.content_part.done', { content_index: 0, part: contentPart(text) })
       const status = statusOf(part)
-      done({ id: idOf(part), type: 'message', status, content: [words(text)], role: 'assistant' })
+      done({ id: idOf(part), type: 'message', status, content: [contentPart(text)], role: 'assistant' })
     } else if (part.type === 'call') {
       const callId = callIds.get(part) ?? ''
-      // Cut off by the limit the item is done, and not complete; its arguments never are.
-      if (!part.cut) tell(part, 'response.function_call_arguments.done', { arguments: part.raw })
+      // If the output limit cuts it off, the item is done but incomplete, and its arguments are
+      // never done.
+      if (!part.cut) sendForPart(part, 'response.function_call_arguments.done', { arguments: part.raw })
       done(callItem(part, callId, part.cut ? 'incomplete' : 'completed', part.raw))
     } else if (part.type === 'reasoning') {
       const { text } = part
       if (text) {
-        tell(part, 'response.reasoning_summary_text.done', { summary_index: 0, text })
-        tell(part, 'response.reasoning_summary_part.done', { summary_index: 0, part: summary(text) })
+        sendForPart(part, 'response.reasoning_summary_text.done', { summary_index: 0, text })
+        sendForPart(part, 'response.reasoning_summary_part.done', { summary_index: 0, part: summary(text) })
       }
       const item = reasoningItem(part, text ? [summary(text)] : [])
       const { encrypted_content: encrypted } = item
-      handedOut.push({
+      issued.push({
         type: 'reasoning',
         id: idOf(part),
         ...(typeof encrypted === 'string' && { encrypted }),
@@ -151,7 +157,7 @@ export function renderResponses({ body, scenario, nextId, created }: RenderInput
     }
   }
 
-  /** The encrypted thought is there only if the request asks for it, or the script has one. */
+  /** Encrypted reasoning is included only if the request asks for it or the script has it. */
   function reasoningItem({ text, opaque }: ReasoningPart, parts: JsonObject[]): JsonObject {
     const asked = Array.isArray(body.include) && body.include.includes('reasoning.encrypted_content')
     const id = reasoningId ?? ''
@@ -179,39 +185,41 @@ export function renderResponses({ body, scenario, nextId, created }: RenderInput
   send('response.created', { response: head.background ? queued : head })
   if (head.background) send('response.queued', { response: queued })
   send('response.in_progress', { response: head })
-  for (const act of acts) {
-    if (act.act === 'open') open(act.part)
-    else if (act.act === 'delta') fill(act.part, act.delta)
-    else if (act.act === 'close') close(act.part)
-    else if (act.act === 'pause') beats.push({ pauseMs: act.ms })
-    else if (act.act === 'fail') {
-      const failure = scriptFailure('openai-responses', act.error)
+  for (const action of actions) {
+    if (action.type === 'open') open(action.part)
+    else if (action.type === 'delta') fill(action.part, action.delta)
+    else if (action.type === 'close') close(action.part)
+    else if (action.type === 'pause') timeline.push({ pauseMs: action.ms })
+    else if (action.type === 'fail') {
+      const failure = scriptFailure('openai-responses', action.error)
       for (const frame of failureFrames('openai-responses', failure, {
         sequence,
         response: { ...head, output },
       }))
-        beats.push({ frame })
-      beats.push({ stop: 'end' })
-    } else beats.push({ stop: act.act })
+        timeline.push({ frame })
+      timeline.push({ stop: 'end' })
+    } else timeline.push({ stop: action.type })
   }
-  if (!isOver(acts)) send(reason ? 'response.incomplete' : 'response.completed', { response: final })
-  return { beats, whole: final, handedOut }
+  if (!endsEarly(actions)) send(reason ? 'response.incomplete' : 'response.completed', { response: final })
+  return { timeline, whole: final, issued }
 }
 
-/** This part and those that follow it at once. */
-function providerToolsFrom(acts: readonly Act[], first: ProviderToolPart): ProviderToolPart[] {
+/** This part and the provider tools that directly follow it. */
+function providerToolsFrom(actions: readonly Action[], first: ProviderToolPart): ProviderToolPart[] {
   const run: ProviderToolPart[] = []
-  for (const act of acts.slice(acts.findIndex((act) => act.act === 'open' && act.part === first))) {
-    if (act.act === 'close') continue
-    if (act.act !== 'open' || act.part.type !== 'provider-tool') break
-    run.push(act.part)
+  for (const action of actions.slice(
+    actions.findIndex((action) => action.type === 'open' && action.part === first),
+  )) {
+    if (action.type === 'close') continue
+    if (action.type !== 'open' || action.part.type !== 'provider-tool') break
+    run.push(action.part)
   }
   return run
 }
 
 const summary = (text: string): JsonObject => ({ type: 'summary_text', text })
 
-/** The response as it stands before anything is in it; most of it repeats the request. */
+/** The initial response. Most fields repeat the request. */
 function responseHead(body: JsonObject, id: string, created: number): JsonObject {
   const reasoning = isObject(body.reasoning) ? body.reasoning : {}
   return {

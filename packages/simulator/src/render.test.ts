@@ -6,7 +6,7 @@ import { renderAnthropic } from './render-anthropic.ts'
 import { renderChat } from './render-chat.ts'
 import { renderResponses } from './render-responses.ts'
 import { scenarioOf } from './scenario.ts'
-import type { Beat, Rendered, RenderInput } from './wire.ts'
+import type { Rendered, RenderInput, TimelineItem } from './wire.ts'
 
 const usage = {
   inputTokens: 100,
@@ -28,12 +28,12 @@ function play(
     nextId: (prefix) => `${prefix}${++ids}`,
     created: 1,
   })
-  return { ...rendered, events: rendered.beats.flatMap(eventOf) }
+  return { ...rendered, events: rendered.timeline.flatMap(eventOf) }
 }
 
-const eventOf = (beat: Beat) =>
-  'frame' in beat && typeof beat.frame.data !== 'string' ? [beat.frame.data] : []
-const stopsOf = ({ beats }: Rendered) => beats.filter((beat) => 'stop' in beat)
+const eventOf = (item: TimelineItem) =>
+  'frame' in item && typeof item.frame.data !== 'string' ? [item.frame.data] : []
+const stopsOf = ({ timeline }: Rendered) => timeline.filter((item) => 'stop' in item)
 const types = ({ events }: { events: JsonObject[] }) => events.map(({ type }) => type)
 
 describe('Chat Completions', () => {
@@ -42,9 +42,9 @@ describe('Chat Completions', () => {
   const deltas = ({ events }: { events: JsonObject[] }) =>
     events.map(({ choices }) => (choices as unknown as { delta: unknown }[])[0]?.delta)
 
-  test('words come after a chunk with the role, and end with a reason and [DONE]', () => {
-    const told = chat([{ text: 'Hello' }], {}, [3])
-    expect(told.events[1]).toEqual({
+  test('text follows a chunk with the role, and ends with a finish reason and [DONE]', () => {
+    const rendered = chat([{ text: 'Hello' }], {}, [3])
+    expect(rendered.events[1]).toEqual({
       id: 'chatcmpl-1',
       object: 'chat.completion.chunk',
       created: 1,
@@ -56,22 +56,22 @@ describe('Chat Completions', () => {
     })
     const plain = chat([{ text: 'Hello' }], { stream_options: { include_obfuscation: false } })
     expect(plain.events.some((event) => 'obfuscation' in event)).toBe(false)
-    expect(deltas(told)).toEqual([
+    expect(deltas(rendered)).toEqual([
       { role: 'assistant', content: '', refusal: null },
       { content: 'Hel' },
       { content: 'lo' },
       {},
     ])
-    expect(told.events.at(-1)).toMatchObject({ choices: [{ finish_reason: 'stop' }] })
-    expect(told.beats.at(-1)).toEqual({ frame: { data: '[DONE]' } })
+    expect(rendered.events.at(-1)).toMatchObject({ choices: [{ finish_reason: 'stop' }] })
+    expect(rendered.timeline.at(-1)).toEqual({ frame: { data: '[DONE]' } })
   })
 
-  test('calls are told apart by index; id and name come once', () => {
-    const told = chat([
+  test('calls are identified by index; id and name come once', () => {
+    const rendered = chat([
       { call: 'a', input: { x: 1 } },
       { call: 'b', id: 'mine' },
     ])
-    expect(deltas(told)).toEqual([
+    expect(deltas(rendered)).toEqual([
       { role: 'assistant', content: null, refusal: null },
       { tool_calls: [{ index: 0, id: 'call_2', type: 'function', function: { name: 'a', arguments: '' } }] },
       { tool_calls: [{ index: 0, function: { arguments: '{"x":1}' } }] },
@@ -79,7 +79,7 @@ describe('Chat Completions', () => {
       { tool_calls: [{ index: 1, function: { arguments: '{}' } }] },
       {},
     ])
-    expect(told.whole).toMatchObject({
+    expect(rendered.whole).toMatchObject({
       object: 'chat.completion',
       choices: [
         {
@@ -96,7 +96,7 @@ describe('Chat Completions', () => {
     })
   })
 
-  test('reasoning, refusals and signatures have fields of their own', () => {
+  test('reasoning, refusals and signatures have their own fields', () => {
     expect(deltas(chat([{ reasoning: 'hm' }, { text: 'a' }])).slice(1, 3)).toEqual([
       { content: null, reasoning_content: 'hm' },
       { content: 'a' },
@@ -110,10 +110,10 @@ describe('Chat Completions', () => {
     })
   })
 
-  test('usage is told if the request asks for it, in a chunk of its own', () => {
+  test('usage comes in its own chunk if the request asks for it', () => {
     expect(chat([{ text: 'a' }, { usage }]).events.every((event) => !('usage' in event))).toBe(true)
-    const asked = chat([{ text: 'a' }, { usage }], { stream_options: { include_usage: true } })
-    const [last, ...before] = asked.events.toReversed()
+    const requested = chat([{ text: 'a' }, { usage }], { stream_options: { include_usage: true } })
+    const [last, ...before] = requested.events.toReversed()
     expect(before.every((event) => event.usage === null)).toBe(true)
     expect(last).toMatchObject({
       choices: [],
@@ -127,9 +127,9 @@ describe('Chat Completions', () => {
     })
   })
 
-  test('a tool of the provider is nothing it knows', () => {
-    const told = chat([{ providerTool: 'web_search', output: 'x' }, { text: 'a' }])
-    expect(deltas(told)).toHaveLength(3)
+  test('ignores provider tools', () => {
+    const rendered = chat([{ providerTool: 'web_search', output: 'x' }, { text: 'a' }])
+    expect(deltas(rendered)).toHaveLength(3)
   })
 })
 
@@ -137,14 +137,14 @@ describe('Responses', () => {
   const responses = (steps: readonly ScriptStep[], body?: JsonObject) =>
     play(renderResponses, steps, body ? { body } : {})
 
-  test('every item is added, filled and done, and the whole is told at the end', () => {
-    const told = responses([
+  test('every item is added, filled and done, and the final event has the whole response', () => {
+    const rendered = responses([
       { reasoning: 'hm' },
       { text: 'Hi' },
       { call: 'look', input: { id: 1 } },
       { usage },
     ])
-    expect(types(told)).toEqual([
+    expect(types(rendered)).toEqual([
       'response.created',
       'response.in_progress',
       'response.output_item.added',
@@ -165,14 +165,14 @@ describe('Responses', () => {
       'response.output_item.done',
       'response.completed',
     ])
-    expect(told.events.map(({ sequence_number }) => sequence_number)).toEqual(
-      told.events.map((_, index) => index),
+    expect(rendered.events.map(({ sequence_number }) => sequence_number)).toEqual(
+      rendered.events.map((_, index) => index),
     )
-    const items = told.events.filter(({ type }) => type === 'response.output_item.done')
+    const items = rendered.events.filter(({ type }) => type === 'response.output_item.done')
     expect(items.map(({ output_index }) => output_index)).toEqual([0, 1, 2])
-    expect(told.events.at(-1)).toMatchObject({ response: told.whole })
-    expect(told.whole).toMatchObject({ status: 'completed', output: items.map(({ item }) => item) })
-    expect(told.whole.usage).toEqual({
+    expect(rendered.events.at(-1)).toMatchObject({ response: rendered.whole })
+    expect(rendered.whole).toMatchObject({ status: 'completed', output: items.map(({ item }) => item) })
+    expect(rendered.whole.usage).toEqual({
       input_tokens: 100,
       input_tokens_details: { cached_tokens: 60, cache_write_tokens: 10 },
       output_tokens: 20,
@@ -181,12 +181,12 @@ describe('Responses', () => {
     })
   })
 
-  test('the encrypted thought is there if it is asked for, or written', () => {
-    const item = (told: { events: JsonObject[] }) =>
-      told.events.find(({ type }) => type === 'response.output_item.done')?.item
+  test('encrypted reasoning is included if requested or scripted', () => {
+    const item = (rendered: { events: JsonObject[] }) =>
+      rendered.events.find(({ type }) => type === 'response.output_item.done')?.item
     expect(item(responses([{ reasoning: 'hm' }]))).not.toHaveProperty('encrypted_content')
-    const asked = responses([{ reasoning: 'hm' }], { include: ['reasoning.encrypted_content'] })
-    expect(item(asked)).toMatchObject({ encrypted_content: expect.stringMatching(/^gAAAA/) })
+    const requested = responses([{ reasoning: 'hm' }], { include: ['reasoning.encrypted_content'] })
+    expect(item(requested)).toMatchObject({ encrypted_content: expect.stringMatching(/^gAAAA/) })
     const opaque = { provider: 'openai', data: { encrypted_content: 'mine', id: 'rs_mine' } }
     expect(item(responses([{ reasoning: '', opaque }]))).toEqual({
       id: 'rs_mine',
@@ -196,7 +196,7 @@ describe('Responses', () => {
     })
   })
 
-  test('an answer that is cut off is incomplete, and so is its last item', () => {
+  test('a response that is cut off is incomplete, and so is its last item', () => {
     const words = responses([{ text: 'Hi' }, { finish: 'length' }])
     expect(words.events.at(-1)).toMatchObject({ type: 'response.incomplete' })
     expect(words.whole).toMatchObject({
@@ -209,10 +209,10 @@ describe('Responses', () => {
     expect(call.whole).toMatchObject({ output: [{ status: 'incomplete', arguments: '{"x' }] })
   })
 
-  test('a refusal is a part of its own', () => {
-    const told = responses([{ text: 'no' }, { finish: 'refusal' }])
-    expect(types(told).slice(4, 6)).toEqual(['response.refusal.delta', 'response.refusal.done'])
-    expect(told.whole).toMatchObject({ output: [{ content: [{ type: 'refusal', refusal: 'no' }] }] })
+  test('a refusal is a separate content part', () => {
+    const rendered = responses([{ text: 'no' }, { finish: 'refusal' }])
+    expect(types(rendered).slice(4, 6)).toEqual(['response.refusal.delta', 'response.refusal.done'])
+    expect(rendered.whole).toMatchObject({ output: [{ content: [{ type: 'refusal', refusal: 'no' }] }] })
   })
 
   test.each([
@@ -222,9 +222,11 @@ describe('Responses', () => {
     ['image_generation', 'image_generation_call', { result: 'wet' }],
     ['ask_deepwiki', 'mcp_call', { name: 'ask_deepwiki', arguments: '{"query":"rain"}', output: 'wet' }],
   ])('%s is a %s', (providerTool, type, fields) => {
-    const told = responses([{ providerTool, input: { query: 'rain' }, output: 'wet' }])
-    expect(told.whole).toMatchObject({ output: [{ type, status: 'completed', ...fields }] })
-    expect(types(told).filter((one) => String(one).startsWith(`response.${type}`)).length).toBeGreaterThan(1)
+    const rendered = responses([{ providerTool, input: { query: 'rain' }, output: 'wet' }])
+    expect(rendered.whole).toMatchObject({ output: [{ type, status: 'completed', ...fields }] })
+    expect(
+      types(rendered).filter((one) => String(one).startsWith(`response.${type}`)).length,
+    ).toBeGreaterThan(1)
   })
 })
 
@@ -232,8 +234,8 @@ describe('Anthropic Messages', () => {
   const anthropic = (steps: readonly ScriptStep[]) => play(renderAnthropic, steps)
 
   test('every block is started, filled and stopped', () => {
-    const told = anthropic([{ reasoning: 'hm' }, { text: 'Hi' }, { call: 'look' }, { usage }])
-    expect(types(told)).toEqual([
+    const rendered = anthropic([{ reasoning: 'hm' }, { text: 'Hi' }, { call: 'look' }, { usage }])
+    expect(types(rendered)).toEqual([
       'message_start',
       'ping',
       ...['content_block_start', 'content_block_delta', 'content_block_delta', 'content_block_stop'],
@@ -242,12 +244,12 @@ describe('Anthropic Messages', () => {
       'message_delta',
       'message_stop',
     ])
-    expect(told.events[4]).toEqual({
+    expect(rendered.events[4]).toEqual({
       type: 'content_block_delta',
       index: 0,
       delta: { type: 'signature_delta', signature: expect.any(String) },
     })
-    expect(told.whole).toMatchObject({
+    expect(rendered.whole).toMatchObject({
       stop_reason: 'tool_use',
       content: [
         { type: 'thinking', thinking: 'hm' },
@@ -257,33 +259,33 @@ describe('Anthropic Messages', () => {
     })
   })
 
-  test('cached tokens are counted beside the input, and the end counts from the beginning', () => {
+  test('cached tokens are not part of input_tokens, and the final usage has totals', () => {
     const { events } = anthropic([{ text: 'Hi' }, { usage }])
     const cached = { cache_creation_input_tokens: 10, cache_read_input_tokens: 60 }
     expect(events[0]).toMatchObject({ message: { usage: { input_tokens: 30, ...cached, output_tokens: 1 } } })
     expect(events.at(-2)).toMatchObject({ usage: { input_tokens: 30, ...cached, output_tokens: 20 } })
   })
 
-  test('thoughts that may not be shown come as they are', () => {
+  test('redacted thinking is sent as data', () => {
     const redacted = { provider: 'anthropic', data: { redacted: 'xyz' } }
-    const told = anthropic([{ reasoning: '', opaque: redacted }, { text: 'Hi' }])
-    expect(types(told).slice(2, 4)).toEqual(['content_block_start', 'content_block_stop'])
-    expect(told.whole).toMatchObject({ content: [{ type: 'redacted_thinking', data: 'xyz' }, {}] })
+    const rendered = anthropic([{ reasoning: '', opaque: redacted }, { text: 'Hi' }])
+    expect(types(rendered).slice(2, 4)).toEqual(['content_block_start', 'content_block_stop'])
+    expect(rendered.whole).toMatchObject({ content: [{ type: 'redacted_thinking', data: 'xyz' }, {}] })
     const signed = { provider: 'anthropic', data: { signature: 'mine' } }
     expect(anthropic([{ reasoning: 'hm', opaque: signed }]).whole).toMatchObject({
       content: [{ type: 'thinking', thinking: 'hm', signature: 'mine' }],
     })
   })
 
-  test('a call that is cut off is stopped all the same', () => {
-    const told = anthropic([{ call: 'a', raw: '{"x', cut: true }, { finish: 'length' }])
-    expect(types(told).slice(-3)).toEqual(['content_block_stop', 'message_delta', 'message_stop'])
-    expect(told.whole).toMatchObject({ stop_reason: 'max_tokens' })
+  test('a call that is cut off is still stopped', () => {
+    const rendered = anthropic([{ call: 'a', raw: '{"x', cut: true }, { finish: 'length' }])
+    expect(types(rendered).slice(-3)).toEqual(['content_block_stop', 'message_delta', 'message_stop'])
+    expect(rendered.whole).toMatchObject({ stop_reason: 'max_tokens' })
   })
 
-  test('a tool of the provider is a use and a result', () => {
-    const told = anthropic([{ providerTool: 'web_search', input: { query: 'rain' }, output: 'wet' }])
-    expect(told.whole).toMatchObject({
+  test('a provider tool is a use and a result', () => {
+    const rendered = anthropic([{ providerTool: 'web_search', input: { query: 'rain' }, output: 'wet' }])
+    expect(rendered.whole).toMatchObject({
       stop_reason: 'end_turn',
       content: [
         { type: 'server_tool_use', id: 'srvtoolu_012', name: 'web_search', input: { query: 'rain' } },
@@ -309,7 +311,7 @@ describe.each([
   ['Responses', renderResponses],
   ['Anthropic Messages', renderAnthropic],
 ])('over %s', (_, render) => {
-  test('hanging, ending and failing leave no terminal event', () => {
+  test('hang, end and fail have no terminal event', () => {
     expect(stopsOf(play(render, [{ text: 'a' }, { hang: true }, { text: 'b' }]))).toEqual([{ stop: 'hang' }])
     expect(stopsOf(play(render, [{ text: 'a' }, { end: true }]))).toEqual([{ stop: 'end' }])
     expect(stopsOf(play(render, [{ text: 'a' }, { error: { code: 'stream_error' } }]))).toEqual([
@@ -317,39 +319,39 @@ describe.each([
     ])
     const failed = play(render, [{ text: 'a' }, { error: 'broken' }])
     expect(JSON.stringify(failed.events.at(-1))).toContain('broken')
-    expect(JSON.stringify(failed.beats)).not.toMatch(
+    expect(JSON.stringify(failed.timeline)).not.toMatch(
       /\[DONE\]|message_stop|response\.completed|content_block_stop/,
     )
   })
 
-  test('pauses stand where they are written, and words around them are one part', () => {
-    const told = play(render, [{ text: 'a' }, { pause: 70 }, { text: 'b' }])
-    expect(told.beats).toContainEqual({ pauseMs: 70 })
+  test('pauses keep their positions, and the text around them is one part', () => {
+    const rendered = play(render, [{ text: 'a' }, { pause: 70 }, { text: 'b' }])
+    expect(rendered.timeline).toContainEqual({ pauseMs: 70 })
     const together = play(render, [{ text: 'ab' }], { sizes: [1] })
-    expect(told.beats.filter((beat) => 'frame' in beat)).toEqual(together.beats)
+    expect(rendered.timeline.filter((item) => 'frame' in item)).toEqual(together.timeline)
   })
 
-  test('the same script gives the same bytes', () => {
+  test('the same script yields the same bytes', () => {
     const steps = [{ reasoning: 'hm' }, { text: 'a' }, { call: 'b' }]
     expect(play(render, steps)).toEqual(play(render, steps))
   })
 
-  test('whatever the deltas, together they are what was written', () => {
+  test('deltas add up to the scripted text', () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 3 })
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), sizes, (text, sizes) => {
         const steps = [{ text }, { call: 'x', raw: text }]
-        const told = play(render, steps, { sizes })
-        const deltas = told.events.map((event) => wordsIn(event))
+        const rendered = play(render, steps, { sizes })
+        const deltas = rendered.events.map((event) => wordsIn(event))
         expect(deltas.map(([words]) => words).join('')).toBe(text)
         expect(deltas.map(([, args]) => args).join('')).toBe(text)
-        expect(play(render, steps).whole).toEqual(told.whole)
+        expect(play(render, steps).whole).toEqual(rendered.whole)
       }),
     )
   })
 })
 
-/** The words and the arguments in one event of any wire. */
+/** The text and the arguments in one event of any wire. */
 function wordsIn(event: JsonObject): [string, string] {
   const { type, delta, choices } = Object(event)
   if (type === 'response.output_text.delta') return [delta, '']

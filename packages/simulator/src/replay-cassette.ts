@@ -8,11 +8,11 @@ import type { Closable } from './closable.ts'
 import type { Op } from './delivery.ts'
 import { differenceOf } from './difference.ts'
 import { answerWithError } from './error-answer.ts'
-import { listen, readBytes, whileOpen } from './http-listener.ts'
-import { perform } from './perform.ts'
+import { listen, openSignal, readBytes } from './http-listener.ts'
+import { sendDelivery } from './send-delivery.ts'
 
 export interface ReplayCassetteOptions {
-  /** Waits as long between two pieces as the provider did; without it, they come as fast as they can. */
+  /** Keeps the recorded delays between chunks. Default: as fast as possible. */
   readonly paced?: boolean
   readonly clock?: Clock
 }
@@ -22,17 +22,17 @@ export interface CassettePlayer extends Closable {
   readonly url: string
   /** The same with `/v1`. */
   readonly baseURL: string
-  /** How many exchanges were not asked for yet. */
+  /** The number of exchanges that were not requested yet. */
   readonly left: number
-  /** How many connections are open now. */
+  /** The number of open connections. */
   readonly sockets: number
 }
 
 const table: OptionTable<ReplayCassetteOptions> = { paced: yesOrNo, clock: clockProblem }
 
 /**
- * A server that gives the recorded answers again, in order, cut where they were. A request that is not the recorded one is
- * answered with 400, which says what is different.
+ * A server that replays recorded responses in order, with their original chunks. A request that
+ * differs from the recorded one gets a 400 that says what is different.
  */
 export async function replayCassette(
   recorded: Cassette | string,
@@ -44,17 +44,17 @@ export async function replayCassette(
   let next = 0
 
   async function onRequest(request: IncomingMessage, response: ServerResponse) {
-    const { signal, off } = whileOpen(response, server.closing)
+    const { signal, off } = openSignal(response, server.closing)
     try {
       const body = await readBytes(request)
       const exchange = exchanges[next]
       const message = exchange
         ? differenceOf(request, body, exchange, next)
-        : `the cassette has ${next} exchanges and was asked for one more`
+        : `no more recorded exchanges: the cassette has ${next}`
       if (!exchange || message !== undefined)
         return answerWithError(response, { status: 400, code: 'cassette_mismatch', message: message ?? '' })
       next++
-      await perform(deliveryOf(exchange, paced), { response, clock, signal })
+      await sendDelivery(deliveryOf(exchange, paced), { response, clock, signal })
     } finally {
       off()
     }

@@ -3,13 +3,16 @@ import { isObject } from 'millrace/internal'
 import { textOf } from './anthropic-tools.ts'
 import type { ProviderToolPart } from './scenario.ts'
 
-/** A tool that OpenAI runs itself: its item when it is done, when it is added, and the events in between. */
+/** A tool that OpenAI runs: its completed item, its initial item, and the events in between. */
 export interface ProviderToolItem {
   readonly item: JsonObject
   readonly phases: { readonly first: JsonObject; readonly between: readonly JsonObject[] }
 }
 
-/** `web_search`, `file_search`, `code_interpreter` and `image_generation` have items of their own; any other name is MCP. */
+/**
+ * `web_search`, `file_search`, `code_interpreter` and `image_generation` have their own items;
+ * other names are MCP tools.
+ */
 export function providerToolItem(
   part: ProviderToolPart,
   nextId: (prefix: string) => string,

@@ -10,64 +10,71 @@ export interface Round {
   readonly steps: readonly ScriptStep[]
 }
 
-/** Which round of the script a request gets. */
+/** Assigns rounds of the script to requests. */
 export interface Rounds<Request> {
-  /** The steps, or why there are none. Does not throw: what a script's function throws is a failure of the server. */
+  /**
+   * The next round, or a failure. Does not throw: an exception from a script function becomes a
+   * failure.
+   */
   next(request: Request, body: JsonObject): Round | Failure
-  /** The answer to this conversation broke on the way: the same one again gets the same round again. */
-  giveBack(index: number, body: JsonObject): void
+  /** The response to this conversation was broken by a fault: a retry gets the same round. */
+  restore(index: number, body: JsonObject): void
 }
 
 /**
- * Each request gets the next round. Faults are no part of a script: when one has spoiled an answer, the request that is sent
- * again gets the same round. It is known by its conversation, so that one which goes on from what did arrive gets the next.
+ * Each request gets the next round. If a fault broke a response, the retry gets the same round. A
+ * retry is recognized by its conversation, so a request that continues from a partial response gets
+ * the next round.
  */
 export function roundsOf<Request>(
   script: readonly ScriptRound[] | ((request: Request, index: number) => ScriptRound),
 ): Rounds<Request> {
-  const spoiled: { readonly index: number; readonly key: string }[] = []
+  const restored: { readonly index: number; readonly key: string }[] = []
   let count = 0
 
   return {
     next(request, body) {
-      const again = spoiled.findIndex(({ key }) => key === conversationKey(body))
-      const [entry] = again < 0 ? [] : spoiled.splice(again, 1)
+      const again = restored.findIndex(({ key }) => key === conversationKey(body))
+      const [entry] = again < 0 ? [] : restored.splice(again, 1)
       const index = entry?.index ?? count++
       try {
         const round = typeof script === 'function' ? script(request, index) : script[index]
         const message = missingRound(script, round, index)
-        // Not written is the fault of who asks for more; badly written is that of the script.
+        // A missing round is the client's error; an invalid one is the script's.
         if (message !== undefined) return { status: round === undefined ? 400 : 500, message }
         return { index, steps: stepsOf(round ?? []) }
       } catch (thrown) {
         return { status: 500, message: `the script threw in round ${index + 1}: ${messageOf(thrown)}` }
       }
     },
-    giveBack(index, body) {
-      spoiled.push({ index, key: conversationKey(body) })
+    restore(index, body) {
+      restored.push({ index, key: conversationKey(body) })
     },
   }
 }
 
-/** A round that is only words is one step. */
+/** A round that is a string is one text step. */
 export const stepsOf = (round: ScriptRound): readonly ScriptStep[] =>
   typeof round === 'string' ? [{ text: round }] : round
 
-/** How far a conversation has come, the same on every wire: what was said by people, and which results are in. */
+/**
+ * The state of a conversation, independent of the wire: the number of user messages and tool
+ * results.
+ */
 function conversationKey(body: JsonObject): string {
   const items = [body.messages ?? body.input ?? []].flat()
-  let said = 0
+  let userMessages = 0
   let results = 0
   for (const item of items) {
-    if (typeof item === 'string') said++
+    if (typeof item === 'string') userMessages++
     else if (!isJsonObject(item)) continue
     else if (item.role === 'tool' || item.type === 'function_call_output') results++
     else if (item.role === 'user') {
       const parts = Array.isArray(item.content) ? item.content : [item.content]
       const inside = parts.filter((part) => isJsonObject(part) && part.type === 'tool_result').length
       results += inside
-      if (parts.length > inside) said++
+      if (parts.length > inside) userMessages++
     }
   }
-  return `${said} ${results}`
+  return `${userMessages} ${results}`
 }

@@ -1,15 +1,15 @@
 import type { Failure } from './failures.ts'
 import type { Wire } from './wire.ts'
 
-/** Where a request goes. The wire decides in whose form a refusal is written. */
+/** The target of a request. The wire determines the format of errors. */
 export type Route = { readonly wire: Wire } & (
   | { readonly kind: 'generate' }
   | StoredRoute
   | { readonly kind: 'models' }
-  | { readonly kind: 'nowhere'; readonly failure: Failure }
+  | { readonly kind: 'not-found'; readonly failure: Failure }
 )
 
-/** A request for a response that was generated before. */
+/** A request for a stored response. */
 export interface StoredRoute {
   readonly kind: 'stored'
   readonly action: 'retrieve' | 'cancel' | 'delete'
@@ -18,7 +18,7 @@ export interface StoredRoute {
 }
 
 const generations: readonly (readonly [path: RegExp, wire: Wire])[] = [
-  // Azure has the deployment, or its own prefix, before the same end.
+  // Azure has the deployment or its own prefix before the same suffix.
   [/^(\/openai)?\/v1\/chat\/completions$|^\/openai\/deployments\/[^/]+\/chat\/completions$/, 'openai-chat'],
   [/^(\/openai)?\/v1\/responses$|^\/openai\/responses$/, 'openai-responses'],
   [/^\/v1\/messages$/, 'anthropic'],
@@ -32,7 +32,7 @@ const actions: Readonly<Record<string, StoredRoute['action']>> = {
   'POST /cancel': 'cancel',
 }
 
-/** Where `method` and `path` lead, a query left aside where it changes nothing. */
+/** Matches a method and path. The query is ignored where it does not matter. */
 export function routeOf(method: string, path: string, headers: Readonly<Record<string, string>>): Route {
   const [pathname = '', query] = path.split('?')
   const wire = generations.find(([pattern]) => pattern.test(pathname))?.[1]
@@ -44,11 +44,11 @@ export function routeOf(method: string, path: string, headers: Readonly<Record<s
     if (!action) return notAllowed(wire, method, pathname)
     return { kind: 'stored', wire, action, id, query: new URLSearchParams(query) }
   }
-  const asked = 'anthropic-version' in headers ? 'anthropic' : 'openai-chat'
+  const errorWire = 'anthropic-version' in headers ? 'anthropic' : 'openai-chat'
   if (pathname === '/v1/models')
-    return method === 'GET' ? { kind: 'models', wire: asked } : notAllowed(asked, method, pathname)
-  const message = asked === 'anthropic' ? 'Not found' : `Invalid URL (${method} ${pathname})`
-  return { kind: 'nowhere', wire: asked, failure: { status: 404, message } }
+    return method === 'GET' ? { kind: 'models', wire: errorWire } : notAllowed(errorWire, method, pathname)
+  const message = errorWire === 'anthropic' ? 'Not found' : `Invalid URL (${method} ${pathname})`
+  return { kind: 'not-found', wire: errorWire, failure: { status: 404, message } }
 }
 
 function notAllowed(wire: Wire, method: string, pathname: string): Route {
@@ -57,5 +57,5 @@ function notAllowed(wire: Wire, method: string, pathname: string): Route {
       ? 'Method Not Allowed'
       : `Not allowed to ${method} on ${pathname}. (HINT: Perhaps you meant to make your request with a different method?)`
   const code = wire === 'anthropic' ? {} : { code: 'method_not_supported' }
-  return { kind: 'nowhere', wire, failure: { status: 405, message, ...code } }
+  return { kind: 'not-found', wire, failure: { status: 405, message, ...code } }
 }

@@ -34,106 +34,112 @@ export type Part =
   | CallPart
   | ProviderToolPart
 
-/** A step, told as the wires tell it: parts that are opened, filled and closed. Nothing follows fail, hang and end. */
-export type Act =
-  | { readonly act: 'open'; readonly part: Part }
-  | { readonly act: 'close'; readonly part: Part }
-  | { readonly act: 'delta'; readonly part: Part; readonly delta: string }
-  | { readonly act: 'pause'; readonly ms: number }
-  | { readonly act: 'fail'; readonly error: Partial<ErrorFields> }
-  | { readonly act: 'hang' }
-  | { readonly act: 'end' }
+/**
+ * A script step in terms of wires: parts are opened, filled and closed. Nothing follows fail, hang
+ * and end.
+ */
+export type Action =
+  | { readonly type: 'open'; readonly part: Part }
+  | { readonly type: 'close'; readonly part: Part }
+  | { readonly type: 'delta'; readonly part: Part; readonly delta: string }
+  | { readonly type: 'pause'; readonly ms: number }
+  | { readonly type: 'fail'; readonly error: Partial<ErrorFields> }
+  | { readonly type: 'hang' }
+  | { readonly type: 'end' }
 
-/** One round of a script, without anything that only one wire knows. */
+/** One round of a script, independent of the wire. */
 export interface Scenario {
-  readonly acts: readonly Act[]
+  readonly actions: readonly Action[]
   readonly finish: FinishReason
-  /** Absent if the provider keeps it to itself. */
+  /** Absent if the provider does not report it. */
   readonly usage?: Usage
-  /** Responses writes tools that the provider runs as `custom_tool_call` items. */
+  /** Responses: provider tools become `custom_tool_call` items. */
   readonly customProviderCalls?: boolean
 }
 
-/** `promptChars` is the size of what was asked, for a plausible count of tokens where the script has none. */
+/** `promptChars` is the size of the prompt, to estimate tokens if the script has no usage. */
 export function scenarioOf(
   steps: readonly ScriptStep[],
   { sizes, promptChars }: { readonly sizes: readonly number[]; readonly promptChars: number },
 ): Scenario {
-  const acts: Act[] = []
-  let words: { type: 'text'; text: string } | undefined
+  const actions: Action[] = []
+  let openText: { type: 'text'; text: string } | undefined
   let finish: FinishReason | undefined
   let usage: Partial<Usage> | undefined
   let called = false
 
-  function closeWords() {
-    if (words) acts.push({ act: 'close', part: words })
-    words = undefined
+  function closeText() {
+    if (openText) actions.push({ type: 'close', part: openText })
+    openText = undefined
   }
 
-  function whole(part: Part, text: string) {
-    closeWords()
-    acts.push({ act: 'open', part })
-    for (const delta of cut(text, sizes)) acts.push({ act: 'delta', part, delta })
-    acts.push({ act: 'close', part })
+  function addPart(part: Part, text: string) {
+    closeText()
+    actions.push({ type: 'open', part })
+    for (const delta of cut(text, sizes)) actions.push({ type: 'delta', part, delta })
+    actions.push({ type: 'close', part })
   }
 
   for (const step of steps) {
     if ('text' in step) {
       if (step.text === '') continue
-      if (!words) {
-        words = { type: 'text', text: '' }
-        acts.push({ act: 'open', part: words })
+      if (!openText) {
+        openText = { type: 'text', text: '' }
+        actions.push({ type: 'open', part: openText })
       }
-      words.text += step.text
-      for (const delta of cut(step.text, sizes)) acts.push({ act: 'delta', part: words, delta })
+      openText.text += step.text
+      for (const delta of cut(step.text, sizes)) actions.push({ type: 'delta', part: openText, delta })
     } else if ('reasoning' in step) {
       const { reasoning: text, opaque } = step
-      whole({ type: 'reasoning', text, ...(opaque && { opaque }) }, text)
+      addPart({ type: 'reasoning', text, ...(opaque && { opaque }) }, text)
     } else if ('call' in step) {
       const { call: name, input = {}, raw = JSON.stringify(input), cut: isCut = false, id, opaque } = step
       if (!isCut) called = true
-      whole({ type: 'call', name, raw, cut: isCut, ...(id && { id }), ...(opaque && { opaque }) }, raw)
+      addPart({ type: 'call', name, raw, cut: isCut, ...(id && { id }), ...(opaque && { opaque }) }, raw)
     } else if ('providerTool' in step) {
       const { providerTool: name, input = {}, output, isError = false } = step
-      whole({ type: 'provider-tool', name, input, isError, ...(output !== undefined && { output }) }, '')
+      addPart({ type: 'provider-tool', name, input, isError, ...(output !== undefined && { output }) }, '')
     } else if ('pause' in step) {
-      acts.push({ act: 'pause', ms: step.pause })
+      actions.push({ type: 'pause', ms: step.pause })
     } else if ('usage' in step) {
       usage = step.usage
     } else if ('finish' in step) {
       finish = step.finish
     } else {
-      acts.push(lastAct(step))
+      actions.push(finalAction(step))
       break
     }
   }
-  if (!isOver(acts)) closeWords()
+  if (!endsEarly(actions)) closeText()
   return {
-    acts,
+    actions,
     finish: finish ?? (called ? 'tool-calls' : 'stop'),
-    usage: usage ? { ...noUsage, ...usage } : estimate(acts, promptChars),
+    usage: usage ? { ...noUsage, ...usage } : estimate(actions, promptChars),
   }
 }
 
-function lastAct(step: Extract<ScriptStep, { error: unknown } | { hang: true } | { end: true }>): Act {
-  if ('hang' in step) return { act: 'hang' }
-  if ('end' in step) return { act: 'end' }
+function finalAction(step: Extract<ScriptStep, { error: unknown } | { hang: true } | { end: true }>): Action {
+  if ('hang' in step) return { type: 'hang' }
+  if ('end' in step) return { type: 'end' }
   const error = isObject(step.error) ? step.error : { message: step.error }
-  // A stream that breaks does not say so: it is over.
-  return error.code === 'stream_error' && error.status === undefined ? { act: 'end' } : { act: 'fail', error }
+  // A broken stream just ends.
+  return error.code === 'stream_error' && error.status === undefined
+    ? { type: 'end' }
+    : { type: 'fail', error }
 }
 
-/** True if the stream stops where the acts do, without a terminal event. */
-export function isOver(acts: readonly Act[]): boolean {
-  const last = acts.at(-1)?.act
+/** True if the stream stops after the last action, without a terminal event. */
+export function endsEarly(actions: readonly Action[]): boolean {
+  const last = actions.at(-1)?.type
   return last === 'fail' || last === 'hang' || last === 'end'
 }
 
-/** Four characters to a token: the rule of thumb of every provider. */
-function estimate(acts: readonly Act[], promptChars: number): Usage {
+/** Four characters per token: the usual rule of thumb. */
+function estimate(actions: readonly Action[], promptChars: number): Usage {
   const chars = (only?: Part['type']) =>
-    acts.reduce(
-      (sum, act) => sum + (act.act === 'delta' && (!only || act.part.type === only) ? act.delta.length : 0),
+    actions.reduce(
+      (sum, action) =>
+        sum + (action.type === 'delta' && (!only || action.part.type === only) ? action.delta.length : 0),
       0,
     )
   return {
@@ -144,7 +150,10 @@ function estimate(acts: readonly Act[], promptChars: number): Usage {
   }
 }
 
-/** What a script gives back to the provider under one of these names; plain text stands for the first of them. */
+/**
+ * The value of the first of these names in a script's opaque data, or the data itself if it is a
+ * string.
+ */
 export function opaqueText(
   opaque: ProviderData | undefined,
   ...names: readonly string[]

@@ -8,7 +8,7 @@ import type { ProviderSimulator } from './provider-simulator.ts'
 import type { SimulatorScenario } from './simulator.test-kit.ts'
 import type { Wire } from './wire.ts'
 
-/** What a client made of a scenario, in its own words for the finish. */
+/** The result of a client for a scenario, with its own finish reason. */
 interface ClientOutcome {
   text: string
   reasoning: string
@@ -21,7 +21,7 @@ interface ClientOutcome {
 type Client = (sim: ProviderSimulator, scenario: SimulatorScenario) => Promise<ClientOutcome>
 
 const schema = { type: 'object' as const, properties: {}, additionalProperties: true }
-const nothing = (): ClientOutcome => ({
+const emptyOutcome = (): ClientOutcome => ({
   text: '',
   reasoning: '',
   refusal: '',
@@ -49,7 +49,7 @@ function chatClient(
   ) => Promise<OpenAI.ChatCompletion>,
 ): Client {
   return async (sim, scenario) => {
-    const outcome = nothing()
+    const outcome = emptyOutcome()
     const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: scenario.prompt }]
     for (;;) {
       const { choices, usage } = await ask(openaiOf(sim), {
@@ -82,7 +82,7 @@ function chatClient(
 }
 
 const runTools: Client = async (sim, scenario) => {
-  const outcome = nothing()
+  const outcome = emptyOutcome()
   const runner = openaiOf(sim).chat.completions.runTools({
     model: 'm',
     stream: true,
@@ -120,7 +120,7 @@ function responsesClient(
   ) => Promise<OpenAI.Responses.Response>,
 ): Client {
   return async (sim, scenario) => {
-    const outcome = nothing()
+    const outcome = emptyOutcome()
     const input: OpenAI.Responses.ResponseInputItem[] = [{ role: 'user', content: scenario.prompt }]
     const tools = Object.keys(scenario.tools).map((name) => ({
       type: 'function' as const,
@@ -160,7 +160,7 @@ function messagesClient(
   ask: (client: Anthropic, params: Anthropic.MessageCreateParamsNonStreaming) => Promise<Anthropic.Message>,
 ): Client {
   return async (sim, scenario) => {
-    const outcome = nothing()
+    const outcome = emptyOutcome()
     const messages: Anthropic.MessageParam[] = [{ role: 'user', content: scenario.prompt }]
     const tools = Object.keys(scenario.tools).map((name) => ({ name, input_schema: schema }))
     for (;;) {
@@ -189,7 +189,7 @@ function messagesClient(
   }
 }
 
-/** Folds the raw events as the API reference tells to. */
+/** Folds the raw events as the API reference describes. */
 async function foldRaw(events: AsyncIterable<Anthropic.RawMessageStreamEvent>): Promise<Anthropic.Message> {
   let message: Anthropic.Message | undefined
   const json: string[] = []
@@ -222,7 +222,7 @@ function aiClient(
   providerOptions: Record<string, JsonObject> = {},
 ): Client {
   return async (sim, scenario) => {
-    const outcome = nothing()
+    const outcome = emptyOutcome()
     const tools = Object.keys(scenario.tools).map((name) => [
       name,
       tool({

@@ -1,40 +1,44 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
 /**
- * Headers and parameters of such a name are never written down, whatever is in them: `helicone-auth`, `ocp-apim-subscription-key`,
- * `x-amz-security-token`, `anthropic-organization-id`. `x-ratelimit-remaining-tokens` and `www-authenticate` are no secrets.
+ * Headers and parameters with these names are never recorded: `helicone-auth`,
+ * `ocp-apim-subscription-key`, `x-amz-security-token`, `anthropic-organization-id`.
+ * `x-ratelimit-remaining-tokens` and `www-authenticate` are not secrets.
  */
 const secretName =
   /auth(?!enticate$)|key|token(?!s|[-_]count)|secret|cookie|passw|credential|signature|jwt|organi[sz]ation|^(openai|x-goog-user)-project$|^sig$|^code$/i
 
-/** Shorter ones are no secrets, and would blot out half a text: `1`, `true`, `none`. */
-const leastSecret = 6
-const leastCookie = 8
+/**
+ * Shorter values, such as `1`, `true` or `none`, are not secrets, and redacting them would ruin the
+ * text.
+ */
+const minSecretLength = 6
+const minCookieLength = 8
 
-/** What proves somebody in these headers, wherever it stands: none of it may show up anywhere else either. */
+/** The credentials in these headers. They must not appear anywhere else either. */
 export function secretsIn(headers: IncomingHttpHeaders): string[] {
   return Object.entries(headers).flatMap(([name, value]) =>
     [value ?? []].flat().flatMap((text) => {
       const inside = parametersIn(text)
-      return secretName.test(name) ? [...inside, ...valuesOf(name, text)] : inside
+      return secretName.test(name) ? [...inside, ...secretValues(name, text)] : inside
     }),
   )
 }
 
-function valuesOf(name: string, value: string): string[] {
+function secretValues(name: string, value: string): string[] {
   const pairs = name === 'cookie' ? value.split(';') : name === 'set-cookie' ? value.split(';', 1) : []
   const cookies = pairs.map((pair) => pair.slice(pair.indexOf('=') + 1).trim())
-  // `Bearer` is left out, so that it still can be read.
-  const known = /^[\w-]+ +(\S+)$/.exec(value)?.[1] ?? value
+  // Without the scheme, so that `Bearer` stays readable.
+  const credential = /^[\w-]+ +(\S+)$/.exec(value)?.[1] ?? value
   return [
-    ...[known, ...(/^basic /i.test(value) ? passwordsIn(known) : [])].filter(
-      (one) => one.length >= leastSecret,
+    ...[credential, ...(/^basic /i.test(value) ? passwordsIn(credential) : [])].filter(
+      (one) => one.length >= minSecretLength,
     ),
-    ...cookies.flatMap((one) => [one, decoded(one)]).filter((one) => one.length >= leastCookie),
+    ...cookies.flatMap((one) => [one, decodeParameter(one)]).filter((one) => one.length >= minCookieLength),
   ]
 }
 
-/** `Basic` is the name and the password in base64. */
+/** `Basic` is the user name and password in base64. */
 function passwordsIn(base64: string): string[] {
   const text = Buffer.from(base64, 'base64').toString()
   return [text, text.slice(text.indexOf(':') + 1)]
@@ -42,25 +46,28 @@ function passwordsIn(base64: string): string[] {
 
 const parameter = /([?&])([^=&?#\s]+)=([^&#\s]*)/g
 
-/** The values of secret parameters in an address, or in a text that has one. */
+/** The values of secret parameters in a URL, or in a text that contains one. */
 export function parametersIn(text: string): string[] {
   return [...text.matchAll(parameter)]
-    .filter(([, , name = '']) => secretName.test(decoded(name)))
-    .flatMap(([, , , value = '']) => [decoded(value), decoded(value.replace(/["'<>,;].*/s, ''))])
-    .filter((value) => value.length >= leastSecret)
+    .filter(([, , name = '']) => secretName.test(decodeParameter(name)))
+    .flatMap(([, , , value = '']) => [
+      decodeParameter(value),
+      decodeParameter(value.replace(/["'<>,;].*/s, '')),
+    ])
+    .filter((value) => value.length >= minSecretLength)
 }
 
-/** The text with its secret parameters taken out. */
+/** Removes the values of secret parameters from a text. */
 export function withoutParameters(text: string): string {
   return text.replace(parameter, (whole, sign, name) =>
-    secretName.test(decoded(name)) ? `${sign}${name}=[removed]` : whole,
+    secretName.test(decodeParameter(name)) ? `${sign}${name}=[removed]` : whole,
   )
 }
 
 export const isSecretName = (name: string) => secretName.test(name)
 
-/** As it was before it was put in an address; as it is, if it never was. */
-export function decoded(text: string): string {
+/** Decodes a URL parameter. Returns the text unchanged if it is not encoded. */
+export function decodeParameter(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {

@@ -1,7 +1,10 @@
 import type { FinishReason, JsonObject } from 'millrace'
 import type { ScriptRound } from 'millrace/testing'
 
-/** One conversation as data: what the model does, what the tools give, and what must come of it over every wire and client. */
+/**
+ * One conversation as data: the script, the tool results, and the expected result over every wire
+ * and client.
+ */
 export interface SimulatorScenario {
   readonly name: string
   readonly prompt: string
@@ -9,16 +12,16 @@ export interface SimulatorScenario {
   /** Tools by name, with what they return. */
   readonly tools: Readonly<Record<string, JsonObject>>
   readonly expected: {
-    /** The words of the last round, and what was thought in all. */
+    /** The text of the last round, and the reasoning of all rounds. */
     readonly text: string
     readonly reasoning: string
     readonly calls: readonly { readonly name: string; readonly input: JsonObject }[]
     readonly finish: FinishReason
-    /** Over all rounds. */
+    /** The sum over all rounds. */
     readonly usage: { readonly inputTokens: number; readonly outputTokens: number }
-    /** The words are a refusal. */
-    readonly refused?: true
-    /** It ends with this failure of the provider. */
+    /** The text is a refusal. */
+    readonly isRefusal?: true
+    /** It ends with this provider error. */
     readonly error?: RegExp
   }
 }
@@ -27,7 +30,7 @@ const usage = (inputTokens: number, outputTokens: number) => ({ usage: { inputTo
 
 export const scenarios: readonly SimulatorScenario[] = [
   {
-    name: 'words',
+    name: 'text',
     prompt: 'Say something.',
     rounds: [[{ text: 'Grüße aus Zürich, “friend” 😀,\n' }, { text: 'and \\ good-bye.' }, usage(12, 9)]],
     tools: {},
@@ -40,7 +43,7 @@ export const scenarios: readonly SimulatorScenario[] = [
     },
   },
   {
-    name: 'reasoning, then words',
+    name: 'reasoning, then text',
     prompt: 'What is 6 × 7?',
     rounds: [
       [
@@ -133,12 +136,12 @@ export const scenarios: readonly SimulatorScenario[] = [
       reasoning: '',
       calls: [],
       finish: 'refusal',
-      refused: true,
+      isRefusal: true,
       usage: { inputTokens: 10, outputTokens: 6 },
     },
   },
   {
-    name: 'a failure before the first word',
+    name: 'a failure before the first text',
     prompt: 'Hello?',
     rounds: [[{ error: { code: 'rate_limit', message: 'Slow down, please.' } }]],
     tools: {},
@@ -152,7 +155,7 @@ export const scenarios: readonly SimulatorScenario[] = [
     },
   },
   {
-    name: 'a failure in the middle of the words',
+    name: 'a failure in the middle of the text',
     prompt: 'Hello?',
     rounds: [[{ text: 'Well, ' }, { error: { code: 'overloaded', message: 'Too much at once.' } }]],
     tools: {},

@@ -1,12 +1,12 @@
 import type { JsonObject, JsonValue } from 'millrace'
 import { isJsonObject } from './json-object.ts'
 
-interface Place {
+interface SchemaLocation {
   readonly schema: JsonObject
   readonly path: readonly string[]
 }
 
-/** What OpenAI says of a schema that it cannot hold a model to; undefined if it can. */
+/** OpenAI's error for a schema that strict mode does not support, if any. */
 export function strictProblem(schema: JsonValue | undefined): string | undefined {
   for (const { schema: object, path } of objectsIn(schema)) {
     const context = `In context=${tuple(path)}`
@@ -21,14 +21,16 @@ export function strictProblem(schema: JsonValue | undefined): string | undefined
   return undefined
 }
 
-/** Anthropic wants every object closed, and leaves it to the schema what must be there. */
-export function openProblem(schema: JsonValue | undefined): string | undefined {
-  const open = objectsIn(schema).some((place) => place.schema.additionalProperties !== false)
+/**
+ * Anthropic's error for an open object schema, if any. Unlike OpenAI it allows optional properties.
+ */
+export function openObjectProblem(schema: JsonValue | undefined): string | undefined {
+  const open = objectsIn(schema).some((location) => location.schema.additionalProperties !== false)
   return open ? "For 'object' type, 'additionalProperties' must be explicitly set to false" : undefined
 }
 
-/** The schemas of objects in a schema, from the outside in, with the way to each. */
-function objectsIn(schema: JsonValue | undefined, path: readonly string[] = []): Place[] {
+/** All object schemas in a schema with their paths, outermost first. */
+function objectsIn(schema: JsonValue | undefined, path: readonly string[] = []): SchemaLocation[] {
   if (!isJsonObject(schema)) return []
   const { type, items } = schema
   const isObjectType = type === 'object' || (Array.isArray(type) && type.includes('object'))
@@ -42,12 +44,12 @@ function objectsIn(schema: JsonValue | undefined, path: readonly string[] = []):
   })
   return [
     ...(isObjectType ? [{ schema, path }] : []),
-    ...[...inMaps, ...inLists].flatMap(([inner, ...way]) => objectsIn(inner, [...path, ...way])),
+    ...[...inMaps, ...inLists].flatMap(([inner, ...keys]) => objectsIn(inner, [...path, ...keys])),
     ...objectsIn(items, [...path, 'items']),
   ]
 }
 
-/** As Python writes it: `()`, `('items',)`, `('properties', 'a')`. */
+/** A Python tuple: `()`, `('items',)`, `('properties', 'a')`. */
 function tuple(path: readonly string[]): string {
   return `(${path.map((step) => `'${step}'`).join(', ')}${path.length === 1 ? ',' : ''})`
 }

@@ -1,6 +1,7 @@
 /**
- * What Anthropic's parser says of half a character. JSON may have an escape such as `\ud83d` alone, and `JSON.stringify` writes one
- * where a text was cut through an emoji; this parser takes it for no JSON at all.
+ * The error of Anthropic's parser for a lone surrogate. JSON may have a single escape such as
+ * `\ud83d`, and `JSON.stringify` writes one if a text was cut within an emoji, but this parser
+ * rejects it as invalid JSON.
  */
 export function surrogateProblem(text: string): string | undefined {
   const escapes = /\\(?:u([0-9a-f]{4})|.)/gis
@@ -16,7 +17,7 @@ export function surrogateProblem(text: string): string | undefined {
   return undefined
 }
 
-/** Places are counted in characters, lines and columns from 1. */
+/** Positions count characters; lines and columns start at 1. */
 function at(text: string, index: number, problem: string): string {
   const before = text.slice(0, index)
   const lines = before.split('\n')

@@ -1,46 +1,46 @@
 import type { JsonObject } from 'millrace'
 import type { Scenario } from './scenario.ts'
 
-/** What is spoken: OpenAI's Chat Completions and Responses, Anthropic's Messages. */
+/** The API: OpenAI's Chat Completions and Responses, or Anthropic's Messages. */
 export type Wire = 'openai-chat' | 'openai-responses' | 'anthropic'
 
-/** One server-sent event. Text in `data` goes out as it is: Chat's `[DONE]`, or what a fault made of the JSON. */
+/** One server-sent event. A string in `data` is sent as is: `[DONE]` of Chat, or malformed JSON. */
 export interface Frame {
   readonly event?: string
   readonly data: JsonObject | string
 }
 
-/** What happens in a stream, in order. `hang` and `end` are the last thing that does. */
-export type Beat =
+/** What happens in a stream, in order. Nothing follows `hang` and `end`. */
+export type TimelineItem =
   | { readonly frame: Frame }
   | { readonly pauseMs: number }
-  /** Waits for a generation that does not depend on this connection; false if it ends here. */
+  /** Waits for a background generation; false ends the stream. */
   | { readonly gate: Promise<boolean> }
   | { readonly stop: 'hang' | 'end' }
 
 export interface RenderInput {
-  /** The request as it was sent: what it asks for decides what the answer tells. */
+  /** The request body, which determines what the response includes. */
   readonly body: JsonObject
   readonly scenario: Scenario
-  /** A fresh id with the provider's prefix. */
+  /** Returns a new id with the provider's prefix. */
   readonly nextId: (prefix: string) => string
-  /** Seconds since 1970, as it stands in the answer. */
+  /** The Unix time in the response. */
   readonly created: number
 }
 
-/** A scenario in the words of one wire, streamed and in one piece. */
+/** A scenario in the format of one wire, both streamed and whole. */
 export interface Rendered {
-  readonly beats: readonly Beat[]
+  readonly timeline: readonly TimelineItem[]
   readonly whole: JsonObject
-  readonly handedOut: readonly HandedOut[]
+  readonly issued: readonly IssuedToken[]
 }
 
-/** Something that must come back unchanged, or with what it belongs to. */
-export type HandedOut =
+/** Something that clients must send back unchanged, or together with what it belongs to. */
+export type IssuedToken =
   | { readonly type: 'thinking'; readonly text: string; readonly signature: string }
   | { readonly type: 'redacted'; readonly data: string }
   | { readonly type: 'reasoning'; readonly id: string; readonly encrypted?: string }
-  /** An output item, which may be named later by its id alone. */
+  /** An output item, which clients may reference by its id. */
   | { readonly type: 'item'; readonly item: JsonObject }
-  /** A call that was written after reasoning: an id of the wire, or of its item. */
+  /** A tool call after reasoning, by its call id or item id. */
   | { readonly type: 'reasoned-call'; readonly id: string; readonly reasoningId?: string }

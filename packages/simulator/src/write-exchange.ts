@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Blot } from './blot.ts'
 import { type CassetteExchange, writeChunk } from './cassette.ts'
+import type { Redaction } from './redact.ts'
 import { isSecretName, withoutParameters } from './secrets.ts'
 
-/** A request and its answer as they went over the wire, with everybody's secrets. */
+/** A request and its response as sent, including secrets. */
 export interface RawExchange {
   readonly method: string
   readonly path: string
@@ -20,8 +20,8 @@ export interface Piece {
   readonly afterMs: number
 }
 
-/** Hop by hop (RFC 9110 7.6.1), or of this host: not passed on. */
-const ownHeaders = [
+/** Hop-by-hop headers (RFC 9110 7.6.1), and those of this host: not forwarded. */
+const hopHeaders = [
   'host',
   'connection',
   'keep-alive',
@@ -30,38 +30,38 @@ const ownHeaders = [
   'accept-encoding',
 ]
 
-export function withoutOwn<Value>(headers: Readonly<Record<string, Value>>): Record<string, Value> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !ownHeaders.includes(name)))
+export function withoutHopHeaders<Value>(headers: Readonly<Record<string, Value>>): Record<string, Value> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !hopHeaders.includes(name)))
 }
 
-export function writeExchange(raw: RawExchange, blot: Blot): CassetteExchange {
+export function writeExchange(raw: RawExchange, redaction: Redaction): CassetteExchange {
   const { method, path, body, status, complete } = raw
   return {
     request: {
       method,
-      path: blot.text(withoutParameters(path)),
-      headers: openHeaders(raw.requestHeaders, blot),
-      ...(body.length > 0 && { body: blot.json(jsonOrText(new TextDecoder().decode(body))) }),
+      path: redaction.text(withoutParameters(path)),
+      headers: publicHeaders(raw.requestHeaders, redaction),
+      ...(body.length > 0 && { body: redaction.json(jsonOrText(new TextDecoder().decode(body))) }),
     },
     response: {
       status,
-      headers: withoutOwn(openHeaders(raw.headers, blot)),
-      chunks: chunksOf(raw.pieces, blot),
+      headers: withoutHopHeaders(publicHeaders(raw.headers, redaction)),
+      chunks: chunksOf(raw.pieces, redaction),
       complete,
     },
   }
 }
 
-function openHeaders(headers: IncomingHttpHeaders, blot: Blot): Record<string, string> {
+function publicHeaders(headers: IncomingHttpHeaders, redaction: Redaction): Record<string, string> {
   const entries = Object.entries(headers).filter(([name]) => !isSecretName(name))
   return Object.fromEntries(
-    entries.map(([name, value]) => [name, blot.header(withoutParameters([value].flat().join(', ')))]),
+    entries.map(([name, value]) => [name, redaction.header(withoutParameters([value].flat().join(', ')))]),
   )
 }
 
-/** A secret may lie across a cut: it is looked for in the whole, which is then cut as it was. */
-function chunksOf(pieces: readonly Piece[], blot: Blot) {
-  const all = blot.bytes(Buffer.concat(pieces.map(({ bytes }) => bytes)))
+/** A secret may span chunks, so the whole body is redacted and then cut at the same places. */
+function chunksOf(pieces: readonly Piece[], redaction: Redaction) {
+  const all = redaction.bytes(Buffer.concat(pieces.map(({ bytes }) => bytes)))
   let at = 0
   return pieces.map(({ bytes, afterMs }) => {
     at += bytes.length

@@ -6,6 +6,12 @@ import { Protocol, ServerOptions } from 'millrace/server'
 
 import { Readable, Writable } from 'node:stream'
 
+interface McpAppServer {
+  fetch(request: Request): Promise<Response>
+  stdio(options?: StdioOptions): Promise<void>
+  close(): Promise<void>
+}
+
 interface McpCommand extends McpSettings {
   readonly command: string
   readonly args?: readonly string[] | undefined
@@ -30,12 +36,6 @@ interface McpServerInfo {
   readonly version: string
   readonly protocol: string
   readonly instructions?: string
-}
-
-interface McpServerOfApp {
-  fetch(request: Request): Promise<Response>
-  stdio(options?: StdioOptions): Promise<void>
-  close(): Promise<void>
 }
 
 interface McpServerOptions
@@ -87,15 +87,15 @@ declare function mcp(options: McpOptions): Promise<McpToolbox>
 
 declare function mcpProtocol(options?: ServeMcpOptions): Protocol
 
-declare function mcpServer(app: App, options?: McpServerOptions): McpServerOfApp
+declare function mcpServer(app: App, options?: McpServerOptions): McpAppServer
 
 export {
+  type McpAppServer,
   type McpCommand,
   type McpHeaders,
   type McpLog,
   type McpOptions,
   type McpServerInfo,
-  type McpServerOfApp,
   type McpServerOptions,
   type McpToolbox,
   type McpUrl,

@@ -4,7 +4,7 @@ export type { McpCommand, McpHeaders, McpLog, McpOptions, McpUrl } from './mcp/o
 export type { McpToolbox } from './mcp/toolbox.ts'
 export { mcp } from './mcp/toolbox.ts'
 export { mcpProtocol } from './mcp-server/endpoint.ts'
-export type { McpServerOfApp, McpServerOptions } from './mcp-server/mcp-server.ts'
+export type { McpAppServer, McpServerOptions } from './mcp-server/mcp-server.ts'
 export { mcpServer } from './mcp-server/mcp-server.ts'
 export type { ServeMcpOptions } from './mcp-server/options.ts'
 export type { StdioOptions } from './mcp-server/stdio.ts'

@@ -6,8 +6,8 @@ import { Voice, Voice as Voice$1, VoiceOutlet, VoiceSession } from 'millrace/ser
 
 interface BargeInOptions {
   readonly afterMs?: number | undefined
-  readonly patienceMs?: number | undefined
-  readonly sureMs?: number | undefined
+  readonly transcriptTimeoutMs?: number | undefined
+  readonly interruptMs?: number | undefined
   readonly backChannels?: readonly string[] | undefined
   readonly language?: string | undefined
 }
@@ -37,13 +37,40 @@ type HeadersNow = Readonly<Record<string, string>>
 
 type HeadersOf = Readonly<Record<string, string>> | (() => HeadersNow | Promise<HeadersNow>)
 
-interface Hearing {
-  hear(pcm: Int16Array): void
-  soFar(): Promise<string>
-  close(): void
+interface HttpSpeechOptions {
+  readonly url: string
+  readonly method?: 'POST' | 'GET' | undefined
+  readonly headers?: HeadersOf | undefined
+  readonly body?: ((text: string, options: SynthesizeOptions) => JsonObject | string) | undefined
+  readonly query?:
+    | ((text: string, options: SynthesizeOptions) => Readonly<Record<string, string>>)
+    | undefined
+  readonly format?: 'pcm' | 'wav' | undefined
+  readonly sampleRate?: number | undefined
+  readonly fetch?: Fetch | undefined
+  readonly timeoutMs?: number | undefined
+  readonly attempts?: number | undefined
+  readonly provider?: string | undefined
 }
 
-type HearingEvent =
+interface Listener {
+  listen(options: ListeningOptions): ListeningSession
+  close?(): Promise<void>
+}
+
+interface ListenerOptions {
+  readonly vad?: VoiceActivity | undefined
+  readonly transcriber?: Transcriber | undefined
+  readonly threshold?: number | undefined
+  readonly startMs?: number | undefined
+  readonly silenceMs?: number | undefined
+  readonly maxMs?: number | undefined
+  readonly eager?: boolean | undefined
+  readonly timeoutMs?: number | undefined
+  readonly clock?: Clock | undefined
+}
+
+type ListeningEvent =
   | {
       readonly type: 'speech'
       readonly atMs: number
@@ -64,43 +91,16 @@ type HearingEvent =
       readonly error: unknown
     }
 
-interface HttpSpeechOptions {
-  readonly url: string
-  readonly method?: 'POST' | 'GET' | undefined
-  readonly headers?: HeadersOf | undefined
-  readonly body?: ((text: string, options: SynthesizeOptions) => JsonObject | string) | undefined
-  readonly query?:
-    | ((text: string, options: SynthesizeOptions) => Readonly<Record<string, string>>)
-    | undefined
-  readonly format?: 'pcm' | 'wav' | undefined
-  readonly sampleRate?: number | undefined
-  readonly fetch?: Fetch | undefined
-  readonly timeoutMs?: number | undefined
-  readonly attempts?: number | undefined
-  readonly provider?: string | undefined
-}
-
-interface Listener {
-  listen(options: ListeningOptions): Hearing
-  close?(): Promise<void>
-}
-
-interface ListenerOptions {
-  readonly vad?: VoiceActivity | undefined
-  readonly transcriber?: Transcriber | undefined
-  readonly threshold?: number | undefined
-  readonly startMs?: number | undefined
-  readonly silenceMs?: number | undefined
-  readonly maxMs?: number | undefined
-  readonly eager?: boolean | undefined
-  readonly timeoutMs?: number | undefined
-  readonly clock?: Clock | undefined
-}
-
 interface ListeningOptions {
   readonly sampleRate: number
-  readonly onEvent: (event: HearingEvent) => void
+  readonly onEvent: (event: ListeningEvent) => void
   readonly language?: string | undefined
+}
+
+interface ListeningSession {
+  push(pcm: Int16Array): void
+  partialTranscript(): Promise<string>
+  close(): void
 }
 
 interface MoonshineOptions {
@@ -200,11 +200,11 @@ interface VoiceOptions {
         readonly ms?: number | undefined
       }
     | undefined
-  readonly patienceMs?: number | undefined
+  readonly speechTimeoutMs?: number | undefined
   readonly filler?: FillerOptions | undefined
   readonly onInterrupt?: 'cancel' | 'continue' | undefined
   readonly bargeIn?: BargeInOptions | false | undefined
-  readonly comeBackMs?: number | undefined
+  readonly reconnectMs?: number | undefined
   readonly onRecord?: ((record: TurnRecord, threadId: string) => void) | undefined
   readonly onError?: ((error: MillraceError) => void) | undefined
   readonly clock?: Clock | undefined
@@ -250,12 +250,12 @@ export {
   type FillerOptions,
   type FliteOptions,
   type FliteVoice,
-  type Hearing,
-  type HearingEvent,
   type HttpSpeechOptions,
   type Listener,
   type ListenerOptions,
+  type ListeningEvent,
   type ListeningOptions,
+  type ListeningSession,
   type MoonshineOptions,
   type OpenAISpeechOptions,
   type Sentence,

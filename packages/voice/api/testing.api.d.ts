@@ -1,14 +1,7 @@
 import { Clock } from 'millrace'
 
-interface SaidText {
-  readonly text: string
-  readonly options: Omit<SynthesizeOptions, 'signal'>
-  readonly ms: number
-  readonly aborted: boolean
-}
-
 interface ScriptedSpeech extends Speech {
-  readonly said: readonly SaidText[]
+  readonly texts: readonly SpokenText[]
   levelOf(word: string): number
 }
 
@@ -21,7 +14,7 @@ interface ScriptedSpeechOptions {
   readonly paceMs?: number
   readonly clock?: Clock
   readonly fail?: (text: string) => string | Error | undefined
-  readonly hang?: (text: string) => boolean | 'deaf'
+  readonly hang?: (text: string) => boolean | 'ignore-abort'
 }
 
 interface Speech {
@@ -34,6 +27,13 @@ interface SpeechChunk {
   readonly pcm: Int16Array
   readonly sampleRate: number
   readonly words?: readonly SpokenWord[]
+}
+
+interface SpokenText {
+  readonly text: string
+  readonly options: Omit<SynthesizeOptions, 'signal'>
+  readonly ms: number
+  readonly aborted: boolean
 }
 
 interface SpokenWord {
@@ -51,4 +51,4 @@ interface SynthesizeOptions {
 
 declare function scriptedSpeech(options?: ScriptedSpeechOptions): ScriptedSpeech
 
-export { type SaidText, type ScriptedSpeech, type ScriptedSpeechOptions, scriptedSpeech }
+export { type ScriptedSpeech, type ScriptedSpeechOptions, type SpokenText, scriptedSpeech }

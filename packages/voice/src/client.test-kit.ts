@@ -3,14 +3,14 @@ import type { VoiceOutlet } from 'millrace/server'
 import type { AudioFrame, VoiceEvent } from '../../millrace/src/protocol/index.ts'
 import { readAudioFrame } from '../../millrace/src/protocol/index.ts'
 
-/** A client that keeps everything it is sent, and plays it as the clock goes. */
+/** A client that keeps everything it receives and plays it in real time. */
 export interface TestClient extends VoiceOutlet {
   readonly events: VoiceEvent[]
   readonly frames: AudioFrame[]
   eventsOf<Type extends VoiceEvent['type']>(type: Type): Extract<VoiceEvent, { type: Type }>[]
-  /** The turn that is being played. */
+  /** The turn that is playing. */
   playing(): number | undefined
-  /** How far the turn that is being played has come. */
+  /** The position in the turn that is playing. */
   position(turn: number): number
   close(): void
 }
@@ -18,9 +18,12 @@ export interface TestClient extends VoiceOutlet {
 export interface TestClientOptions {
   readonly clock: Clock
   readonly sampleRate: number
-  /** Told how far it has come, every five steps and whenever it stops; a client without it never says. */
+  /**
+   * Called with the position, every five steps and at each stop. Without it, the client never
+   * reports.
+   */
   readonly report?: (turn: number, position: number) => void
-  /** Samples are played in steps of so many milliseconds. */
+  /** Samples are played in steps of this many milliseconds. */
   readonly stepMs?: number
 }
 
@@ -29,7 +32,7 @@ export function testClient({ clock, sampleRate, report, stepMs = 20 }: TestClien
   const frames: AudioFrame[] = []
   let queue: { readonly turn: number; readonly position: number; left: number; done: number }[] = []
   const positions = new Map<number, number>()
-  const hushed = new Set<number>()
+  const silenced = new Set<number>()
   let isPaused = false
   let isOver = false
   let steps = 0
@@ -43,11 +46,11 @@ export function testClient({ clock, sampleRate, report, stepMs = 20 }: TestClien
       left -= step
       positions.set(first.turn, first.position + first.done)
       if (first.left === 0) queue.shift()
-      if (queue.length === 0 || queue[0]?.turn !== first.turn) tell(first.turn)
+      if (queue.length === 0 || queue[0]?.turn !== first.turn) reportPosition(first.turn)
     }
   }
 
-  const tell = (turn: number) => report?.(turn, positions.get(turn) ?? 0)
+  const reportPosition = (turn: number) => report?.(turn, positions.get(turn) ?? 0)
 
   let last = clock.now()
 
@@ -55,10 +58,10 @@ export function testClient({ clock, sampleRate, report, stepMs = 20 }: TestClien
     if (isOver) return
     const [first] = queue
     const now = clock.now()
-    // Timers are late at times; sound is not.
+    // Timers may be late; audio is not.
     if (!isPaused) play(Math.round(((now - last) / 1000) * sampleRate))
     last = now
-    if (++steps % 5 === 0 && first) tell(first.turn)
+    if (++steps % 5 === 0 && first) reportPosition(first.turn)
     clock.after(stepMs, step)
   }
   clock.after(stepMs, step)
@@ -67,12 +70,12 @@ export function testClient({ clock, sampleRate, report, stepMs = 20 }: TestClien
     events,
     frames,
     eventsOf: (type) => events.filter((event) => event.type === type) as never,
-    tell(event) {
+    send(event) {
       events.push(event)
       if (event.type === 'voice_pause') isPaused = true
       if (event.type === 'voice_resume') isPaused = false
-      if (event.type === 'voice_hush') {
-        hushed.add(event.turn)
+      if (event.type === 'voice_silence') {
+        silenced.add(event.turn)
         queue = queue.filter(({ turn }) => turn !== event.turn)
         isPaused = false
       }
@@ -84,17 +87,18 @@ export function testClient({ clock, sampleRate, report, stepMs = 20 }: TestClien
             ? [{ ...one, left: one.turn === event.turn ? left : one.left }]
             : []
         })
-      if (event.type === 'voice_pause' || event.type === 'voice_hush') queueMicrotask(() => tell(event.turn))
+      if (event.type === 'voice_pause' || event.type === 'voice_silence')
+        queueMicrotask(() => reportPosition(event.turn))
     },
-    audio(bytes) {
+    sendAudio(bytes) {
       const frame = readAudioFrame(bytes)
       if (typeof frame === 'string') throw new Error(frame)
       frames.push(frame)
-      // What was on its way when it was told to be quiet.
-      if (hushed.has(frame.turn)) return
+      // Sent before the client stopped.
+      if (silenced.has(frame.turn)) return
       queue.push({ turn: frame.turn, position: frame.position, left: frame.pcm.length, done: 0 })
     },
-    room: async () => {},
+    drained: async () => {},
     playing: () => queue[0]?.turn,
     position: (turn) => positions.get(turn) ?? 0,
     close() {

@@ -3,7 +3,7 @@ import { scriptedModel } from 'millrace/testing'
 import { afterAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { eventsOf } from '../../millrace/src/threads/threads.test-kit.ts'
-import { call, openDesk, sampleRate } from './call.test-kit.ts'
+import { call, sampleRate, startVoiceServer } from './call.test-kit.ts'
 import { listener as openListener } from './listening/vad-listener.ts'
 import { flite } from './voices/flite.ts'
 
@@ -16,7 +16,7 @@ afterAll(async () => {
   await listener.close?.()
 })
 
-/** What flite says, at 16 kHz, with the silence behind it that tells that somebody is done. */
+/** flite's audio at 16 kHz, with trailing silence that ends the utterance. */
 async function sound(text: string): Promise<Int16Array> {
   const pieces: Int16Array[] = [new Int16Array(sampleRate / 2)]
   const { signal } = new AbortController()
@@ -34,7 +34,7 @@ async function sound(text: string): Promise<Int16Array> {
   return whole
 }
 
-/** What Moonshine makes of it. */
+/** The transcript by Moonshine. */
 function understood(pcm: Int16Array): Promise<string> {
   return new Promise((resolve, reject) => {
     const hearing = listener.listen({
@@ -46,8 +46,8 @@ function understood(pcm: Int16Array): Promise<string> {
         resolve(event.text)
       },
     })
-    hearing.hear(pcm)
-    hearing.hear(new Int16Array(sampleRate))
+    hearing.push(pcm)
+    hearing.push(new Int16Array(sampleRate))
   })
 }
 
@@ -57,7 +57,7 @@ const plain = (text: string) =>
     .replaceAll(/[^a-z0-9 ]/g, '')
     .trim()
 
-test('a spoken question is heard, a tool answers it, and the answer can be understood', async () => {
+test('transcribes a spoken question, calls a tool and speaks an intelligible answer', async () => {
   const asked: string[] = []
   const findOrder = tool({
     name: 'find_order',
@@ -73,40 +73,44 @@ test('a spoken question is heard, a tool answers it, and the answer can be under
     if (last?.role === 'tool') return `Your order was ${textOf(last)}.`
     return [{ call: 'find_order', input: { question: last ? textOf(last) : '' } }]
   })
-  const desk = await openDesk({
+  const server = await startVoiceServer({
     agents: agent({ model, tools: [findOrder] }),
     speech: flite(),
     listener: openListener(),
   })
-  await desk.thread('t').create()
-  const client = await call(desk.url, 't', { listen: true })
+  await server.thread('t').create()
+  const client = await call(server.url, 't', { listen: true })
   const question = await sound('Please tell me how much the second ticket costs.')
   for (let at = 0; at < question.length; at += sampleRate / 5)
     client.speak(question.slice(at, at + sampleRate / 5))
 
   await expect.poll(() => client.eventsOf('voice_end')).toHaveLength(1)
   expect(asked.map(plain)).toEqual(['please tell me how much the second ticket costs'])
-  const inputs = eventsOf(await desk.thread('t').read(), 'input')
+  const inputs = eventsOf(await server.thread('t').read(), 'input')
   expect(inputs.map(({ message }) => plain(textOf(message)))).toEqual(asked.map(plain))
   const answer = Int16Array.from(client.frames.flatMap(({ pcm }) => [...pcm]))
   expect(plain(await understood(answer))).toBe('your order was shipped on monday')
   await expect.poll(() => client.eventsOf('voice_record')).toHaveLength(1)
   expect(client.eventsOf('voice_record')[0]?.record).toMatchObject({
     since: 'speech',
-    wordsHeard: 6,
+    wordsPlayed: 6,
     failed: 0,
   })
-  expect(desk.errors).toEqual([])
+  expect(server.errors).toEqual([])
 })
 
-test('what is said into it while it speaks interrupts it, and it remembers what was heard', async () => {
+test('speech interrupts the agent, and the thread keeps what was played', async () => {
   const long =
-    'The first thing to know is that the house was built of stone. The second is that nobody lives there. The third is a secret.'
+    'The first thing to know is that the house was built of stone. The second is that no one lives there. The third is a secret.'
   const model = scriptedModel([[{ text: long }, { hang: true }], 'All right.'])
-  const desk = await openDesk({ agents: agent({ model }), speech: flite(), listener: openListener() })
-  await desk.thread('t').create()
-  const client = await call(desk.url, 't', { listen: true })
-  await desk.thread('t').send('Tell me.')
+  const server = await startVoiceServer({
+    agents: agent({ model }),
+    speech: flite(),
+    listener: openListener(),
+  })
+  await server.thread('t').create()
+  const client = await call(server.url, 't', { listen: true })
+  await server.thread('t').send('Tell me.')
   await expect.poll(() => client.position(1)).toBeGreaterThan(sampleRate)
   const words = await sound('Stop, that is not what I asked for.')
   for (let at = 0; at < words.length; at += sampleRate / 5) client.speak(words.slice(at, at + sampleRate / 5))

@@ -1,5 +1,5 @@
 export type { Voice, VoiceOutlet, VoiceSession } from 'millrace/server'
-export type { Hearing, HearingEvent, Listener, ListeningOptions } from './listener.ts'
+export type { Listener, ListeningEvent, ListeningOptions, ListeningSession } from './listener.ts'
 export { backChannels } from './listening/back-channels.ts'
 export type { BargeInOptions } from './listening/barge-in.ts'
 export type { TranscribeOptions, Transcriber } from './listening/transcriber.ts'

@@ -1,35 +1,44 @@
-/** An ear: sound in, words out. */
+/** Speech recognition: audio in, text out. */
 export interface Listener {
-  /** Begins to listen to one microphone. */
-  listen(options: ListeningOptions): Hearing
-  /** Gives up what it holds. */
+  /** Starts listening to one microphone. */
+  listen(options: ListeningOptions): ListeningSession
+  /** Releases its resources. */
   close?(): Promise<void>
 }
 
 export interface ListeningOptions {
-  /** Of what `hear` is given. */
+  /** The sample rate of the audio passed to `push`. */
   readonly sampleRate: number
-  /** Told of everything that is heard, in order. */
-  readonly onEvent: (event: HearingEvent) => void
-  /** BCP 47. For listeners that know several. */
+  /** Called for each event, in order. */
+  readonly onEvent: (event: ListeningEvent) => void
+  /** BCP 47. For listeners with several languages. */
   readonly language?: string | undefined
 }
 
 /** One microphone. */
-export interface Hearing {
-  /** Takes any number of samples. Never waits and never throws: what cannot be understood is told as `failed`. */
-  hear(pcm: Int16Array): void
-  /** What has been said of the current utterance so far; '' if there is none. Does not reject. */
-  soFar(): Promise<string>
+export interface ListeningSession {
+  /**
+   * Accepts any number of samples. Returns at once and never throws: failures are reported as
+   * `failed` events.
+   */
+  push(pcm: Int16Array): void
+  /** The transcript of the current utterance so far, or '' if there is none. Does not reject. */
+  partialTranscript(): Promise<string>
   close(): void
 }
 
-/** `atMs` counts the audio that was given, not the clock on the wall. */
-export type HearingEvent =
-  /** Somebody speaks, and has for `ms` milliseconds: told at the beginning and again and again as it goes on. */
+/** `atMs` is a position in the audio that was pushed, not wall-clock time. */
+export type ListeningEvent =
+  /**
+   * The user has been speaking for `ms` milliseconds. Emitted at the start and repeatedly during
+   * speech.
+   */
   | { readonly type: 'speech'; readonly atMs: number; readonly ms: number }
-  /** The utterance is over; `ms` is how long it was, without the silence behind it. */
+  /** The utterance has ended. `ms` is its length, without the trailing silence. */
   | { readonly type: 'silence'; readonly atMs: number; readonly ms: number }
-  /** What was said in it, a little later; '' if nothing was understood. One for each `silence`, in order. */
+  /**
+   * The transcript of the utterance, or '' if nothing was recognized. Follows each `silence`, in
+   * order.
+   */
   | { readonly type: 'transcript'; readonly text: string; readonly ms: number }
   | { readonly type: 'failed'; readonly error: unknown }

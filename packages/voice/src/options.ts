@@ -24,37 +24,46 @@ import type { FillerOptions } from './speaking/filler.ts'
 import type { Speech } from './speech.ts'
 
 export interface VoiceOptions {
-  /** What says it: `flite()`, `espeak()`, `openaiSpeech()`, `httpSpeech()`, or one of your own. */
+  /** Speech synthesis: `flite()`, `espeak()`, `openaiSpeech()`, `httpSpeech()`, or your own. */
   readonly speech: Speech
-  /** What hears: `listener()`, or one of your own. Without it nobody is listened to. */
+  /** Speech recognition: `listener()`, or your own. Without it, the server only speaks. */
   readonly listener?: Listener | undefined
-  /** One of the names that `speech` has for its voices. */
+  /** A voice name of `speech`. */
   readonly voice?: string | undefined
-  /** BCP 47, for the voice, the listener and the cutting into sentences. */
+  /** BCP 47. Used by the speech synthesizer, the listener and the sentence splitter. */
   readonly language?: string | undefined
   readonly sentences?: SentenceOptions | undefined
-  /** Nothing more is made while so many sentences, or so much audio, are there that nobody has heard yet: 2, or 5000 ms. */
+  /** Synthesis pauses while this much unplayed speech is ready. Default: 2 sentences or 5000 ms. */
   readonly lookAhead?:
     | { readonly sentences?: number | undefined; readonly ms?: number | undefined }
     | undefined
-  /** A sentence is skipped when its voice gives nothing for so long; 10000 if absent. */
-  readonly patienceMs?: number | undefined
-  /** What is said when a tool keeps the caller waiting; nothing if absent. */
+  /** A sentence is skipped if the synthesizer produces nothing for this long. Default: 10000. */
+  readonly speechTimeoutMs?: number | undefined
+  /** What to say while the user waits for a tool. Default: nothing. */
   readonly filler?: FillerOptions | undefined
-  /** What becomes of the run when a person speaks in between: `cancel` ends it, `continue` lets it hear what was said. `cancel` if absent. */
+  /**
+   * What happens to the run when the user interrupts: `cancel` (the default) ends it, `continue`
+   * passes it the new input.
+   */
   readonly onInterrupt?: 'cancel' | 'continue' | undefined
-  /** When a person who speaks in between is let have the floor; `false`: never. */
+  /** When the user's speech interrupts the agent's; `false` for never. */
   readonly bargeIn?: BargeInOptions | false | undefined
-  /** So long a client whose connection is lost may take to come back, before what it has heard by then is all that was heard; 10000 if absent. */
-  readonly comeBackMs?: number | undefined
-  /** Told how each turn went. */
+  /**
+   * How long a client that lost its connection has to reconnect. After that, only what it had
+   * played counts as heard. Default: 10000.
+   */
+  readonly reconnectMs?: number | undefined
+  /** Called with the record of each turn. */
   readonly onRecord?: ((record: TurnRecord, threadId: string) => void) | undefined
-  /** Told of what goes wrong while clients are told only that it did: a sentence that could not be said, speech that could not be understood. On stderr if absent. */
+  /**
+   * Called with the details of failures, such as a sentence that could not be synthesized or speech
+   * that could not be transcribed. Clients only learn that something failed. Default: stderr.
+   */
   readonly onError?: ((error: MillraceError) => void) | undefined
   readonly clock?: Clock | undefined
 }
 
-/** With everything filled in. */
+/** The options with all defaults applied. */
 export interface VoiceSettings {
   readonly speech: Speech
   readonly listener: Listener | undefined
@@ -62,11 +71,11 @@ export interface VoiceSettings {
   readonly language: string | undefined
   readonly sentences: SentenceOptions
   readonly lookAhead: { readonly sentences: number; readonly ms: number }
-  readonly patienceMs: number
+  readonly speechTimeoutMs: number
   readonly filler: FillerOptions | undefined
   readonly onInterrupt: 'cancel' | 'continue'
   readonly bargeIn: BargeInOptions | false
-  readonly comeBackMs: number
+  readonly reconnectMs: number
   readonly onRecord: (record: TurnRecord, threadId: string) => void
   readonly onError: (error: unknown) => void
   readonly clock: Clock
@@ -77,7 +86,7 @@ const op = 'voice'
 const table: OptionTable<VoiceOptions> = {
   speech: (value) =>
     !(isObject(value) && typeof value.synthesize === 'function') &&
-    'must be a voice, such as flite() of @millrace/voice, or an object with synthesize()',
+    'must be a speech synthesizer, such as flite() of @millrace/voice, or an object with synthesize()',
   listener: (value) =>
     !(isObject(value) && typeof value.listen === 'function') &&
     'must be a listener, such as listener() of @millrace/voice, or an object with listen()',
@@ -85,11 +94,11 @@ const table: OptionTable<VoiceOptions> = {
   language: someText,
   sentences: anObject,
   lookAhead: anObject,
-  patienceMs: duration,
+  speechTimeoutMs: duration,
   filler: anObject,
   onInterrupt: oneOf('cancel', 'continue'),
   bargeIn: (value) => value !== false && anObject(value),
-  comeBackMs: duration,
+  reconnectMs: duration,
   onRecord: aFunction,
   onError: aFunction,
   clock: anObject,
@@ -105,7 +114,7 @@ const fillerTable: OptionTable<FillerOptions> = {
   afterMs: duration,
 }
 
-/** Throws `invalid_input` naming the option. */
+/** Throws `invalid_input` with the name of the invalid option. */
 export function readVoiceOptions(options: VoiceOptions): VoiceSettings {
   if (!isObject(options as unknown))
     throw invalidInput(
@@ -127,20 +136,20 @@ export function readVoiceOptions(options: VoiceOptions): VoiceSettings {
     language,
     sentences: { language, ...options.sentences },
     lookAhead: { sentences: ahead, ms },
-    patienceMs: options.patienceMs ?? 10_000,
+    speechTimeoutMs: options.speechTimeoutMs ?? 10_000,
     filler,
     onInterrupt: options.onInterrupt ?? 'cancel',
     bargeIn: options.bargeIn ?? {},
-    comeBackMs: options.comeBackMs ?? 10_000,
+    reconnectMs: options.reconnectMs ?? 10_000,
     onRecord(record: TurnRecord, threadId: string) {
-      // What it throws, or rejects with, would end the process: nobody waits for it.
-      const tell = async () => options.onRecord?.(record, threadId)
-      tell().catch(onError)
+      // Nothing awaits the callback: an uncaught exception or rejection would end the process.
+      const notify = async () => options.onRecord?.(record, threadId)
+      notify().catch(onError)
     },
     onError,
     clock: options.clock ?? systemClock,
   }
-  // Both look at what is theirs.
+  // Validates the nested options.
   sentences(settings.sentences)
   if (settings.bargeIn) bargeIn(settings.bargeIn)
   return settings

@@ -6,7 +6,7 @@ import { resampler } from './resample.ts'
 const rates = [8000, 11_025, 16_000, 22_050, 24_000, 44_100, 48_000]
 const pairs = [
   ...rates.flatMap((from) => rates.filter((to) => to !== from).map((to) => [from, to] as const)),
-  // They share no divisor.
+  // No common divisor.
   [12_345, 31_337] as const,
   [47_999, 16_001] as const,
 ]
@@ -19,15 +19,15 @@ describe.each(some(pairs))('from %d to %d', (from, to) => {
       const out = resampled(sine(hertz, from), from, to)
       const wanted = sine(hertz, to)
       expect(out.length).toBe(to)
-      // Where nothing is cut off at the edges.
+      // Away from the edges.
       const middle = [Math.floor(to * 0.1), Math.floor(to * 0.9)] as const
       const error = difference(out, wanted).slice(...middle)
       expect(levelOf(error)).toBeLessThan(levelOf(wanted) / 500)
     }
   })
 
-  test('no sound is heard that was not there', () => {
-    // Above what the lower rate can hold, nothing may be left; below it, nothing else may appear.
+  test('adds no other frequencies', () => {
+    // Nothing may be left above the lower Nyquist limit, and nothing may be added below it.
     const above = from > to ? [limit * 1.01, (limit + from / 2) / 2, from / 2 - 100] : []
     for (const hertz of above.filter((one) => one < from / 2)) {
       const inner = resampled(sine(hertz, from), from, to).slice(to * 0.1, to * 0.9)
@@ -36,7 +36,7 @@ describe.each(some(pairs))('from %d to %d', (from, to) => {
   })
 })
 
-test('any cut of the sound gives the same samples', () => {
+test('the chunking does not change the samples', () => {
   const sound = noise(5000)
   fc.assert(
     fc.property(
@@ -59,7 +59,7 @@ test('any cut of the sound gives the same samples', () => {
   )
 })
 
-test('after a flush it begins anew', () => {
+test('a flush resets it', () => {
   const machine = resampler(16_000, 24_000)
   const sound = noise(1001)
   const once = joined([machine.push(sound), machine.flush()])
@@ -68,7 +68,7 @@ test('after a flush it begins anew', () => {
   expect(machine.flush()).toHaveLength(0)
 })
 
-test('a long sound is as exact as a short one, and holds no more of it', () => {
+test('long audio is as exact as short audio, and buffers no more', () => {
   const machine = resampler(44_100, 48_000)
   const second = sine(441, 44_100)
   let total = 0
@@ -77,13 +77,13 @@ test('a long sound is as exact as a short one, and holds no more of it', () => {
     last = new Int16Array(machine.push(second))
     total += last.length
   }
-  // 441 Hz begins anew each second, so that every second is like the one before.
+  // 441 Hz repeats each second, so that all seconds are equal.
   expect(total + machine.flush().length).toBe(48_000 * sized(100))
   expect(last).toHaveLength(48_000)
   expect(levelOf(last)).toBeCloseTo(level, -1)
 })
 
-test('the loudest sound is cut off at the limit and never turns over', () => {
+test('clips the loudest audio and never overflows', () => {
   const square = Int16Array.from({ length: 4000 }, (_, at) => (Math.floor(at / 40) % 2 ? 32_767 : -32_768))
   const out = resampled(square, 16_000, 48_000)
   out.forEach((sample, at) => {
@@ -99,9 +99,9 @@ test('the same rate changes nothing and copies nothing', () => {
   expect(machine.flush()).toHaveLength(0)
 })
 
-test.each([0, -1, 16_000.5, Number.NaN, 1e9])('%s is no sample rate', (rate) => {
-  expect(() => resampler(rate, 16_000)).toThrow(/a sample rate is a whole number/)
-  expect(() => resampler(16_000, rate)).toThrow(/a sample rate is a whole number/)
+test.each([0, -1, 16_000.5, Number.NaN, 1e9])('rejects the sample rate %s', (rate) => {
+  expect(() => resampler(rate, 16_000)).toThrow(/the sample rate must be a whole number/)
+  expect(() => resampler(16_000, rate)).toThrow(/the sample rate must be a whole number/)
 })
 
 const amplitude = 20_000

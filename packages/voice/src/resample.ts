@@ -1,51 +1,61 @@
 import { invalidInput } from 'millrace/internal'
 
-/** Sound at one rate in, the same at another out. */
+/** Converts audio from one sample rate to another. */
 export interface Resampler {
-  /** Takes any number of samples, and gives those that can be known by now: together the same ones, however the sound is cut. */
+  /**
+   * Takes any number of samples and returns the output so far. The total does not depend on the
+   * chunking.
+   */
   push(pcm: Int16Array): Int16Array
-  /** What is left. What comes after it begins anew. */
+  /** Returns the rest and resets. */
   flush(): Int16Array
 }
 
-/** Zero crossings of the sinc to each side of its middle. More make a steeper filter, and cost as much more. */
+/**
+ * Zero crossings of the sinc on each side. More make the filter steeper and proportionally slower.
+ */
 const crossings = 24
-/** What lies above 0.92 of the lower of the two limits fades, and is gone at the limit: a Kaiser window of 60 dB. */
+/** The filter falls off from 0.92 of the lower Nyquist frequency: a Kaiser window of 60 dB. */
 const cutoff = 0.92
 const beta = 5.65
-/** Rates that share no large divisor need more places between two samples than this: they take the mean of two. */
-const mostPhases = 512
+/**
+ * Rates without a large common divisor need more phases than this: they interpolate between two.
+ */
+const maxPhases = 512
 
 /**
- * A windowed sinc in phases (Crochiere and Rabiner, Multirate Digital Signal Processing, 4). Its delay is taken out: the sample at a
- * given time comes out at that time. Costs 48 multiplications a sample, and as many times more as the rate goes down.
+ * A polyphase windowed sinc (Crochiere and Rabiner, Multirate Digital Signal Processing, 4) without
+ * delay. Costs 48 multiplications per sample, and proportionally more when downsampling.
  */
 export function resampler(from: number, to: number): Resampler {
   for (const rate of [from, to])
     if (!(Number.isInteger(rate) && rate >= 1000 && rate <= 192_000))
-      throw invalidInput('resampler', `a sample rate is a whole number from 1000 to 192000, not ${rate}`)
+      throw invalidInput(
+        'resampler',
+        `the sample rate must be a whole number from 1000 to 192000, not ${rate}`,
+      )
   if (from === to) return { push: (pcm) => pcm, flush: () => new Int16Array() }
   const divisor = greatestDivisor(from, to)
   const [up, down] = [to / divisor, from / divisor]
   const filter = filterFor(up, down)
   const { half } = filter
-  /** Samples from `start` on; those before the first one are silence. */
+  /** Input samples from `start` on, preceded by silence. */
   let held = new Int16Array(half)
   let start = -half
-  /** The next sample to give: at `next · down / up` of those that came in. */
+  /** The next output sample, at input position `next · down / up`. */
   let next = 0
 
-  /** Gives what lies before `end`, as far as what stands around it is there. */
-  function give(end: number): Int16Array {
-    // All of floor(next·down/up) + half < end, and so all samples that are needed are there.
+  /** Returns the output before `end` whose surrounding input is available. */
+  function produce(end: number): Int16Array {
+    // floor(next·down/up) + half < end for all of them, so all needed samples are available.
     const last = Math.ceil(((end - half) * up) / down)
     const out = new Int16Array(Math.max(0, last - next))
     for (let at = 0; at < out.length; at++, next++) {
       const whole = Math.floor((next * down) / up)
       const phase = (((next * down) % up) / up) * filter.phases
-      out[at] = clipped(filter.at(held, whole - half + 1 - start, phase))
+      out[at] = clip(filter.at(held, whole - half + 1 - start, phase))
     }
-    // Before 2^53 comes near, and so that a long sound is no less exact than a short one.
+    // Keeps the numbers small, so that long audio is as exact as short audio.
     const turns = Math.floor(next / up)
     next -= turns * up
     start -= turns * down
@@ -57,13 +67,13 @@ export function resampler(from: number, to: number): Resampler {
 
   return {
     push(pcm) {
-      held = joined(held, pcm)
-      return give(start + held.length)
+      held = concat(held, pcm)
+      return produce(start + held.length)
     },
     flush() {
       const end = start + held.length
-      held = joined(held, new Int16Array(half))
-      const rest = give(end + half)
+      held = concat(held, new Int16Array(half))
+      const rest = produce(end + half)
       held = new Int16Array(half)
       start = -half
       next = 0
@@ -73,16 +83,18 @@ export function resampler(from: number, to: number): Resampler {
 }
 
 interface Filter {
-  /** So many samples to each side. */
+  /** The number of samples on each side. */
   readonly half: number
   readonly phases: number
-  /** What lies `phase` of `phases` behind the sample in the middle of those that begin at `first`. */
+  /** The value at `phase / phases` after the middle one of the samples that start at `first`. */
   at(samples: Int16Array, first: number, phase: number): number
 }
 
 const filters = new Map<string, Filter>()
 
-/** They are made once: that takes about 1 ms for usual rates. Those of odd rates are as small, and not many are kept. */
+/**
+ * Cached, since building a filter takes about 1 ms. The cache is bounded in case of unusual rates.
+ */
 function filterFor(up: number, down: number): Filter {
   const key = `${up}/${down}`
   const known = filters.get(key)
@@ -94,8 +106,8 @@ function filterFor(up: number, down: number): Filter {
 }
 
 function makeFilter(up: number, down: number): Filter {
-  const phases = Math.min(up, mostPhases)
-  /** Sound that the lower rate cannot hold would come back as another. */
+  const phases = Math.min(up, maxPhases)
+  /** Frequencies above the lower Nyquist limit would alias. */
   const scale = cutoff * Math.min(1, up / down)
   const half = Math.ceil(crossings / Math.min(1, up / down))
   const taps = 2 * half
@@ -106,7 +118,7 @@ function makeFilter(up: number, down: number): Filter {
       const distance = tap - half + 1 - phase / phases
       row[tap] = sinc(distance * scale) * kaiser(distance / half)
     }
-    // Each phase as loud as the next.
+    // Normalizes each phase to the same gain.
     const sum = row.reduce((total, value) => total + value, 0)
     for (let tap = 0; tap < taps; tap++) row[tap] = (row[tap] ?? 0) / sum
   }
@@ -147,7 +159,7 @@ function bessel(x: number): number {
   return sum
 }
 
-function clipped(sample: number): number {
+function clip(sample: number): number {
   return Math.max(-32_768, Math.min(32_767, Math.round(sample)))
 }
 
@@ -155,7 +167,7 @@ function greatestDivisor(one: number, other: number): number {
   return other === 0 ? one : greatestDivisor(other, one % other)
 }
 
-function joined(one: Int16Array<ArrayBuffer>, other: Int16Array): Int16Array<ArrayBuffer> {
+function concat(one: Int16Array<ArrayBuffer>, other: Int16Array): Int16Array<ArrayBuffer> {
   const all = new Int16Array(one.length + other.length)
   all.set(one)
   all.set(other, one.length)

@@ -1,33 +1,35 @@
 import { agent, MillraceError, millrace } from 'millrace'
 import { scriptedModel } from 'millrace/testing'
 import { expect, test } from 'vitest'
-import { call, msPerChar, openDesk } from './call.test-kit.ts'
+import { call, msPerChar, startVoiceServer } from './call.test-kit.ts'
 import { scriptedSpeech } from './testing.ts'
 import { voice } from './voice.ts'
 
-test('whoever may not see the thread any more neither turns it on nor interrupts it', async () => {
+test('a client that lost access to the thread can neither switch voice on nor interrupt', async () => {
   const app = millrace({ agents: agent({ model: scriptedModel([]) }) })
   const speaking = voice({ speech: scriptedSpeech() })
-  const told: unknown[] = []
+  const sent: unknown[] = []
   const session = speaking.open(app.thread('t'), {
-    tell: (event) => told.push(event),
-    audio() {},
-    room: async () => {},
-    allow() {
+    send: (event) => sent.push(event),
+    sendAudio() {},
+    drained: async () => {},
+    authorize() {
       throw new MillraceError({ op: 'test', code: 'auth', message: 'not any more' })
     },
   })
-  await expect(session.obey({ type: 'voice', speak: true })).rejects.toMatchObject({ code: 'auth' })
-  const interruption = session.obey({ type: 'voice_interrupt', turn: 1, position: 0 })
+  await expect(session.handleCommand({ type: 'voice', speak: true })).rejects.toMatchObject({ code: 'auth' })
+  const interruption = session.handleCommand({ type: 'voice_interrupt', turn: 1, position: 0 })
   await expect(interruption).rejects.toMatchObject({ code: 'auth' })
-  expect(told).toEqual([])
+  expect(sent).toEqual([])
   session.end()
   await speaking.close()
   await app.close()
 })
 
-test('another rate that is asked for is that of what is said from then on', async () => {
-  const { url, thread } = await openDesk({ agents: agent({ model: scriptedModel(['Hello there.']) }) })
+test('a new sample rate applies to later speech', async () => {
+  const { url, thread } = await startVoiceServer({
+    agents: agent({ model: scriptedModel(['Hello there.']) }),
+  })
   await thread('t').create()
   const client = await call(url, 't')
   client.send({ type: 'voice', speak: true, sampleRate: 8000 })

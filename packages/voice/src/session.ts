@@ -2,30 +2,33 @@ import type { Thread } from 'millrace'
 import type { TurnRecord, VoiceCommand } from 'millrace/internal'
 import { invalidInput, readAudioFrame } from 'millrace/internal'
 import type { VoiceOutlet, VoiceSession } from 'millrace/server'
-import type { Ear } from './listening/ear.ts'
-import { openEar } from './listening/ear.ts'
+import type { SpeechInput } from './listening/speech-input.ts'
+import { openSpeechInput } from './listening/speech-input.ts'
 import type { VoiceSettings } from './options.ts'
 import type { SpeechOutput } from './speaking/speech-output.ts'
 import { openSpeechOutput } from './speaking/speech-output.ts'
 import type { Turn } from './speaking/turn.ts'
 
-/** Another session of the same client may go on where this one was. */
+/** A session that another one can continue when its client reconnects. */
 export interface ResumableSession extends VoiceSession {
-  /** The same, since its client has come back over another connection. Gives what may not have reached it. */
-  takeOver(): Inheritance
+  /**
+   * Ends this session because its client has reconnected. Returns what may not have reached the
+   * client.
+   */
+  takeOver(): Handover
 }
 
-interface Inheritance {
-  /** What was not heard to the end. */
+interface Handover {
+  /** Turns that were not played to the end. */
   readonly turns: readonly Turn[]
-  /** The last one that was told. */
+  /** The last record that was sent. */
   readonly record: TurnRecord | undefined
 }
 
 export interface SessionOptions extends VoiceSettings {
   readonly thread: Thread
   readonly outlet: VoiceOutlet
-  readonly allow: () => void | Promise<void>
+  readonly authorize: () => void | Promise<void>
   readonly sessions: Map<string, ResumableSession>
 }
 
@@ -33,115 +36,126 @@ const op = 'socket.voice'
 const defaultRate = 24_000
 
 export function openSession(options: SessionOptions): ResumableSession {
-  const { thread, outlet, allow, listener, sessions, comeBackMs } = options
+  const { thread, outlet, authorize, listener, sessions, reconnectMs } = options
   const id = crypto.randomUUID()
-  /** What it is found by: its own name, and those of the connections that it took over, since its client may not have learnt its own. */
+  /**
+   * The keys it is registered under: its own name, and those of the sessions it took over, since
+   * the client may not have received the new name yet.
+   */
   const keys = new Set<string>()
-  const count = { turns: 0, frames: 0 }
+  const counters = { turns: 0, frames: 0 }
   let sampleRate = defaultRate
-  let output: SpeechOutput | undefined
-  let ear: Ear | undefined
-  let isLost = false
-  let farewell: ReturnType<typeof setTimeout> | undefined
-  let left: readonly Turn[] = []
+  let speechOutput: SpeechOutput | undefined
+  let speechInput: SpeechInput | undefined
+  let isDisconnected = false
+  let reconnectTimer: ReturnType<typeof setTimeout> | undefined
+  let unfinishedTurns: readonly Turn[] = []
   let record: TurnRecord | undefined
 
-  function closeOutput() {
-    if (output) left = output.close()
-    output = undefined
+  function closeSpeechOutput() {
+    if (speechOutput) unfinishedTurns = speechOutput.close()
+    speechOutput = undefined
   }
 
-  function closeEar() {
-    ear?.close()
-    ear = undefined
+  function closeSpeechInput() {
+    speechInput?.close()
+    speechInput = undefined
   }
 
-  function beFoundBy(name: string) {
+  function register(name: string) {
     const key = `${thread.id} ${name}`
     keys.add(key)
     sessions.set(key, session)
   }
 
-  function forget() {
+  function unregister() {
     for (const key of keys) sessions.delete(key)
   }
 
-  /** Whoever has come back takes over from itself. */
-  function takeOver(name: string): Inheritance | undefined {
-    const before = sessions.get(`${thread.id} ${name}`)
-    if (!before || before === session) return undefined
-    const inherited = before.takeOver()
-    beFoundBy(name)
-    record ??= inherited.record
-    return inherited
+  /** Continues the earlier session of a client that has reconnected. */
+  function takeOver(name: string): Handover | undefined {
+    const previous = sessions.get(`${thread.id} ${name}`)
+    if (!previous || previous === session) return undefined
+    const handover = previous.takeOver()
+    register(name)
+    record ??= handover.record
+    return handover
   }
 
   const session: ResumableSession = {
-    async obey(command) {
-      if (command.type === 'voice_played') return output?.played(command.turn, command.position)
-      await allow()
-      // It may have left while it was being asked whether it may.
-      if (isLost) return
-      if (command.type === 'voice') return turn(command)
-      return output?.interrupt({ stoppedAt: command, cancel: options.onInterrupt === 'cancel' })
+    async handleCommand(command) {
+      if (command.type === 'voice_played') return speechOutput?.played(command.turn, command.position)
+      await authorize()
+      // The client may have disconnected during the check.
+      if (isDisconnected) return
+      if (command.type === 'voice') return configure(command)
+      return speechOutput?.interrupt({ stoppedAt: command, cancel: options.onInterrupt === 'cancel' })
     },
-    hear(bytes) {
+    receiveAudio(bytes) {
       const frame = readAudioFrame(bytes)
       if (typeof frame === 'string') throw invalidInput(op, frame)
       if (frame.kind !== 'microphone')
-        throw invalidInput(op, 'a client sends the audio of a microphone: kind 2')
-      if (!ear) throw invalidInput(op, "nobody listens: send { type: 'voice', listen: true } first")
-      ear.hear(frame.pcm)
+        throw invalidInput(op, 'clients may only send microphone audio (kind 2)')
+      if (!speechInput) throw invalidInput(op, "listening is off: send { type: 'voice', listen: true } first")
+      speechInput.push(frame.pcm)
     },
-    lost() {
-      isLost = true
-      const spoken = output
-      closeOutput()
-      closeEar()
-      if (!spoken) return session.end()
-      // No process lives on for its sake.
-      farewell = setTimeout(() => {
-        forget()
-        void spoken.lost()
-      }, comeBackMs).unref()
+    disconnected() {
+      isDisconnected = true
+      const closedOutput = speechOutput
+      closeSpeechOutput()
+      closeSpeechInput()
+      if (!closedOutput) return session.end()
+      // The timer must not keep the process alive.
+      reconnectTimer = setTimeout(() => {
+        unregister()
+        void closedOutput.abandon()
+      }, reconnectMs).unref()
     },
     end() {
-      clearTimeout(farewell)
-      forget()
-      closeOutput()
-      closeEar()
+      clearTimeout(reconnectTimer)
+      unregister()
+      closeSpeechOutput()
+      closeSpeechInput()
     },
     takeOver() {
       session.end()
-      return { turns: left, record }
+      return { turns: unfinishedTurns, record }
     },
   }
 
-  function tell(told: TurnRecord) {
-    record = told
-    outlet.tell({ type: 'voice_record', record: told })
+  function sendRecord(sent: TurnRecord) {
+    record = sent
+    outlet.send({ type: 'voice_record', record: sent })
   }
 
-  function turn(command: Extract<VoiceCommand, { type: 'voice' }>) {
+  function configure(command: Extract<VoiceCommand, { type: 'voice' }>) {
     const { speak = false, listen = false, sampleRate: rate = defaultRate, from } = command
     if (listen && !listener)
-      throw invalidInput(op, 'this server does not listen: give voice() a listener, or leave out listen')
-    const isOther = rate !== sampleRate || from !== undefined
-    if (!speak) output?.leave()
-    if (!speak || isOther) closeOutput()
-    if (!listen || isOther) closeEar()
+      throw invalidInput(op, 'this server cannot listen: pass a listener to voice(), or omit listen')
+    const isChanged = rate !== sampleRate || from !== undefined
+    if (!speak) speechOutput?.switchOff()
+    if (!speak || isChanged) closeSpeechOutput()
+    if (!listen || isChanged) closeSpeechInput()
     sampleRate = rate
-    const inherited = from?.session === undefined ? undefined : takeOver(from.session)
-    beFoundBy(id)
-    // Before anything that it says.
-    outlet.tell({ type: 'voice', session: id, speak, listen, sampleRate })
-    if (from?.awaits !== undefined && from.awaits === inherited?.record?.run) tell(inherited.record)
+    const handover = from?.session === undefined ? undefined : takeOver(from.session)
+    register(id)
+    // Must precede any speech events.
+    outlet.send({ type: 'voice', session: id, speak, listen, sampleRate })
+    if (from?.awaits !== undefined && from.awaits === handover?.record?.run) sendRecord(handover.record)
     if (speak) {
       options.speech.ready?.()
-      const { turns = [] } = inherited ?? {}
-      output ??= openSpeechOutput({ ...options, sampleRate, count, from, inherited: turns, tell })
+      const { turns = [] } = handover ?? {}
+      speechOutput ??= openSpeechOutput({
+        ...options,
+        sampleRate,
+        counters,
+        from,
+        unfinishedTurns: turns,
+        sendRecord,
+      })
     }
-    if (listen && listener) ear ??= openEar({ ...options, listener, sampleRate, mouth: () => output })
+    if (listen && listener)
+      speechInput ??= openSpeechInput({ ...options, listener, sampleRate, speechOutput: () => speechOutput })
   }
 
   return session

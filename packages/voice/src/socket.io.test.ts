@@ -3,32 +3,32 @@ import { serve } from 'millrace/server'
 import { scriptedModel } from 'millrace/testing'
 import { describe, expect, test } from 'vitest'
 import { writeAudioFrame } from '../../millrace/src/protocol/index.ts'
-import { call, openDesk, sampleRate } from './call.test-kit.ts'
+import { call, sampleRate, startVoiceServer } from './call.test-kit.ts'
 import { voice } from './voice.ts'
 
 const agents = agent({ model: scriptedModel(() => 'One sentence. Another one.') })
 const speech = { synthesize: async function* () {} }
 
 async function opened() {
-  const desk = await openDesk({ agents })
-  await desk.thread('t').create()
-  return { ...desk, client: await call(desk.url, 't') }
+  const server = await startVoiceServer({ agents })
+  await server.thread('t').create()
+  return { ...server, client: await call(server.url, 't') }
 }
 
-describe('a client is told', () => {
+describe('a client gets an error', () => {
   test.each([
     [{ type: 'voice', speak: 'yes' }, "the field 'speak' must be true or false"],
     [{ type: 'voice', sampleRate: 100 }, "the field 'sampleRate' must be a whole number of at least 8000"],
     [{ type: 'voice', from: { seq: 1 } }, "the field 'round' is missing"],
     [{ type: 'voice', from: 'here' }, "the field 'from' must be an object"],
     [{ type: 'voice', loud: true }, "'loud'"],
-    [{ type: 'voice', listen: true }, 'this server does not listen'],
+    [{ type: 'voice', listen: true }, 'this server cannot listen'],
     [{ type: 'voice_played', turn: 1 }, "the field 'position' is missing"],
     [
       { type: 'voice_interrupt', turn: 0, position: 0 },
       "the field 'turn' must be a whole number of at least 1",
     ],
-  ])('what is wrong with %j', async (frame, message) => {
+  ])('for the invalid frame %j', async (frame, message) => {
     const { client } = await opened()
     client.send({ ...frame, id: 7 })
     await expect
@@ -40,7 +40,7 @@ describe('a client is told', () => {
       })
   })
 
-  test('what is wrong with audio that nobody asked for', async () => {
+  test('for unexpected audio', async () => {
     const { client } = await opened()
     client.speak(Int16Array.of(1))
     client.sendBytes(Uint8Array.of(1, 2, 3))
@@ -49,17 +49,17 @@ describe('a client is told', () => {
     await expect
       .poll(errors)
       .toEqual([
-        expect.stringContaining("nobody listens: send { type: 'voice', listen: true } first"),
-        expect.stringContaining('a header of 16 bytes, and this has 3 in all'),
+        expect.stringContaining("listening is off: send { type: 'voice', listen: true } first"),
+        expect.stringContaining('a header of 16 bytes, but this one has only 3 bytes'),
         expect.stringContaining('kind 2'),
       ])
   })
 
-  test('that a server without a voice has none', async () => {
+  test('from a server without a voice', async () => {
     const app = serve({ agents, flushMs: 0 })
     const { url } = await app.listen()
     await app.thread('t').create()
-    await expect(call(url, 't')).rejects.toThrow('there is no voice here')
+    await expect(call(url, 't')).rejects.toThrow('this server has no voice')
     expect(await (await app.fetch(new Request('http://localhost/voice'))).json()).toEqual({
       speak: false,
       listen: false,
@@ -69,7 +69,7 @@ describe('a client is told', () => {
 })
 
 describe('a voice', () => {
-  test('is switched off and on again over the same socket, and says nothing in between', async () => {
+  test('can be switched off and on over the same socket, and is silent in between', async () => {
     const { client, thread } = await opened()
     await thread('t').send('one')
     await expect.poll(() => client.eventsOf('voice_record')).toHaveLength(1)
@@ -84,16 +84,16 @@ describe('a voice', () => {
     await thread('t').send('three')
     await expect.poll(() => client.eventsOf('voice_record')).toHaveLength(2)
     expect(client.eventsOf('voice_sentence')).toHaveLength(4)
-    // Numbers go on: a report of the first turn may have been under way.
+    // Numbers continue, since a report about the first turn may still arrive.
     expect(client.eventsOf('voice_turn').map(({ turn }) => turn)).toEqual([1, 2])
     expect(client.frames.map(({ seq }) => seq)).toEqual(client.frames.map((_, at) => at))
   })
 
-  test('is told of by the server', async () => {
+  test('is announced by the server', async () => {
     const deaf = voice({ speech })
     const hearing = voice({
       speech,
-      listener: { listen: () => ({ hear() {}, soFar: async () => '', close() {} }) },
+      listener: { listen: () => ({ push() {}, partialTranscript: async () => '', close() {} }) },
     })
     for (const [one, listen] of [
       [deaf, false],
@@ -106,9 +106,9 @@ describe('a voice', () => {
     }
   })
 
-  test('is refused before anything is opened if it is none', () => {
-    expect(() => serve({ agents, voice: { speech } as never })).toThrow(/voice\(\) of @millrace\/voice/)
-    expect(() => serve({ agents, voice: true as never })).toThrow(/voice\(\) of @millrace\/voice/)
+  test('is validated before the server starts', () => {
+    expect(() => serve({ agents, voice: { speech } as never })).toThrow(/voice\(\) from @millrace\/voice/)
+    expect(() => serve({ agents, voice: true as never })).toThrow(/voice\(\) from @millrace\/voice/)
   })
 
   test.each([
@@ -122,7 +122,7 @@ describe('a voice', () => {
     [{ speech, bargeIn: { afterMs: 0 } }, /afterMs/],
     [{ speech, loud: true }, /loud/],
     [undefined, /takes an object of options/],
-  ])('is refused with %j', (options, message) => {
+  ])('rejects the options %j', (options, message) => {
     expect(() => voice(options as never)).toThrow(message)
   })
 })

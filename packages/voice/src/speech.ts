@@ -1,34 +1,40 @@
-/** A voice: words in, sound out. */
+/** Speech synthesis: text in, audio out. */
 export interface Speech {
   /**
-   * Says a text, which is one sentence or a few. Audio may come in any pieces, and should come as early as it can. Throws what went
-   * wrong; ends soon after `signal` is aborted, in either way.
+   * Speaks a text of one or a few sentences. Chunks may have any length, and the first one should
+   * come as early as possible. Throws on failure. Must end soon after `signal` is aborted, normally
+   * or by throwing.
    */
   synthesize(text: string, options: SynthesizeOptions): AsyncIterable<SpeechChunk>
-  /** Somebody is about to be spoken to: what takes a while may begin. Harmless if it is called again. */
+  /**
+   * Called before the first text, so that slow loading can start early. May be called repeatedly.
+   */
   ready?(): void
-  /** Gives up what it holds. It is used by one owner after all others are done with it. */
+  /** Releases its resources. Called once, after its last use. */
   close?(): Promise<void>
 }
 
 export interface SynthesizeOptions {
   readonly signal: AbortSignal
-  /** One of the voice's own names for its voices; its usual one if absent. */
+  /** A voice name of this synthesizer; its default voice if absent. */
   readonly voice?: string | undefined
-  /** BCP 47: `en`, `pt-BR`. For voices that speak several. */
+  /** BCP 47, such as `en` or `pt-BR`. For synthesizers with several languages. */
   readonly language?: string | undefined
 }
 
 export interface SpeechChunk {
-  /** One channel. */
+  /** Mono. */
   readonly pcm: Int16Array
   /** The same in all chunks of a text. */
   readonly sampleRate: number
-  /** Words whose times are known by now, each told once, in order. */
+  /** Word timings that are known by now. Each word is listed once, in order. */
   readonly words?: readonly SpokenWord[]
 }
 
-/** `text.slice(start, end)` is heard from `startMs` to `endMs`, counted from the first sample of the text. */
+/**
+ * `text.slice(start, end)` is spoken from `startMs` to `endMs`, counted from the first sample of
+ * the text.
+ */
 export interface SpokenWord {
   readonly start: number
   readonly end: number

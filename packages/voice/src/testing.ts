@@ -1,2 +1,2 @@
-export type { SaidText, ScriptedSpeech, ScriptedSpeechOptions } from './testing/scripted-speech.ts'
+export type { ScriptedSpeech, ScriptedSpeechOptions, SpokenText } from './testing/scripted-speech.ts'
 export { scriptedSpeech } from './testing/scripted-speech.ts'

@@ -4,15 +4,19 @@ import { readVoiceOptions } from './options.ts'
 import type { ResumableSession } from './session.ts'
 import { openSession } from './session.ts'
 
-/** Puts a voice and an ear together. Throws `invalid_input` naming the option that is wrong. */
+/**
+ * Combines a speech synthesizer and a listener. Throws `invalid_input` with the name of the invalid
+ * option.
+ */
 export function voice(options: VoiceOptions): Voice {
   const settings = readVoiceOptions(options)
   const { speech, listener } = settings
-  /** Those that may be taken up again, by their names. */
+  /** Sessions that a reconnecting client can resume, by name. */
   const sessions = new Map<string, ResumableSession>()
   return {
     listens: listener !== undefined,
-    open: (thread, outlet) => openSession({ ...settings, thread, outlet, allow: outlet.allow, sessions }),
+    open: (thread, outlet) =>
+      openSession({ ...settings, thread, outlet, authorize: outlet.authorize, sessions }),
     async close() {
       for (const session of [...sessions.values()]) session.end()
       await speech.close?.()

@@ -22,10 +22,10 @@ export function typesOf(events: readonly RunEvent[]): string[] {
   return events.map((event) => event.type)
 }
 
-/** Answers with what it is given. */
+/** Returns its input. */
 export const echo = tool({
   name: 'echo',
-  description: 'Says it again',
+  description: 'Returns its input',
   input: z.object({ value: z.string() }),
   run: ({ value }) => value,
 })
@@ -33,25 +33,25 @@ export const echo = tool({
 /** A round that calls `echo`. */
 export const callEcho = (value: string): ScriptRound => [{ call: 'echo', input: { value } }]
 
-/** What a stream fails with when its connection is reset. */
-export const broken = { code: 'stream_error', message: 'connection reset' } as const
+/** The error of a stream whose connection was reset. */
+export const connectionReset = { code: 'stream_error', message: 'connection reset' } as const
 
-/** Pays back once a person has approved it. */
+/** Refunds after approval. */
 export const refundOnApproval = tool({
   name: 'refund',
-  description: 'Pays back',
+  description: 'Refunds an amount',
   input: z.object({ amount: z.number() }),
   approve: true,
   run: ({ amount }) => `refunded ${amount}`,
 })
 
-/** What `refund` has paid back; a test empties it first. */
+/** The refunds made by `refund`; tests clear it first. */
 export const refunds: { amount: number; key: string; attempt: number }[] = []
 
-/** Pays back; only large amounts need approval. */
+/** Refunds; only large amounts need approval. */
 export const refund = tool({
   name: 'refund',
-  description: 'Pays back',
+  description: 'Refunds an amount',
   input: z.object({ amount: z.number() }),
   approve: ({ amount }) => amount > 100 && `${amount} is a lot`,
   run: ({ amount }, { idempotencyKey, attempt }) => {
@@ -61,7 +61,7 @@ export const refund = tool({
 })
 
 /** A model that calls `echo`, then `refund` once for each amount. */
-export const asksForRefund = (...amounts: number[]) =>
+export const refundModel = (...amounts: number[]) =>
   scriptedModel([
     [
       { call: 'echo', input: { value: 'x' } },
@@ -71,7 +71,7 @@ export const asksForRefund = (...amounts: number[]) =>
     'Not reached.',
   ])
 
-/** A tool that finishes when it is told to; `started` resolves when it has begun. */
+/** A tool that finishes when the test opens it; `started` resolves when it has started. */
 export function gate(name = 'gate') {
   const opened = Promise.withResolvers<unknown>()
   const started = Promise.withResolvers<AbortSignal>()
@@ -96,7 +96,10 @@ export function gate(name = 'gate') {
   }
 }
 
-/** Every call in the conversation with the text of its result, in order; fails on a call without one. */
+/**
+ * Every call in the conversation with the text of its result, in order; throws on a call without
+ * one.
+ */
 export function pairs(result: Pick<RunResult<unknown>, 'messages'>): [callId: string, result: string][] {
   const results = new Map<string, string>()
   for (const message of result.messages)
@@ -112,7 +115,7 @@ export function pairs(result: Pick<RunResult<unknown>, 'messages'>): [callId: st
   })
 }
 
-/** A model that streams exactly what it is given for each round, valid or not. */
+/** A model that streams exactly what `stream` returns for each round, valid or not. */
 export function rawModel(
   stream: (index: number, signal: AbortSignal) => unknown,
 ): Model & { signals: AbortSignal[] } {
@@ -127,7 +130,7 @@ export function rawModel(
   }
 }
 
-export async function* saying(...events: unknown[]) {
+export async function* streamOf(...events: unknown[]) {
   for (const event of events) yield event
 }
 
@@ -139,7 +142,7 @@ export const callOf = (callId: string, input: object = { value: callId }, name =
   input,
 })
 
-/** Fails each test of a file that leaves a rejection unhandled. */
+/** Fails each test of a file that leaves an unhandled rejection. */
 export function failOnUnhandledRejections(): void {
   const rejections: unknown[] = []
   const onRejection = (reason: unknown) => void rejections.push(reason)

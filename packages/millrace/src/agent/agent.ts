@@ -2,7 +2,7 @@ import { memoryLog } from '../log/index.ts'
 import type { ApprovalEvent, Model, RunEvent, RunState } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf, messageOf } from '../protocol/index.ts'
 import type { Replacement, Schema, Tool, Toolbox, ToolContext } from '../tools/index.ts'
-import { isElsewhere, nestedRunOf, noticesOf } from '../tools/index.ts'
+import { isHandover, nestedRunOf, noticesOf } from '../tools/index.ts'
 import type { AsToolOptions } from './as-tool.ts'
 import { agentTool } from './as-tool.ts'
 import { checkChangedInput, readDecisions } from './decisions.ts'
@@ -16,12 +16,12 @@ import type { AgentOptions, DraftOf, LoopOptions, OutputOf, RunOptions } from '.
 import { checkAgentOptions, checkChoice, mergeRunOptions } from './options.ts'
 import type { Plan } from './plan.ts'
 import { openPlan } from './plan.ts'
-import type { Decision, Run, RunResult, Started } from './run.ts'
+import type { Decision, Run, RunResult, StartedRun } from './run.ts'
 import { openRun } from './run.ts'
 import type { AgentTool, CallTypes, CallTypesOf } from './tool-types.ts'
 
-/** The options of a run; not optional where the agent's tools need a context. */
-type Options<Context, More = unknown> = unknown extends Context
+/** The options of a run; required if the agent's tools need a context. */
+type OptionsArgument<Context, More = unknown> = unknown extends Context
   ? [options?: RunOptions<Context> & More]
   : [options: RunOptions<Context> & More & { readonly context: Context }]
 
@@ -33,39 +33,46 @@ export interface Agent<
   Name extends string = string,
 > {
   readonly name: Name
-  /** Starts a run at once. Throws `invalid_input` if it cannot; whatever happens afterwards is told in the run. */
-  stream(input: AgentInput, ...options: Options<Context>): Run<Output, Draft, Calls>
-  /** The same, awaited. Rejects with the run's error if it failed. */
-  run(input: AgentInput, ...options: Options<Context>): Promise<RunResult<Output, Calls['request']>>
-  /** Generates one round and tells which calls it would make, running none. */
-  plan(input: AgentInput, ...options: Options<Context>): Plan<Calls>
   /**
-   * Goes on from the events of a run that was suspended, with the decisions it waited for, or that was cut off with its
-   * process. No call with a result runs again; one in flight only if its tool says `repeat: 'safe'`.
+   * Starts a run. Throws `invalid_input` on invalid arguments; later errors are reported by the
+   * run.
    */
-  resume(events: readonly RunEvent[], ...options: Options<Context, Decided>): Run<Output, Draft, Calls>
-  /** The agent as a tool of another one. */
+  stream(input: AgentInput, ...options: OptionsArgument<Context>): Run<Output, Draft, Calls>
+  /** Starts a run and resolves to its result. Rejects with the run's error if it failed. */
+  run(input: AgentInput, ...options: OptionsArgument<Context>): Promise<RunResult<Output, Calls['request']>>
+  /** Generates one round and returns the tool calls it would make, without running them. */
+  plan(input: AgentInput, ...options: OptionsArgument<Context>): Plan<Calls>
+  /**
+   * Resumes a run from its events: one that was suspended, with the decisions it waits for, or one
+   * whose process died. A tool call with a result never runs again; a call in flight runs again
+   * only if its tool has `repeat: 'safe'`.
+   */
+  resume(
+    events: readonly RunEvent[],
+    ...options: OptionsArgument<Context, WithDecisions>
+  ): Run<Output, Draft, Calls>
+  /** Wraps the agent as a tool for another agent. */
   asTool<const ToolName extends string = Name>(
     options: AsToolOptions<ToolName>,
   ): AgentTool<Context, NoInfer<ToolName>, string | Exclude<Output, undefined>>
 }
 
-interface Decided {
+interface WithDecisions {
   readonly decisions?: readonly Decision[] | undefined
 }
 
-/** What a run outside of any thread begins with. */
-interface Beginning {
-  /** The run that it resumes, and the decisions that one waited for. */
-  readonly before?: RunState
+/** How a run outside of a thread starts. */
+interface RunSetup {
+  /** The run it resumes, and the decisions that run waited for. */
+  readonly previous?: RunState
   readonly decisions?: readonly ApprovalEvent[]
   readonly start: LoopStart
 }
 
-/** What all of the tools need, taken together. */
+/** The intersection of the contexts that all tools need. */
 type ContextOf<Tools extends readonly (Tool | Toolbox)[]> = (
-  Tools[number] extends infer One
-    ? One extends Tool<infer Context> | Toolbox<infer Context>
+  Tools[number] extends infer Item
+    ? Item extends Tool<infer Context> | Toolbox<infer Context>
       ? (context: Context) => void
       : never
     : never
@@ -73,7 +80,10 @@ type ContextOf<Tools extends readonly (Tool | Toolbox)[]> = (
   ? All
   : unknown
 
-/** Defines an agent. Throws `invalid_input` if the options cannot be used; nothing is started before it is asked something. */
+/**
+ * Defines an agent. Throws `invalid_input` on invalid options. Nothing runs until the agent is
+ * called.
+ */
 export function agent<
   const Tools extends readonly (Tool | Toolbox)[] = readonly [],
   const Output extends Schema | undefined = undefined,
@@ -87,26 +97,26 @@ export function agent<
   const { agent: name } = settings
   const notices = () => noticesOf(options.tools ?? [])
 
-  /** `more` is what the caller's options cannot say. */
-  function merge(
+  /** `overrides` are internal options that callers cannot set. */
+  function mergeOptions(
     run: RunOptions<Context>,
     op: string,
-    more: Partial<LoopOptions<Context>> = {},
+    overrides: Partial<LoopOptions<Context>> = {},
   ): LoopOptions<Context> {
     const own = mergeRunOptions(settings, run, op)
-    return { ...own, planOnly: false, ...more, telemetry: more.telemetry ?? own.telemetry }
+    return { ...own, planOnly: false, ...overrides, telemetry: overrides.telemetry ?? own.telemetry }
   }
 
-  function begin(
+  function startRun(
     op: string,
     run: RunOptions<Context>,
-    beginning: (options: LoopOptions<Context>) => Beginning,
-    more?: Partial<LoopOptions<Context>>,
-  ): Started<Context> {
-    const options = merge(run, op, more)
-    const { before, decisions = [], start } = beginning(options)
+    setup: (options: LoopOptions<Context>) => RunSetup,
+    overrides?: Partial<LoopOptions<Context>>,
+  ): StartedRun<Context> {
+    const options = mergeOptions(run, op, overrides)
+    const { previous, decisions = [], start } = setup(options)
     const runId = newRunId()
-    const log = memoryLog(before)
+    const log = memoryLog(previous)
     const loop = startLoop(runId, { log, start, onEnd: log.close }, options)
     if (run.signal) cancelWith(run.signal, loop)
     for (const decision of decisions) loop.signal(decision)
@@ -114,37 +124,37 @@ export function agent<
   }
 
   function fromInput(op: string, input: AgentInput) {
-    return ({ models, tools, toolChoice }: LoopOptions<Context>): Beginning => {
-      // Again for each run: a toolbox may have other tools by now than it had when the agent was made.
+    return ({ models, tools, toolChoice }: LoopOptions<Context>): RunSetup => {
+      // Checked for each run: the tools of a toolbox may have changed since the agent was created.
       checkChoice(toolChoice, tools(), op)
       return { start: readInput(input, { op, model: models[0] as Model }) }
     }
   }
 
   function fromLog(op: string, events: readonly RunEvent[], decisions: readonly unknown[]) {
-    return ({ tools }: LoopOptions<Context>): Beginning => {
-      const before = readLog(events, op)
+    return ({ tools }: LoopOptions<Context>): RunSetup => {
+      const previous = readLog(events, op)
       return {
-        before,
-        decisions: readDecisions(decisions, before, { tools: tools(), policy: settings.permission }, op),
+        previous,
+        decisions: readDecisions(decisions, previous, { tools: tools(), policy: settings.permission }, op),
         start: {},
       }
     }
   }
 
-  /** `before` are the events of the run that this one resumes. */
+  /** `earlierEvents` are the events of the run that this one resumes. */
   function open(
-    started: Started<Context>,
+    started: StartedRun<Context>,
     run: RunOptions<Context>,
-    before: readonly RunEvent[] = [],
+    earlierEvents: readonly RunEvent[] = [],
   ): Run<unknown> {
-    return openRun(started as Started, (events, decisions, changed) => {
+    return openRun(started as StartedRun, (events, decisions, changed) => {
       const op = 'run.resume'
-      const log = [...before, ...events]
-      // A signal may well belong to a request that is long over.
+      const log = [...earlierEvents, ...events]
+      // The signal may belong to a request that ended long ago.
       const { signal, ...kept } = run
       const next = { ...kept, ...(changed as RunOptions<Context>) }
-      return open(begin(op, next, fromLog(op, log, decisions)), next, log)
+      return open(startRun(op, next, fromLog(op, log, decisions)), next, log)
     })
   }
 
@@ -152,41 +162,41 @@ export function agent<
     name,
     stream(input: AgentInput, run: RunOptions<Context> = {}) {
       const op = 'agent.stream'
-      return open(begin(op, run, fromInput(op, input)), run)
+      return open(startRun(op, run, fromInput(op, input)), run)
     },
     async run(input: AgentInput, run: RunOptions<Context> = {}) {
       const op = 'agent.run'
-      const result = await open(begin(op, run, fromInput(op, input)), run).result
+      const result = await open(startRun(op, run, fromInput(op, input)), run).result
       if (result.outcome === 'failed') throw result.error
       return result
     },
     plan(input: AgentInput, run: RunOptions<Context> = {}) {
       const op = 'agent.plan'
-      return openPlan(begin(op, run, fromInput(op, input), { planOnly: true }))
+      return openPlan(startRun(op, run, fromInput(op, input), { planOnly: true }))
     },
-    resume(events: readonly RunEvent[], options: RunOptions<Context> & Decided = {}) {
+    resume(events: readonly RunEvent[], options: RunOptions<Context> & WithDecisions = {}) {
       const op = 'agent.resume'
       if (!isObject(options as unknown))
-        throw invalidInput(op, `the options of a run must be an object, not ${kindOf(options)}`)
-      const { decisions = [], ...run } = options as RunOptions<Context> & Decided
-      return open(begin(op, run, fromLog(op, events, decisions)), run, events)
+        throw invalidInput(op, `the run options must be an object, not ${kindOf(options)}`)
+      const { decisions = [], ...run } = options as RunOptions<Context> & WithDecisions
+      return open(startRun(op, run, fromLog(op, events, decisions)), run, events)
     },
     asTool(toolOptions: AsToolOptions) {
       const op = 'agent.asTool'
-      const starting = (
-        beginning: (options: LoopOptions<Context>) => Beginning,
+      const startNested = (
+        setup: (options: LoopOptions<Context>) => RunSetup,
         context: ToolContext<Context>,
       ) => {
         const run = { signal: context.signal, context: context.context }
-        const { relay, observe, telemetry, guard, granted } = nestedRunOf(context)
-        const above = { guard, granted, runSignal: context.runSignal }
-        const more = { relay, commit: context.commit, observe, telemetry: telemetry?.(), above }
-        return open(begin(op, run, beginning, more), run)
+        const { relay, observe, telemetry, policies, granted } = nestedRunOf(context)
+        const parentRun = { policies, granted, runSignal: context.runSignal }
+        const overrides = { relay, commit: context.commit, observe, telemetry: telemetry?.(), parentRun }
+        return open(startRun(op, run, setup, overrides), run)
       }
       const asTool = agentTool<Context>(
         {
-          start: (prompt, context) => starting(fromInput(op, prompt), context),
-          resume: (events, decisions, context) => starting(fromLog(op, events, decisions), context),
+          start: (prompt, context) => startNested(fromInput(op, prompt), context),
+          resume: (events, decisions, context) => startNested(fromLog(op, events, decisions), context),
         },
         { ...toolOptions, name: toolOptions?.name ?? name },
       )
@@ -204,7 +214,7 @@ export function agent<
       },
       start(log, start, { context, conversation, ...more }) {
         const run = { context: context as Context, conversation }
-        const options = merge(run, 'thread.run', { ...more, inThread: true })
+        const options = mergeOptions(run, 'thread.run', { ...more, inThread: true })
         return startLoop(newRunId(), { log, start }, options)
       },
       notices,
@@ -216,14 +226,14 @@ function newRunId(): string {
   return `run_${crypto.randomUUID()}`
 }
 
-/** Cancels the run when the caller's signal says so; does not hold on to the signal after that. */
+/** Cancels the run when the caller's signal aborts. Removes its listener when the run ends. */
 function cancelWith(signal: AbortSignal, loop: Loop) {
   const cancel = () => {
     const { reason } = signal
-    if (isElsewhere(reason)) return loop.abandon()
-    // What `abort()` gives if nothing else is said.
-    const unsaid = reason instanceof Error && reason.name === 'AbortError'
-    loop.cancel(unsaid ? 'cancelled by the caller' : messageOf(reason))
+    if (isHandover(reason)) return loop.abandon()
+    // The default reason of `abort()`.
+    const isDefaultReason = reason instanceof Error && reason.name === 'AbortError'
+    loop.cancel(isDefaultReason ? 'canceled by the caller' : messageOf(reason))
   }
   if (signal.aborted) return cancel()
   signal.addEventListener('abort', cancel, { once: true })

@@ -1,12 +1,12 @@
 import type { AssistantPart, Message, ToolResultPart, UserPart } from '../protocol/index.ts'
 
-/** How much of the arguments and of the result of one call is shown. */
+/** How much of a tool call's arguments, and of its result, is included. */
 const maxToolChars = 2000
 
-/** What an image or a file is taken to be as long as. Providers count by size or page, at a thousand tokens or more. */
+/** Estimated size of an image or file. Providers count by size or page, at 1,000 tokens or more. */
 const mediaChars = 4000
 
-/** A conversation as a text to be read about it: who said what, what was called and what came of it, neither in full. */
+/** Renders a conversation as plain text, with tool calls and results truncated. */
 export function asText(messages: readonly Message[]): string {
   return messages.flatMap((message) => paragraph(message) || []).join('\n\n')
 }
@@ -18,12 +18,12 @@ function paragraph(message: Message): string {
     case 'user':
       return `User: ${typeof message.content === 'string' ? message.content : lines(message.content)}`
     case 'assistant': {
-      const said = lines(message.content)
-      return said && `Assistant: ${said}`
+      const text = lines(message.content)
+      return text && `Assistant: ${text}`
     }
     case 'tool': {
       const failed = message.isError ? ', an error' : ''
-      return `Result of ${message.name} (${message.callId}${failed}): ${cutEnd(lines(message.content), maxToolChars)}`
+      return `Result of ${message.name} (${message.callId}${failed}): ${truncate(lines(message.content), maxToolChars)}`
     }
   }
 }
@@ -41,10 +41,10 @@ function line(part: Part): string {
     case 'json':
       return JSON.stringify(part.value)
     case 'tool-call':
-      return `[calls ${part.name} (${part.callId}): ${cutEnd(part.raw ?? JSON.stringify(part.input), maxToolChars)}]`
+      return `[calls ${part.name} (${part.callId}): ${truncate(part.raw ?? JSON.stringify(part.input), maxToolChars)}]`
     case 'provider-tool': {
       const { name, input, output } = part
-      return `[${name}: ${cutEnd(JSON.stringify({ input, output }), maxToolChars)}]`
+      return `[${name}: ${truncate(JSON.stringify({ input, output }), maxToolChars)}]`
     }
     case 'image':
       return '[an image]'
@@ -55,19 +55,19 @@ function line(part: Part): string {
   }
 }
 
-/** The beginning of a text, and how much is left out. */
-function cutEnd(text: string, limit: number): string {
+/** The start of a text, with a note on how much was left out. */
+function truncate(text: string, limit: number): string {
   if (text.length <= limit) return text
-  const head = text.slice(0, wholeUpTo(text, limit))
+  const head = text.slice(0, safeCutIndex(text, limit))
   return `${head} [… ${text.length - head.length} characters left out]`
 }
 
-/** The same place or the one before it: never between the two halves of a surrogate pair. */
-export function wholeUpTo(text: string, end: number): number {
+/** Returns `end`, or `end - 1` where a cut at `end` would split a surrogate pair. */
+export function safeCutIndex(text: string, end: number): number {
   return end < text.length && /[\uD800-\uDBFF]/.test(text[end - 1] ?? '') ? end - 1 : end
 }
 
-/** About how long a message is for a model, in characters. */
+/** The approximate size of a message for a model, in characters. */
 export function sizeOf({ content }: Message): number {
   if (typeof content === 'string') return content.length
   let size = 0

@@ -4,20 +4,22 @@ import type { Schema, Tool, ToolContext, ToolOptions } from '../tools/index.ts'
 import { nestedRunOf, pending, tool } from '../tools/index.ts'
 import type { Run } from './run.ts'
 
-/** Of a tool's options, those that make sense for an agent. */
+/** The tool options that apply to an agent. */
 export interface AsToolOptions<Name extends string = string>
   extends Pick<
     ToolOptions<Schema, unknown>,
     'description' | 'timeoutMs' | 'exclusive' | 'approve' | 'maxResultChars'
   > {
-  /** The agent's name if absent. */
+  /** Defaults to the agent's name. */
   readonly name?: Name | undefined
 }
 
 const promptSchema = {
   jsonSchema: {
     type: 'object',
-    properties: { prompt: { type: 'string', description: 'The task, with everything needed to do it' } },
+    properties: {
+      prompt: { type: 'string', description: 'The task, with all the information needed to complete it' },
+    },
     required: ['prompt'],
     additionalProperties: false,
   } as JsonObject,
@@ -25,12 +27,12 @@ const promptSchema = {
     const prompt = (value as { prompt?: unknown }).prompt
     return typeof prompt === 'string' && prompt.trim()
       ? { value: { prompt } }
-      : { issues: [{ message: 'expected text that says what to do', path: ['prompt'] }] }
+      : { issues: [{ message: 'expected a description of the task', path: ['prompt'] }] }
   },
 } satisfies Schema
 
-/** How the agent behind a tool is set going. */
-interface Starter<Context> {
+/** Starts or resumes a run of the agent behind the tool. */
+interface RunStarter<Context> {
   start(prompt: string, context: ToolContext<Context>): Run<unknown>
   resume(
     events: readonly RunEvent[],
@@ -40,11 +42,12 @@ interface Starter<Context> {
 }
 
 /**
- * A tool that hands its task to an agent. The agent's events appear as progress of the call, its answer as the result; so its
- * whole log stands in the caller's, and it can go on from there without repeating anything.
+ * A tool that delegates its task to an agent. The agent's events become progress of the call, and
+ * its answer becomes the result. The parent's log therefore contains the nested run's whole log, so
+ * the nested run can resume from it without repeating anything.
  */
 export function agentTool<Context>(
-  { start, resume }: Starter<Context>,
+  { start, resume }: RunStarter<Context>,
   { name, ...options }: AsToolOptions & { name: string },
 ): Tool<Context> {
   return tool({
@@ -53,13 +56,14 @@ export function agentTool<Context>(
     name,
     input: promptSchema,
     repeat: 'safe',
-    // What it does is judged where it does it.
+    // The nested run checks the accesses of its own tool calls.
     access: () => [],
     run: async ({ prompt }, context: ToolContext<Context>) => {
       const { resumed } = nestedRunOf(context)
       const last = resumed?.events.at(-1)
       const ended = last?.type === 'run-end' ? last : undefined
-      // The caller's process may have died between what the agent said last and what was made of it.
+      // The parent's process may have died after the nested run ended, before it recorded the
+      // result.
       if (ended?.error) throw MillraceError.fromJSON(ended.error)
       if (resumed && ended?.outcome === 'suspended' && resumed.decisions.length === 0)
         return pending(openRequests(foldLog(resumed.events)))
@@ -72,7 +76,7 @@ export function agentTool<Context>(
       if (error) throw error
       if (outcome !== 'completed')
         throw new Error(
-          `the agent '${name}' did not finish (${outcome})${text && `; it got as far as: ${text}`}`,
+          `the agent '${name}' did not finish (${outcome})${text && `; partial answer: ${text}`}`,
         )
       return output === undefined ? text : output
     },

@@ -22,32 +22,35 @@ import {
 import { generate } from './generation.ts'
 import { modelList, modelProblem } from './option-checks.ts'
 import type { RetryPolicy } from './retry.ts'
-import { retries } from './retry.ts'
+import { modelSelector } from './retry.ts'
 
-/** Something that a model is asked beside the conversation. */
+/** A question for a model, outside of the conversation. */
 export interface Question {
   readonly prompt: string
   readonly system?: string | undefined
-  /** The one of the round if absent. */
+  /** Defaults to the model of the round. */
   readonly model?: Model | undefined
 }
 
 export interface AskOptions {
   readonly model: Model
-  /** Of these only the headers go with a question: the rest is meant for answers to the user. */
+  /** Only the headers apply to questions; the other settings are for answers to the user. */
   readonly settings: ModelSettings
   readonly clock: Clock
   readonly retry: RetryPolicy
   readonly firstEventMs: number
   readonly idleMs: number
-  /** Told of each call before it is made. Must not throw. */
+  /** Called before each model call. Must not throw. */
   readonly observeAside: (call: Pick<ModelCall, 'attempt' | 'model' | 'request'>) => CallObserver | undefined
 }
 
-export interface Asking {
-  /** Gives the words of the answer. Rejects with the model's error when that is hopeless, or with the signal's reason. */
+export interface Asker {
+  /**
+   * Resolves to the text of the answer. Rejects with the model's last error, or the signal's
+   * reason.
+   */
   ask(question: Question): Promise<string>
-  /** Of all answers so far; undefined if no model has told. */
+  /** The sum of all answers so far; undefined if no model reported any. */
   readonly usage: Usage | undefined
 }
 
@@ -57,8 +60,8 @@ const questionTable: OptionTable<Question> = {
   model: modelProblem,
 }
 
-/** Asks with the time limits and the retries of the agent. */
-export function asking(options: AskOptions, signal: AbortSignal): Asking {
+/** Asks models with the agent's timeouts and retries. */
+export function createAsker(options: AskOptions, signal: AbortSignal): Asker {
   const { settings, clock, retry } = options
   const { headers } = settings
   let usage: Usage | undefined
@@ -77,20 +80,20 @@ export function asking(options: AskOptions, signal: AbortSignal): Asking {
       tools: [],
       settings: headers ? { headers } : {},
     }
-    const chosen = retries(modelList([model], { op: 'ask', requireStreaming: false }), retry)
+    const selector = modelSelector(modelList([model], { op: 'ask', requireStreaming: false }), retry)
     for (let attempt = 1; ; attempt++) {
       signal.throwIfAborted()
-      const { text, done, error } = await listen({ model: chosen.model, request, attempt })
+      const { text, done, error } = await generateText({ model: selector.model, request, attempt })
       if (done?.usage) usage = addUsage(usage ?? noUsage, checkUsage(done.usage))
-      if (done) return readText(text, done, chosen.model)
+      if (done) return readText(text, done, selector.model)
       signal.throwIfAborted()
-      const delayMs = chosen.failed(error)
+      const delayMs = selector.onFailure(error)
       if (delayMs === undefined) throw error
       await sleep(delayMs, { clock, signal })
     }
   }
 
-  async function listen(call: Pick<ModelCall, 'attempt' | 'model' | 'request'>) {
+  async function generateText(call: Pick<ModelCall, 'attempt' | 'model' | 'request'>) {
     const { firstEventMs, idleMs } = options
     let text = ''
     const generation = generate({
@@ -123,6 +126,6 @@ export function asking(options: AskOptions, signal: AbortSignal): Asking {
 
 function readText(text: string, { finish }: DoneEvent, { id }: Model): string {
   if (finish !== 'refusal' && finish !== 'content-filter' && text.trim()) return text.trim()
-  const message = `the model '${id}' gave no answer (${finish})`
+  const message = `the model '${id}' returned no answer (${finish})`
   throw new MillraceError({ op: 'ask', code: 'llm_error', message })
 }

@@ -12,21 +12,21 @@ import {
   pairs,
   rawModel,
   refundOnApproval,
-  saying,
+  streamOf,
 } from './agent.test-kit.ts'
 import { agent } from './agent.ts'
 
 failOnUnhandledRejections()
 
 describe('call ids', () => {
-  test('a slash in the id of a call is the model’s own affair: the call runs and has its result', async () => {
+  test('a call with a slash in its id runs and gets its result', async () => {
     const model = scriptedModel([[{ call: 'echo', input: { value: 'x' }, id: 'functions/echo:0' }], 'Done.'])
     const run = agent({ model, tools: [echo] }).stream('go')
     expect(await run.result).toMatchObject({ outcome: 'completed' })
     expect(pairs(await run.result)).toEqual([['functions_echo:0', 'x']])
   })
 
-  test('a call with a slash in its id can wait for a person', async () => {
+  test('a call with a slash in its id can wait for approval', async () => {
     const model = scriptedModel([[{ call: 'refund', input: { amount: 5 }, id: 'a/b' }], 'Done.'])
     const first = agent({ model, tools: [refundOnApproval] }).stream('go')
     const { outcome, approvals } = await first.result
@@ -36,7 +36,7 @@ describe('call ids', () => {
     expect(pairs(result)).toEqual([['a_b', 'refunded 5']])
   })
 
-  test('a slash in front of a sub-agent that asks does not hide what it asks', async () => {
+  test('approval requests of a sub-agent work when its call id has a slash', async () => {
     const clerk = agent({
       name: 'clerk',
       model: scriptedModel([[{ call: 'refund', input: { amount: 5 }, id: 'c/d' }], 'Settled.']),
@@ -54,9 +54,9 @@ describe('call ids', () => {
     expect(pairs(result)).toEqual([['a_b', 'Settled.']])
   })
 
-  test('a call that is repeated word for word in one round runs once', async () => {
+  test('an identical call repeated in one round runs once', async () => {
     const model = rawModel((index) =>
-      index === 0 ? saying(callOf('a'), callOf('a'), callOf('b'), callOf('a'), done) : saying(done),
+      index === 0 ? streamOf(callOf('a'), callOf('a'), callOf('b'), callOf('a'), done) : streamOf(done),
     )
     const run = agent({ model, tools: [echo] }).stream('go')
     expect(of(await collect(run), 'tool-start').map(({ callId }) => callId)).toEqual(['a', 'b'])
@@ -66,17 +66,17 @@ describe('call ids', () => {
     ])
   })
 
-  test('two calls that only share their id both run, and so do two without any id', async () => {
+  test('two different calls with the same id both run, and so do two without an id', async () => {
     const model = rawModel((index) =>
       index === 0
-        ? saying(
+        ? streamOf(
             callOf('a', { value: '1' }),
             callOf('a', { value: '2' }),
             callOf('', { value: '3' }),
             callOf('', { value: '3' }),
             done,
           )
-        : saying(done),
+        : streamOf(done),
     )
     expect(pairs(await agent({ model, tools: [echo] }).stream('go').result).map(([, text]) => text)).toEqual([
       '1',
@@ -86,10 +86,10 @@ describe('call ids', () => {
     ])
   })
 
-  test('the same id and input announced anew is a second call', async () => {
+  test('the same id and input after a new tool-input-start is a second call', async () => {
     const start = { type: 'tool-input-start', callId: 'a', name: 'echo' }
     const model = rawModel((index) =>
-      index === 0 ? saying(start, callOf('a'), start, callOf('a'), done) : saying(done),
+      index === 0 ? streamOf(start, callOf('a'), start, callOf('a'), done) : streamOf(done),
     )
     expect(pairs(await agent({ model, tools: [echo] }).stream('go').result)).toEqual([
       ['a', 'a'],
@@ -97,7 +97,7 @@ describe('call ids', () => {
     ])
   })
 
-  test('the id of a call that came to nothing is not used again', async () => {
+  test('the id of a discarded call is not reused', async () => {
     const model = scriptedModel([
       [{ call: 'echo', raw: '{"val', cut: true, id: 'a' }, { error: { code: 'stream_error' } }],
       [{ call: 'echo', input: { value: 'x' }, id: 'a' }],
@@ -111,7 +111,7 @@ describe('call ids', () => {
     expect(ids).toEqual(['a', 'a_2'])
   })
 
-  test('a call begun in a round that was interrupted does not come back in the next', async () => {
+  test('a call started in an interrupted round does not reappear in the next', async () => {
     const model = scriptedModel([
       [
         { call: 'echo', input: { value: 'x' } },
@@ -128,7 +128,7 @@ describe('call ids', () => {
     expect(of(await collect(run), 'tool-call')).toHaveLength(1)
   })
 
-  test('the same id for two calls, or none at all, gives each call its own', async () => {
+  test('calls with duplicate or missing ids get unique ones', async () => {
     const call = (callId: string, value: string): ModelEvent => ({
       type: 'tool-call',
       callId,
@@ -149,7 +149,7 @@ describe('call ids', () => {
         { type: 'done', finish: 'stop' },
       ],
     ]
-    const model = rawModel((index) => saying(...(rounds[index] ?? [])))
+    const model = rawModel((index) => streamOf(...(rounds[index] ?? [])))
     const result = await agent({ model, tools: [echo] }).run('go')
     expect(pairs(result)).toEqual([
       ['call_1', 'a'],
@@ -160,7 +160,7 @@ describe('call ids', () => {
     ])
   })
 
-  test('ids used in the history that was handed in are not used again', async () => {
+  test('ids from the history that the caller passed are not reused', async () => {
     const history: Message[] = [
       { role: 'user', content: 'a' },
       {

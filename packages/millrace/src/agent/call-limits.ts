@@ -1,8 +1,8 @@
 import type { RunState } from '../protocol/index.ts'
 import { mayRunTools } from '../protocol/index.ts'
 
-/** Why the calls of the current round are not run; undefined if they are. */
-export function refusalOf(
+/** Why the tool calls of the current round are not run; undefined if they are. */
+export function roundBlockReason(
   state: RunState,
   options: { readonly maxRounds: number; readonly planOnly: boolean },
 ): string | undefined {
@@ -12,8 +12,8 @@ export function refusalOf(
     : `Not run: the limit of ${options.maxRounds} rounds with tools is reached.`
 }
 
-/** Why the call at this place of its round is not run; undefined if it is. */
-export function overTheLimit(index: number, maxCallsPerRound: number): string | undefined {
+/** Why the tool call at this index of its round is not run; undefined if it is. */
+export function callBlockReason(index: number, maxCallsPerRound: number): string | undefined {
   if (index < maxCallsPerRound) return undefined
-  return `Not run: at most ${maxCallsPerRound} calls are run in one round. Make this call again in the next.`
+  return `Not run: at most ${maxCallsPerRound} calls are run in one round. Repeat this call in the next round.`
 }

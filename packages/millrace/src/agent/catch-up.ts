@@ -1,39 +1,46 @@
 import type { DoneEvent, ModelEvent, RestartEvent } from '../protocol/index.ts'
 import { MillraceError } from '../protocol/index.ts'
 
-/** What a model says in a round. */
-export type Said = Exclude<ModelEvent, RestartEvent | DoneEvent>
+/** A model event with content of the round. */
+export type ContentEvent = Exclude<ModelEvent, RestartEvent | DoneEvent>
 
-/** Compares what a resumed generation repeats after its checkpoint with what the log already has. Deltas may be cut anywhere. */
+/**
+ * Compares the events that a resumed generation repeats with those in the log. Deltas may be split
+ * anywhere.
+ */
 export interface CatchUp {
-  /** Everything that the log has was repeated. */
+  /** True once everything in the log was repeated. */
   readonly done: boolean
   /**
-   * `known` is the part of this event that is in the log, `fresh` the part that is not. `callId` is the id under which the log has
-   * the call of a `tool-input`. Throws if the log has something else at this place.
+   * `known` is the part of this event that is in the log, `fresh` the part that is not. For a
+   * `tool-input`, `callId` is the call's id in the log. Throws if the log has different content
+   * here.
    */
-  take(event: Said, callId?: string): { readonly known?: Said; readonly fresh?: Said }
+  match(
+    event: ContentEvent,
+    callId?: string,
+  ): { readonly known?: ContentEvent; readonly fresh?: ContentEvent }
 }
 
-export function catchUp(past: readonly Said[]): CatchUp {
-  const lines = past.filter(({ type }) => type !== 'tool-input')
-  /** The arguments of each call that were not repeated yet. */
+export function catchUp(logged: readonly ContentEvent[]): CatchUp {
+  const expected = logged.filter(({ type }) => type !== 'tool-input')
+  /** The arguments of each call that have not been repeated yet. */
   const inputs = new Map<string, string>()
-  for (const event of past)
+  for (const event of logged)
     if (event.type === 'tool-input') inputs.set(event.callId, (inputs.get(event.callId) ?? '') + event.delta)
   let at = 0
-  /** How many characters of the text at this place were repeated. */
+  /** How many characters of the current text were repeated. */
   let offset = 0
 
-  function takeText(event: Extract<Said, { text: string }>) {
+  function matchText(event: Extract<ContentEvent, { text: string }>) {
     let { text } = event
-    for (let line = lines[at]; line && text !== ''; line = lines[at]) {
-      if (line.type !== event.type) throw otherwise()
+    for (let line = expected[at]; line && text !== ''; line = expected[at]) {
+      if (line.type !== event.type) throw diverged()
       const left = line.text.slice(offset)
-      const taken = left.slice(0, text.length)
-      if (!text.startsWith(taken)) throw otherwise()
-      text = text.slice(taken.length)
-      offset += taken.length
+      const matched = left.slice(0, text.length)
+      if (!text.startsWith(matched)) throw diverged()
+      text = text.slice(matched.length)
+      offset += matched.length
       if (offset < line.text.length) break
       at++
       offset = 0
@@ -41,10 +48,10 @@ export function catchUp(past: readonly Said[]): CatchUp {
     return text === '' ? {} : { fresh: { ...event, text } }
   }
 
-  function takeInput(event: Extract<Said, { type: 'tool-input' }>, callId: string) {
+  function matchInput(event: Extract<ContentEvent, { type: 'tool-input' }>, callId: string) {
     const left = inputs.get(callId) ?? ''
     const known = left.slice(0, event.delta.length)
-    if (!event.delta.startsWith(known)) throw otherwise()
+    if (!event.delta.startsWith(known)) throw diverged()
     inputs.set(callId, left.slice(known.length))
     const fresh = event.delta.slice(known.length)
     return {
@@ -55,25 +62,25 @@ export function catchUp(past: readonly Said[]): CatchUp {
 
   return {
     get done() {
-      return at === lines.length
+      return at === expected.length
     },
-    take(event, callId = '') {
-      if (event.type === 'text' || event.type === 'reasoning') return takeText(event)
-      if (event.type === 'tool-input') return takeInput(event, callId)
-      const line = lines[at]
+    match(event, callId = '') {
+      if (event.type === 'text' || event.type === 'reasoning') return matchText(event)
+      if (event.type === 'tool-input') return matchInput(event, callId)
+      const line = expected[at]
       if (!line) return { fresh: event }
-      if (offset > 0 || line.type !== event.type || nameOf(line) !== nameOf(event)) throw otherwise()
+      if (offset > 0 || line.type !== event.type || nameOf(line) !== nameOf(event)) throw diverged()
       at++
       return { known: line }
     },
   }
 }
 
-function nameOf(event: Said): string | undefined {
+function nameOf(event: ContentEvent): string | undefined {
   return 'name' in event ? event.name : undefined
 }
 
-function otherwise(): MillraceError {
-  const message = 'the provider continued with a different answer from the one it began'
+function diverged(): MillraceError {
+  const message = 'the provider resumed with a different answer than the one it started'
   return new MillraceError({ op: 'model.stream', code: 'stream_error', message, retryable: false })
 }

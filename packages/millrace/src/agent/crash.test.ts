@@ -13,12 +13,12 @@ import { agent } from './agent.ts'
 import type { AsToolOptions } from './as-tool.ts'
 import type { Decision, RunResult } from './run.ts'
 
-// A process can die between any two events. These tests cut the log of a run at each of them and go on from there, with
-// agents inside agents and people who are asked.
+// A process can die between any two events. These tests cut the log of a run at each event and
+// resume from there, with nested agents and approvals.
 
 type Decide = (request: { callId: string; input: Record<string, unknown> }) => Omit<Decision, 'callId'>
 
-/** Events with the ids of the calls they happened in, however deep: `boss/clerk/pay`. */
+/** Events with the ids of the calls they belong to, at any depth: `boss/clerk/pay`. */
 function deep(events: readonly RunEvent[], path = ''): { path: string; event: RunEvent }[] {
   return events.flatMap((event) =>
     event.type === 'tool-progress' && event.event
@@ -34,13 +34,13 @@ function starts(events: readonly RunEvent[], names: readonly string[]): string[]
   )
 }
 
-/** What stands decided in a log, by the ids under which the caller was asked. */
+/** The decisions in a log, by the ids of the top-level requests. */
 function decidedIn(events: readonly RunEvent[]): string[] {
   return of(events, 'approval').map(({ callId }) => callId)
 }
 
-/** Goes on from a log until nobody is waited for any more. */
-async function goOn(
+/** Resumes from a log until nothing waits for approval. */
+async function resumeUntilDone(
   make: () => Agent,
   log: readonly RunEvent[],
   decide: Decide,
@@ -59,7 +59,7 @@ async function goOn(
     const events = await clock.until(collect(run))
     const result = await run.result
     for (const { callId } of [...of(events, 'approval-request'), ...result.approvals]) {
-      // Nobody is asked for what has been decided.
+      // Decided calls are not asked about again.
       expect(decided).not.toContain(callId)
       asked.push(callId)
     }
@@ -69,7 +69,10 @@ async function goOn(
   throw new Error('the run is suspended again and again')
 }
 
-/** Calls what is still missing of `names`, each once, then answers. Remembers nothing: another process does just the same. */
+/**
+ * Calls each tool of `names` that has not been called, then answers. Stateless, so that it behaves
+ * the same in another process.
+ */
 function clerkModel(answer: string, calls: readonly Extract<ScriptStep, { call: string }>[]) {
   return scriptedModel(
     ({ messages }) => {
@@ -86,7 +89,7 @@ function clerkModel(answer: string, calls: readonly Extract<ScriptStep, { call: 
 const ran: { key: string; amount: number }[] = []
 const pay = tool({
   name: 'pay',
-  description: 'Pays, once a person agrees',
+  description: 'Pays after approval',
   input: z.object({ amount: z.number() }),
   approve: true,
   run: ({ amount }, { idempotencyKey }) => {
@@ -112,60 +115,61 @@ const clerk = () =>
     tools: [pay, note],
   })
 
-/** An agent that hands everything to the one below it. */
-const above = (name: string, below: Agent, more: Partial<AsToolOptions> = {}) =>
+/** An agent that delegates everything to a sub-agent. */
+const delegating = (name: string, subAgent: Agent, more: Partial<AsToolOptions> = {}) =>
   agent({
     name,
-    model: clerkModel(`${name} is done.`, [{ call: below.name, input: { prompt: 'pay' } }]),
-    tools: [below.asTool({ description: 'Does it', ...more })],
+    model: clerkModel(`${name} is done.`, [{ call: subAgent.name, input: { prompt: 'pay' } }]),
+    tools: [subAgent.asTool({ description: 'Does it', ...more })],
   })
 
-const houses: [string, () => Agent, depth: number][] = [
-  ['a sub-agent', () => above('boss', clerk()), 1],
-  ['a sub-agent that needs approval itself', () => above('boss', clerk(), { approve: true }), 1],
-  ['a sub-agent two levels deep', () => above('chief', above('boss', clerk())), 2],
+const agents: [string, () => Agent, depth: number][] = [
+  ['a sub-agent', () => delegating('boss', clerk()), 1],
+  ['a sub-agent that needs approval itself', () => delegating('boss', clerk(), { approve: true }), 1],
+  ['a sub-agent two levels deep', () => delegating('chief', delegating('boss', clerk())), 2],
   [
     'two levels that both need approval',
-    () => above('chief', above('boss', clerk(), { approve: true }), { approve: true }),
+    () => delegating('chief', delegating('boss', clerk(), { approve: true }), { approve: true }),
     2,
   ],
 ]
 
-describe.each(houses)('%s, cut off at any event', (_, make, depth) => {
+describe.each(agents)('%s, interrupted at any event', (_, make, depth) => {
   const name = depth === 2 ? 'chief' : 'boss'
 
-  /** The events of a run that nothing happened to, with all the resumptions it took. */
+  /** The events of an uninterrupted run, including its resumed parts. */
   async function uncut(decide: Decide) {
     ran.length = 0
     const first = await collect(make().stream('go'))
     expect(first.at(-1)).toMatchObject({ outcome: 'suspended' })
-    return goOn(make, first, decide)
+    return resumeUntilDone(make, first, decide)
   }
 
-  async function everywhere(
+  async function atEveryEvent(
     decide: Decide,
-    check: (cut: Awaited<ReturnType<typeof goOn>>, before: RunEvent[]) => void,
+    check: (cut: Awaited<ReturnType<typeof resumeUntilDone>>, before: RunEvent[]) => void,
   ) {
     const whole = await uncut(decide)
     expect(whole.result).toMatchObject({ outcome: 'completed', text: `${name} is done.` })
     for (let length = 1; length < whole.log.length; length++) {
       ran.length = 0
       const before = whole.log.slice(0, length)
-      const cut = await goOn(make, before, decide)
+      const cut = await resumeUntilDone(make, before, decide)
       expect(cut.result).toMatchObject({ outcome: 'completed', text: `${name} is done.`, approvals: [] })
       expect(findUnpaired(cut.result.messages)).toBeUndefined()
       expect(cut.asked.length).toBeGreaterThan(0)
       const started = starts(cut.log, leaves)
       expect(new Set(started).size).toBe(started.length)
-      // What ran now is what the log says was started now: the rest was started by the process that died.
+      // The tools that ran now are those that the log says started now; the process that died
+      // started the others.
       expect(ran).toHaveLength(started.length - starts(before, leaves).length)
       expect(new Set(ran.map(({ key }) => key)).size).toBe(ran.length)
       check(cut, before)
     }
   }
 
-  test('and approved, it goes on to the same end, and pays once', () =>
-    everywhere(
+  test('and approved, it reaches the same end and pays once', () =>
+    atEveryEvent(
       () => ({ approved: true }),
       ({ log }) => {
         expect(starts(log, ['pay'])).toHaveLength(1)
@@ -173,8 +177,8 @@ describe.each(houses)('%s, cut off at any event', (_, make, depth) => {
       },
     ))
 
-  test('and approved with another amount, it never pays the one that nobody agreed to', () =>
-    everywhere(
+  test('and approved with another amount, it never pays the original amount', () =>
+    atEveryEvent(
       ({ input }) => ({ approved: true, ...('amount' in input && { input: { amount: 7 } }) }),
       ({ log }) => {
         expect(starts(log, ['pay'])).toHaveLength(1)
@@ -182,28 +186,30 @@ describe.each(houses)('%s, cut off at any event', (_, make, depth) => {
       },
     ))
 
-  test('and declined, it stays declined', () =>
-    everywhere(
+  test('and denied, it stays denied', () =>
+    atEveryEvent(
       ({ input }) => ('amount' in input ? { approved: false, reason: 'too much' } : { approved: true }),
       ({ log }) => {
         expect(starts(log, ['pay'])).toEqual([])
         const results = deep(log).flatMap(({ event }) =>
           event.type === 'tool-result' && event.name === 'pay' ? [event.status] : [],
         )
-        expect(results).toEqual(['declined'])
+        expect(results).toEqual(['denied'])
       },
     ))
 })
 
-test('a sub-agent that was declined itself is never started, wherever the log is cut', async () => {
-  const make = () => above('boss', clerk(), { approve: true })
+test('a denied sub-agent is never started, wherever the log is cut', async () => {
+  const make = () => delegating('boss', clerk(), { approve: true })
   const first = await collect(make().stream('go'))
-  const whole = await goOn(make, first, () => ({ approved: false }))
+  const whole = await resumeUntilDone(make, first, () => ({ approved: false }))
   for (let length = 1; length < whole.log.length; length++) {
     ran.length = 0
-    const { result, log } = await goOn(make, whole.log.slice(0, length), () => ({ approved: false }))
+    const { result, log } = await resumeUntilDone(make, whole.log.slice(0, length), () => ({
+      approved: false,
+    }))
     expect(result).toMatchObject({ outcome: 'completed', text: 'boss is done.' })
-    expect(pairs(result).map(([, text]) => text)).toEqual(['Not run: the call was declined.'])
+    expect(pairs(result).map(([, text]) => text)).toEqual(['Not run: the call was denied.'])
     expect(of(log, 'tool-start')).toEqual([])
     expect(ran).toEqual([])
   }
@@ -217,7 +223,7 @@ describe('a log that lost only its run-end', () => {
         collect(agent({ model: scriptedModel(script.failing({ code: 'auth' }, 'Half an')) }).stream('go')),
     ],
     [
-      'was cancelled',
+      'was canceled',
       async () => {
         const run = agent({ model: scriptedModel(script.hanging('Half an')) }).stream('go')
         for await (const event of run) if (event.type === 'text') break
@@ -225,28 +231,25 @@ describe('a log that lost only its run-end', () => {
         return collect(run)
       },
     ],
-  ])(
-    'of a run that %s in the middle of a sentence is told again, not taken for an answer',
-    async (_, make) => {
-      const events = await make()
-      expect(events.at(-2)).toMatchObject({ type: 'round-end', finish: 'interrupted' })
-      const model = scriptedModel(['A whole answer.'])
-      const run = agent({ model }).resume(events.slice(0, -1))
-      const more = await collect(run)
-      expect(of(more, 'round-retract')).toHaveLength(1)
-      expect(await run.result).toMatchObject({
-        outcome: 'completed',
-        text: 'A whole answer.',
-        messages: [
-          { role: 'user', content: 'go' },
-          { role: 'assistant', content: [{ type: 'text', text: 'A whole answer.' }] },
-        ],
-      })
-      expect(model.requests).toHaveLength(1)
-    },
-  )
+  ])('of a run that %s in the middle of a sentence generates the round again', async (_, make) => {
+    const events = await make()
+    expect(events.at(-2)).toMatchObject({ type: 'round-end', finish: 'interrupted' })
+    const model = scriptedModel(['A whole answer.'])
+    const run = agent({ model }).resume(events.slice(0, -1))
+    const more = await collect(run)
+    expect(of(more, 'round-retract')).toHaveLength(1)
+    expect(await run.result).toMatchObject({
+      outcome: 'completed',
+      text: 'A whole answer.',
+      messages: [
+        { role: 'user', content: 'go' },
+        { role: 'assistant', content: [{ type: 'text', text: 'A whole answer.' }] },
+      ],
+    })
+    expect(model.requests).toHaveLength(1)
+  })
 
-  test('of a run that failed before it said a word asks once more', async () => {
+  test('of a run that failed before any text calls the model once more', async () => {
     const events = await collect(
       agent({ model: scriptedModel(script.failing({ code: 'auth' })) }).stream('go'),
     )
@@ -259,7 +262,7 @@ describe('a log that lost only its run-end', () => {
     ['truncated', scriptedModel([[{ text: 'Done' }, { finish: 'length' }]]), {}],
     ['max-rounds', scriptedModel([[{ call: 'note' }]]), { maxRounds: 0 }],
   ] as const)(
-    'of a run that was %s ends the same way, without asking the model',
+    'of a run that was %s ends the same way, without calling the model',
     async (outcome, model, more) => {
       const one = agent({ model, tools: [note], ...more })
       const events = await collect(one.stream('go'))
@@ -270,12 +273,12 @@ describe('a log that lost only its run-end', () => {
   )
 })
 
-describe("a caller's log that lost what its sub-agent came to", () => {
-  const boss = (inner: Agent) => above('boss', inner)
+describe("a parent log that lost its sub-agent's result", () => {
+  const boss = (inner: Agent) => delegating('boss', inner)
   const inner = (model: ReturnType<typeof scriptedModel>, more: object = {}) =>
     agent({ name: 'clerk', model, tools: [note], ...more })
 
-  /** The log up to the sub-agent's own end, and no further. */
+  /** The log up to the end of the sub-agent's run. */
   async function cutBeforeResult(make: () => Agent) {
     const events = await collect(make().stream('go'))
     const end = events.findIndex((event) => event.type === 'tool-result')
@@ -294,7 +297,7 @@ describe("a caller's log that lost what its sub-agent came to", () => {
       'an answer that was cut off',
       [[{ text: 'Half' }, { finish: 'length' }]],
       {},
-      "The tool failed: the agent 'clerk' did not finish (truncated); it got as far as: Half",
+      "The tool failed: the agent 'clerk' did not finish (truncated); partial answer: Half",
     ],
     [
       'too many rounds',
@@ -303,20 +306,20 @@ describe("a caller's log that lost what its sub-agent came to", () => {
       "The tool failed: the agent 'clerk' did not finish (max-rounds)",
     ],
     ['an answer', ['Settled.'], {}, 'Settled.'],
-  ])('is told %s, and the sub-agent is not asked again', async (_, rounds, more, told) => {
+  ])('gets %s, and the sub-agent does not run again', async (_, rounds, more, text) => {
     const log = await cutBeforeResult(() => boss(inner(scriptedModel(rounds), more)))
     const model = scriptedModel([])
     const run = boss(inner(model, more)).resume(log)
     const events = await collect(run)
     expect(of(events, 'tool-result')).toMatchObject([
-      { status: told === 'Settled.' ? 'ok' : 'failed', output: [{ text: told }] },
+      { status: text === 'Settled.' ? 'ok' : 'failed', output: [{ text: text }] },
     ])
     expect(await run.result).toMatchObject({ outcome: 'completed' })
     expect(model.requests).toEqual([])
   })
 
-  test('is asked again what the sub-agent asked, if that is what was lost', async () => {
-    const make = () => above('boss', clerk())
+  test("repeats the sub-agent's approval request if that was lost", async () => {
+    const make = () => delegating('boss', clerk())
     const events = await collect(make().stream('go'))
     const asked = events.findIndex((event) => event.type === 'approval-request')
     const run = make().resume(events.slice(0, asked))
@@ -327,7 +330,8 @@ describe("a caller's log that lost what its sub-agent came to", () => {
   })
 })
 
-// Random trees of agents with random rounds; what is asked is decided by its number: odd is approved, even is declined.
+// Random trees of agents with random rounds. Requests with an odd number are approved, those with
+// an even number are denied.
 
 interface Tree {
   readonly rounds: readonly (readonly ScriptStep[])[]
@@ -392,7 +396,7 @@ function grow({ rounds, below }: Tree, used: { key: string; name: string; n: num
   })
 }
 
-test('any tree of agents, cut off again and again, ends paired; nothing runs twice, nothing declined runs at all', () =>
+test('any tree of agents, interrupted repeatedly, ends paired; no call runs twice, no denied call runs', () =>
   fc.assert(
     fc.asyncProperty(
       tree(2),
@@ -406,7 +410,7 @@ test('any tree of agents, cut off again and again, ends paired; nothing runs twi
         let log = await collect(make().stream('go'))
         let result: RunResult<unknown> | undefined
         for (let turn = 0; ; turn++) {
-          // A tree that asks too often takes too long.
+          // A tree with too many requests takes too long.
           fc.pre(turn < 60)
           const at = cuts[turn]
           if (at !== undefined) log = log.slice(0, 1 + (at % log.length))

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import type { Model, ModelEvent, ModelStream } from '../protocol/index.ts'
 import { fakeClock } from '../testing/index.ts'
-import { collect, failOnUnhandledRejections, of, rawModel, saying } from './agent.test-kit.ts'
+import { collect, failOnUnhandledRejections, of, rawModel, streamOf } from './agent.test-kit.ts'
 import { agent } from './agent.ts'
 
 failOnUnhandledRejections()
@@ -18,7 +18,7 @@ const capabilities = {
   structuredOutput: false,
 }
 
-/** A model that tells its events in these lists, and nothing one by one. */
+/** A model that yields its events in these batches, and never one by one. */
 function inLists(lists: readonly (readonly ModelEvent[])[], onReturn = () => {}): Model {
   const stream = (): ModelStream => ({
     async *batches() {
@@ -37,21 +37,21 @@ function inLists(lists: readonly (readonly ModelEvent[])[], onReturn = () => {})
 
 const options = { retry: { attempts: 1 } }
 
-describe('a model that tells its events in lists', () => {
-  test('is heard by the list, and its run tells each', async () => {
+describe('a model that yields events in batches', () => {
+  test('is read by the batch, and its run emits each event', async () => {
     const run = agent({
       model: inLists([
         [text('a'), text('b')],
         [text('c'), done],
       ]),
     }).stream('hi')
-    const told: string[] = []
-    for await (const event of run) if (event.type === 'text') told.push(event.text)
-    expect(told).toEqual(['a', 'b', 'c'])
+    const texts: string[] = []
+    for await (const event of run) if (event.type === 'text') texts.push(event.text)
+    expect(texts).toEqual(['a', 'b', 'c'])
     expect(await run.result).toMatchObject({ outcome: 'completed', text: 'abc' })
   })
 
-  test('is not listened to after its end, and may let go then', async () => {
+  test('is not read after its end, and is closed', async () => {
     const onReturn = vi.fn()
     const model = inLists([[text('a'), done, text('b')], [text('c')]], onReturn)
     const run = agent({ model }).stream('hi')
@@ -59,21 +59,21 @@ describe('a model that tells its events in lists', () => {
     await vi.waitFor(() => expect(onReturn).toHaveBeenCalledOnce())
   })
 
-  test('may have nothing to tell for a while', async () => {
+  test('may yield empty batches', async () => {
     const run = agent({ model: inLists([[], [text('a')], [], [done]]) }).stream('hi')
     expect(await run.result).toMatchObject({ outcome: 'completed', text: 'a' })
   })
 
-  test('may take longer over one list than it may be silent', async () => {
+  test('may take longer for one batch than idleMs', async () => {
     const clock = fakeClock()
-    // Whoever is let in between takes his time.
+    // Other work between two turns takes long.
     const slow = { ...clock, turn: async () => clock.advance(60) }
     const long = Array.from({ length: 2000 }, () => text('x'))
     const run = agent({ model: inLists([long, [done]]), idleMs: 100, clock: slow, ...options }).stream('hi')
     expect(await run.result).toMatchObject({ outcome: 'completed' })
   })
 
-  test('and never has anything to tell lets others have their turn', async () => {
+  test('and yields only empty batches does not block timers', async () => {
     let asked = true
     const model: Model = {
       ...inLists([]),
@@ -100,12 +100,12 @@ describe('a model that tells its events in lists', () => {
     })
   })
 
-  test('must put events into them', async () => {
+  test('must put events into the batches', async () => {
     const run = agent({ model: inLists([[text('a'), 'b' as never]]), ...options }).stream('hi')
-    expect((await run.result).error?.message).toBe("the model 'lists' sent b for an event")
+    expect((await run.result).error?.message).toBe("the model 'lists' sent b instead of an event")
   })
 
-  test('is not heard any more once the run is cancelled, in the middle of a list', async () => {
+  test('is not read any further after a cancel in the middle of a batch', async () => {
     const long = Array.from({ length: 5000 }, () => text('x'))
     const run = agent({ model: inLists([long, [done]]) }).stream('hi')
     for await (const event of run) {
@@ -114,14 +114,14 @@ describe('a model that tells its events in lists', () => {
       break
     }
     const { outcome, messages } = await run.result
-    expect(outcome).toBe('cancelled')
+    expect(outcome).toBe('canceled')
     expect(JSON.stringify(messages).length).toBeLessThan(2000)
   })
 })
 
-test('what a model tells of its answer stands at the end of the round, as a copy', async () => {
+test("the model's metadata is copied to round-end", async () => {
   const metadata = { id: 'resp_1', deep: { n: 1 } }
-  const run = agent({ model: rawModel(() => saying(text('Hi.'), { ...done, metadata })) }).stream('go')
+  const run = agent({ model: rawModel(() => streamOf(text('Hi.'), { ...done, metadata })) }).stream('go')
   await run.result
   metadata.deep.n = 2
   expect(of(await collect(run), 'round-end')).toMatchObject([{ metadata: { id: 'resp_1', deep: { n: 1 } } }])

@@ -13,36 +13,36 @@ import { MillraceError, mergeSettings, toMillraceError } from '../protocol/index
 export interface GenerationOptions {
   readonly model: Model
   readonly request: ModelRequest
-  /** Continues the generation that this checkpoint belongs to. */
+  /** Resumes the generation that this checkpoint belongs to. */
   readonly resume?: ProviderData | undefined
   readonly clock: Clock
   /** How long the first event may take, and each one after it. */
   readonly firstEventMs: number
   readonly idleMs: number
-  /** Called for every event but the last. What it throws ends the generation. */
+  /** Called for every event but the last. If it throws, the generation ends with that error. */
   readonly onEvent: (event: Exclude<ModelEvent, DoneEvent>) => void
   /** Must not throw. */
   readonly observer?: CallObserver | undefined
 }
 
-/** How long it has taken so far. */
+/** Times since the generation started. */
 export interface Elapsed {
   readonly firstEventMs?: number
   readonly ms: number
 }
 
 export interface Generation {
-  /** Never rejects. Settles as soon as the model is done, fails, falls silent or is stopped. */
+  /** Never rejects. Settles as soon as the model is done, fails, times out or is stopped. */
   readonly end: Promise<CallEnd>
   elapsed(): Elapsed
-  /** Aborts the request and settles `end` at once; the model is not listened to any more, whatever it does. */
+  /** Aborts the request and settles `end` at once. Later events of the model are ignored. */
   stop(error: MillraceError): void
 }
 
-/** At a microsecond or so for an event, others wait less than a millisecond. */
+/** An event takes about a microsecond, so other work waits less than a millisecond. */
 const eventsPerTurn = 256
 
-/** Sends one request to a model, or continues one that was sent, and passes on what it says. */
+/** Sends one request to a model, or resumes an earlier one, and passes its events on. */
 export function generate({
   model,
   request,
@@ -57,13 +57,13 @@ export function generate({
   const startedAt = clock.now()
   let firstAt: number | undefined
   let latestAt = startedAt
-  let over = false
+  let ended = false
   let cancelTimer = () => {}
   const end = Promise.withResolvers<CallEnd>()
 
   function finish(outcome: CallEnd) {
-    if (over) return
-    over = true
+    if (ended) return
+    ended = true
     latestAt = clock.now()
     cancelTimer()
     end.resolve(outcome)
@@ -71,44 +71,47 @@ export function generate({
     observer?.end(outcome)
   }
 
-  // One timer that looks at the time of the latest event when it fires: setting one anew for each event would cost more
-  // than all the rest that is done for it.
-  function watch(ms: number) {
+  // One timer that checks the time of the latest event when it fires. Resetting a timer for each
+  // event would cost more than everything else done for the event.
+  function startTimer(ms: number) {
     if (!Number.isFinite(ms)) return
     cancelTimer = clock.after(ms, () => {
       const limit = firstAt === undefined ? firstEventMs : idleMs
       const left = limit - (clock.now() - latestAt)
-      // Less than a timer can tell apart is over: sums of fractions never quite reach the limit.
-      if (left >= 1) return watch(left)
-      const silence = firstAt === undefined ? 'did not begin to answer' : 'fell silent'
-      finish({ error: failure('timeout', `the model '${model.id}' ${silence} for ${limit} ms`) })
+      // Below the timer's resolution counts as expired: sums of fractions never quite reach the
+      // limit.
+      if (left >= 1) return startTimer(left)
+      const problem = firstAt === undefined ? 'sent no first event' : 'sent no event'
+      finish({ error: failure('timeout', `the model '${model.id}' ${problem} for ${limit} ms`) })
     })
   }
 
-  async function listen() {
+  async function readStream() {
     const { signal } = controller
     const { wire, headers } = observer ?? {}
-    const asked = headers ? withHeaders(request, headers) : request
+    const sentRequest = headers ? withHeaders(request, headers) : request
     const options = wire ? { signal, wire } : { signal }
-    const stream = resume ? model.background?.resume(resume, asked, options) : model.stream(asked, options)
+    const stream = resume
+      ? model.background?.resume(resume, sentRequest, options)
+      : model.stream(sentRequest, options)
     if (typeof stream?.[Symbol.asyncIterator] !== 'function')
       throw new TypeError(
         `stream() of the model '${model.id}' must return an async iterable, as async *stream() does`,
       )
     const iterator = (stream.batches?.() ?? stream)[Symbol.asyncIterator]()
     try {
-      await hear(iterator)
+      await readEvents(iterator)
     } finally {
-      // Lets the model close its socket. Nobody waits for it.
+      // Lets the model close its socket.
       await iterator.return?.()
     }
   }
 
-  async function hear(iterator: AsyncIterator<ModelEvent | readonly ModelEvent[]>) {
+  async function readEvents(iterator: AsyncIterator<ModelEvent | readonly ModelEvent[]>) {
     let count = 0
-    while (!over) {
+    while (!ended) {
       const { done, value } = await iterator.next()
-      if (over) return
+      if (ended) return
       if (done) {
         const message = `the stream of '${model.id}' ended without its terminal event`
         return finish({ error: failure('stream_error', message) })
@@ -118,52 +121,54 @@ export function generate({
       if (firstAt === undefined) {
         firstAt = latestAt
         cancelTimer()
-        watch(idleMs)
+        startTimer(idleMs)
       }
       const events = Array.isArray(value) ? value : [value]
-      // An empty list counts too, or a model that gives nothing else would never be cancelled.
-      for (let at = 0; at < Math.max(1, events.length) && !over; at++) {
-        if (at < events.length) take(events[at])
-        // A model that never waits for anything would keep timers and sockets from their turn, and so from being cancelled.
-        if (over || ++count % eventsPerTurn !== 0) continue
+      // An empty list counts too: a model that yields only empty lists could not be canceled
+      // otherwise.
+      for (let at = 0; at < Math.max(1, events.length) && !ended; at++) {
+        if (at < events.length) handleEvent(events[at])
+        // A model that never awaits anything would block timers and sockets, and with them its
+        // cancellation.
+        if (ended || ++count % eventsPerTurn !== 0) continue
         await clock.turn()
         latestAt = clock.now()
       }
     }
   }
 
-  function take(event: ModelEvent) {
+  function handleEvent(event: ModelEvent) {
     if (typeof event !== 'object' || event === null)
-      throw new TypeError(`the model '${model.id}' sent ${event} for an event`)
+      throw new TypeError(`the model '${model.id}' sent ${event} instead of an event`)
     if (event.type === 'done') finish({ done: event })
     else onEvent(event)
   }
 
-  function begin() {
-    listen().catch((thrown: unknown) => {
+  function start() {
+    readStream().catch((thrown: unknown) => {
       finish({ error: toMillraceError(thrown, { op: 'model.stream', code: 'llm_error' }) })
     })
   }
 
-  watch(firstEventMs)
-  if (observer?.within) observer.within(begin)
-  else begin()
+  startTimer(firstEventMs)
+  if (observer?.runInContext) observer.runInContext(start)
+  else start()
   return {
     end: end.promise,
     elapsed: () => ({
       ...(firstAt !== undefined && { firstEventMs: firstAt - startedAt }),
-      ms: (over ? latestAt : clock.now()) - startedAt,
+      ms: (ended ? latestAt : clock.now()) - startedAt,
     }),
     stop: (error) => finish({ error }),
   }
 }
 
-/** Those of the caller count more, in upper or lower case. */
+/** Adds headers that the caller has not set. Names are compared case-insensitively. */
 function withHeaders(request: ModelRequest, headers: Readonly<Record<string, string>>): ModelRequest {
   const { settings } = request
-  const own = new Set(Object.keys(settings.headers ?? {}).map((name) => name.toLowerCase()))
-  const more = Object.entries(headers).filter(([name]) => !own.has(name.toLowerCase()))
-  return { ...request, settings: mergeSettings({ headers: Object.fromEntries(more) }, settings) }
+  const callerNames = new Set(Object.keys(settings.headers ?? {}).map((name) => name.toLowerCase()))
+  const added = Object.entries(headers).filter(([name]) => !callerNames.has(name.toLowerCase()))
+  return { ...request, settings: mergeSettings({ headers: Object.fromEntries(added) }, settings) }
 }
 
 function failure(code: 'timeout' | 'stream_error', message: string): MillraceError {

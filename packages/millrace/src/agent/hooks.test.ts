@@ -8,7 +8,7 @@ import { agent } from './agent.ts'
 
 failOnUnhandledRejections()
 
-describe('hooks around a call', () => {
+describe('hooks of a call', () => {
   const hooked = (hooks: object) =>
     agent({
       model: scriptedModel(script.tool('echo', { value: 'x' }, 'Done.')),
@@ -17,9 +17,9 @@ describe('hooks around a call', () => {
     }).stream('go')
 
   test.each([{}, { block: undefined }, { block: 5 }, { input: undefined }, { input: 'x' }, true, 'no'])(
-    'beforeCall that answers %j lets nothing through',
-    async (verdict) => {
-      const events = await collect(hooked({ beforeCall: () => verdict }))
+    'beforeCall that returns %j lets no call run',
+    async (returned) => {
+      const events = await collect(hooked({ beforeCall: () => returned }))
       expect(of(events, 'tool-start')).toEqual([])
       expect(of(events, 'tool-result')).toMatchObject([
         { status: 'failed', output: [{ text: expect.stringMatching(/the check before this call failed/) }] },
@@ -27,7 +27,7 @@ describe('hooks around a call', () => {
     },
   )
 
-  test.each(['redacted', 5, true, {}, ['x']])('afterCall that answers %j shows nothing', async (answer) => {
+  test.each(['redacted', 5, true, {}, ['x']])('afterCall that returns %j shows nothing', async (answer) => {
     const events = await collect(hooked({ afterCall: () => answer }))
     expect(of(events, 'tool-result')).toMatchObject([
       {
@@ -37,7 +37,7 @@ describe('hooks around a call', () => {
     ])
   })
 
-  test('the time of afterCall is not the time of the tool', async () => {
+  test('the time of afterCall does not count as tool time', async () => {
     const clock = fakeClock()
     const wait = (ms: number) => new Promise<void>((resolve) => clock.after(ms, resolve))
     const slow = tool({ name: 'slow', description: 'Slow', input: z.object({}), run: () => wait(100) })
@@ -48,20 +48,20 @@ describe('hooks around a call', () => {
   })
 })
 
-describe('what is handed out', () => {
-  test('may be changed by hooks and tools without changing log, history or what was validated', async () => {
-    const spoil = (value: object) => {
+describe('objects passed to hooks and tools', () => {
+  test('may be mutated without changing the log, the history or the validated input', async () => {
+    const mutate = (value: object) => {
       for (const key of Object.keys(value)) Reflect.set(value, key, { spoilt: true })
       Reflect.set(value, 'added', true)
     }
     const given: unknown[] = []
-    const loose = tool({
+    const untyped = tool({
       name: 'loose',
       description: 'Takes anything',
       input: { jsonSchema: { type: 'object', properties: { list: { type: 'array' } } } },
       run: (input) => {
         given.push(structuredClone(input))
-        spoil(input as object)
+        mutate(input as object)
         return 'ok'
       },
     })
@@ -69,15 +69,15 @@ describe('what is handed out', () => {
     const model = scriptedModel(script.tool('loose', { list: [1], text: 'x' }, 'Done.'))
     const run = agent({
       model,
-      tools: [loose],
+      tools: [untyped],
       beforeCall: ({ input }) => {
         seen.push(structuredClone(input))
-        spoil(input)
-        spoil(input)
+        mutate(input)
+        mutate(input)
       },
       afterCall: ({ input }) => {
         seen.push(structuredClone(input))
-        spoil(input)
+        mutate(input)
       },
     }).stream('go')
     const events = await collect(run)
@@ -91,7 +91,7 @@ describe('what is handed out', () => {
     expect(sent.content).toMatchObject([{ type: 'tool-call', input: written }])
   })
 
-  test('a hook cannot pass a bad input by changing what it was shown', async () => {
+  test('a hook cannot bypass validation by mutating its input', async () => {
     const run = agent({
       model: scriptedModel(script.tool('echo', { value: 'x' }, 'Done.')),
       tools: [echo],
@@ -102,7 +102,7 @@ describe('what is handed out', () => {
     expect(pairs(await run.result)).toEqual([['call_1', 'x']])
   })
 
-  test('what afterCall is shown of a result is not the result', async () => {
+  test('mutating the result in afterCall changes nothing', async () => {
     const run = agent({
       model: scriptedModel(script.tool('data', {}, 'Done.')),
       tools: [
@@ -116,7 +116,7 @@ describe('what is handed out', () => {
     expect(of(await collect(run), 'tool-result')).toMatchObject([{ output: [{ value: { deep: { n: 1 } } }] }])
   })
 
-  test('a tool may go on changing what it returned', async () => {
+  test('a tool may mutate what it returned', async () => {
     const kept = { n: 1 }
     const run = agent({
       model: scriptedModel(script.tool('data', {}, 'Done.')),

@@ -22,8 +22,8 @@ const result = (callId: string, text = 'x'): InputMessage => ({
 })
 const user = (content: string): InputMessage => ({ role: 'user', content })
 
-/** What `stream()` throws. Nothing may have been asked of the model by then. */
-function refusal(input: unknown, options: object = {}, run?: object): unknown {
+/** The error that `stream()` throws. The model must not have been called. */
+function errorOf(input: unknown, options: object = {}, run?: object): unknown {
   const silent = scriptedModel([])
   try {
     agent({ model: silent, ...options }).stream(input as never, run as never)
@@ -32,11 +32,11 @@ function refusal(input: unknown, options: object = {}, run?: object): unknown {
     expect(isMillraceError(error)).toBe(true)
     return error
   }
-  return expect.unreachable('it was not refused')
+  return expect.unreachable('it did not throw')
 }
 
 describe('input', () => {
-  test('text, a message and messages are all a conversation', async () => {
+  test('text, a message or a list of messages is a conversation', async () => {
     const asked = async (input: Parameters<ReturnType<typeof agent>['stream']>[0]) => {
       const scripted = model()
       await agent({ model: scripted }).run(input)
@@ -84,40 +84,40 @@ describe('input', () => {
     [
       'only a result',
       [result('1')],
-      /^the conversation ends with the result of '1', but no assistant message holds that tool call: put the call back/,
+      /^the conversation ends with the result of '1', but no assistant message has that tool call: add the call/,
     ],
     [
-      'a result and what the system says',
+      'a result and a system message',
       [{ role: 'system', content: 'x' }, result('1')],
-      /ends with the result of '1', but no assistant message holds that tool call/,
+      /ends with the result of '1', but no assistant message has that tool call/,
     ],
     [
       'a result that is too late',
       [user('a'), call('1'), { role: 'assistant', content: 'b' }, result('1')],
-      /an assistant message stands between that call and its result.*: end with a user message/,
+      /an assistant message comes between that call and its result.*: end with a user message/,
     ],
     [
-      'an image that is nowhere',
+      'an image without data',
       { role: 'user', content: [{ type: 'image' }] },
-      /content\[0\] needs a url or data \(base64 or bytes\), and has neither/,
+      /content\[0\] needs a url or data \(base64 or bytes\), but has neither/,
     ],
-  ])('%s is refused by stream() itself', (_, input, message) => {
-    expect(refusal(input)).toMatchObject({
+  ])('stream() throws on %s', (_, input, message) => {
+    expect(errorOf(input)).toMatchObject({
       code: 'invalid_input',
       op: 'agent.stream',
       message: expect.stringMatching(message),
     })
   })
 
-  test('a file is refused for a model that takes none', () => {
+  test('a file is rejected for a model that does not accept files', () => {
     const plain = scriptedModel([], { id: 'plain', capabilities: { files: false } })
     const input = { role: 'user', content: [{ type: 'file', mediaType: 'application/pdf', data: 'AAAA' }] }
-    expect(refusal(input, { model: plain })).toMatchObject({
-      message: expect.stringMatching(/'plain' takes no files/),
+    expect(errorOf(input, { model: plain })).toMatchObject({
+      message: expect.stringMatching(/'plain' does not accept files/),
     })
   })
 
-  test('an image is refused for a model that takes none', () => {
+  test('an image is rejected for a model that does not accept images', () => {
     const blind = scriptedModel([], { id: 'blind', capabilities: { images: false } })
     const input = {
       role: 'user',
@@ -126,13 +126,13 @@ describe('input', () => {
         { type: 'image', url: 'https://example.test/a.png' },
       ],
     }
-    expect(refusal(input, { model: blind })).toMatchObject({
-      message: expect.stringMatching(/'blind' takes no images/),
+    expect(errorOf(input, { model: blind })).toMatchObject({
+      message: expect.stringMatching(/'blind' does not accept images/),
     })
   })
 })
 
-describe('a history that does not pair', () => {
+describe('a history with unpaired calls', () => {
   async function repaired(input: InputMessage[]) {
     const scripted = model()
     const run = agent({ model: scripted }).stream(input)
@@ -145,20 +145,20 @@ describe('a history that does not pair', () => {
     }
   }
 
-  test('a call without a result is answered as unknown', async () => {
+  test('a call without a result gets an unknown result', async () => {
     expect(await repaired([user('a'), call('1'), user('b')])).toEqual({
       sent: ['user', 'assistant', '1', 'user'],
-      repairs: ["answered the call '1', which had no result"],
+      repairs: ["added a result for the call '1', which had none"],
     })
   })
 
-  test('a result in the wrong place is moved behind its call', async () => {
+  test('a result in the wrong place is moved after its call', async () => {
     expect(await repaired([user('a'), call('1'), user('b'), result('1'), user('c')])).toMatchObject({
       sent: ['user', 'assistant', '1', 'user', 'user'],
     })
   })
 
-  test('a second copy of a result, and results whose calls were trimmed away, are left out', async () => {
+  test('duplicate results, and results whose calls were trimmed away, are removed', async () => {
     expect(await repaired([result('0'), user('a'), call('1'), result('1'), result('1'), user('b')])).toEqual({
       sent: ['user', 'assistant', '1', 'user'],
       repairs: [
@@ -168,7 +168,7 @@ describe('a history that does not pair', () => {
     })
   })
 
-  test('an id that comes again, as providers that count anew in each round send it, is renamed', async () => {
+  test('a reused id, as from providers that restart ids in each round, is renamed', async () => {
     expect(
       await repaired([user('a'), call('1'), result('1'), call('1'), result('1', 'y'), user('b')]),
     ).toEqual({
@@ -177,7 +177,7 @@ describe('a history that does not pair', () => {
     })
   })
 
-  test('a sound history is left as it is, without a word', async () => {
+  test('a valid history is left unchanged, without repairs', async () => {
     expect(await repaired([user('a'), call('1'), result('1')])).toEqual({
       sent: ['user', 'assistant', '1'],
       repairs: undefined,
@@ -188,20 +188,20 @@ describe('a history that does not pair', () => {
     [
       'a result that answers no call',
       [user('a'), call('1'), result('1'), result('2'), user('b')],
-      /'2', but no assistant message holds that tool call/,
+      /'2', but no assistant message contains that tool call/,
     ],
     [
-      'two different results of one call',
+      'two different results for one call',
       [user('a'), call('1'), result('1'), result('1', 'y'), user('b')],
       /two different results/,
     ],
     [
-      'two open calls of one id',
+      'two open calls with the same id',
       [user('a'), call('1'), call('1'), result('1'), user('b')],
       /two tool calls with the id '1'/,
     ],
-  ])('%s is refused', (_, input, message) => {
-    expect(refusal(input)).toMatchObject({ code: 'invalid_input', message: expect.stringMatching(message) })
+  ])('%s is rejected', (_, input, message) => {
+    expect(errorOf(input)).toMatchObject({ code: 'invalid_input', message: expect.stringMatching(message) })
   })
 })
 
@@ -212,20 +212,20 @@ describe('options', () => {
     ['openai', openai],
     ['openaiChat', openaiChat],
     ['anthropic', anthropic],
-  ])('%s() refuses to be kept from streaming', (op, model) => {
+  ])('%s() rejects settings that turn off streaming', (op, model) => {
     const call = () => model('some-model', { extra: { stream: false } })
     expect(call).toThrow(/'extra' must not turn off streaming.*remove 'stream' from 'extra'/)
     expect(call).toThrow(expect.objectContaining({ code: 'invalid_input', op }))
   })
 
   test.each<[string, object, RegExp]>([
-    ['two tools of one name', { tools: [echo, echo] }, /two tools named 'echo'/],
-    ['a tool that is none', { tools: [{ name: 'x' }] }, /what tool\(\{ … \}\) has made/],
-    ['a misspelt option', { maxRound: 3 }, /'maxRound' does not exist: did you mean 'maxRounds'\?/],
+    ['two tools with the same name', { tools: [echo, echo] }, /two tools named 'echo'/],
+    ['an invalid tool', { tools: [{ name: 'x' }] }, /tools created with tool\(\{ … \}\)/],
+    ['a misspelled option', { maxRound: 3 }, /'maxRound' does not exist: did you mean 'maxRounds'\?/],
     [
       'no option at all',
       {},
-      /needs a model, such as agent\(\{ model: openai\('gpt-5\.5'\) \}\) with openai of/,
+      /needs a model, such as agent\(\{ model: openai\('gpt-5\.5'\) \}\) with openai from/,
     ],
     [
       'a negative limit',
@@ -234,20 +234,20 @@ describe('options', () => {
     ],
     ['half a round', { maxRounds: 1.5 }, /'maxRounds'/],
     [
-      'a time that is none',
+      'an invalid timeout',
       { idleMs: 'soon' },
       /'idleMs' must be a positive number of milliseconds, or Infinity, not "soon"/,
     ],
     ['no model', { model: undefined }, /^agent\(\) needs a model/],
     ['the name of a model', { model: 'gpt-5.5' }, /'model' must be a Model .*, not a string/],
     [
-      'the name of a model of OpenAI',
+      'the name of an OpenAI model',
       { model: 'openai/gpt-5' },
       /^the agent option 'model' must be a Model .*, not a string: write openai\('gpt-5'\), with import \{ openai \} from 'millrace\/openai'$/,
     ],
     ['the same without its provider', { model: 'gpt-5.5' }, /: write openai\('gpt-5\.5'\), /],
     [
-      'the name of a model of Anthropic',
+      'the name of an Anthropic model',
       { model: 'anthropic/claude-sonnet-5' },
       /: write anthropic\('claude-sonnet-5'\), with import \{ anthropic \} from 'millrace\/anthropic'$/,
     ],
@@ -255,81 +255,81 @@ describe('options', () => {
     [
       'the name of another model',
       { model: 'mistral/mistral-large' },
-      /: write openaiChat\('mistral-large', \{ baseURL: '…' \}\), with import \{ openaiChat \} from 'millrace\/openai', or use what detectModel\(\) finds$/,
+      /: write openaiChat\('mistral-large', \{ baseURL: '…' \}\), with import \{ openaiChat \} from 'millrace\/openai', or use detectModel\(\)$/,
     ],
     ['tools in the singular', { tool: [] }, /'tool' does not exist: did you mean 'tools'\?/],
     [
-      'a misspelt setting',
+      'a misspelled setting',
       { settings: { temprature: 1 } },
       /has no 'temprature': did you mean 'temperature'\?/,
     ],
     [
       'a limit that does not exist',
-      { repeatLimits: { warn: 2, refuse: 3, refused: 4 } },
-      /'repeatLimits' has no 'refused': did you mean 'refuse'\?/,
+      { repeatLimits: { warn: 2, block: 3, blocked: 4 } },
+      /'repeatLimits' has no 'blocked': did you mean 'block'\?/,
     ],
     [
       'a choice with more than a name',
       { toolChoice: { name: 'x', type: 'tool' } },
-      /'toolChoice' has no 'type': there are name/,
+      /'toolChoice' has no 'type' \(available: name\)/,
     ],
-    ['a list with something else in it', { model: [1] }, /a model of the list must be a Model/],
+    ['a list with something else in it', { model: [1] }, /an entry in the list of models must be a Model/],
     ['no models', { model: [] }, /'model' is an empty list/],
-    ['a hook that is none', { beforeCall: 'x' }, /'beforeCall' must be a function/],
-    ['a misspelt retry option', { retry: { attemps: 2 } }, /did you mean 'attempts'\?/],
-    ['limits the wrong way round', { repeatLimits: { warn: 6, refuse: 3 } }, /'repeatLimits'/],
-    ['an unknown way to fail', { onToolError: 'explode' }, /'onToolError' must be 'continue' or 'fail'/],
-    ['a choice of a tool it has not', { toolChoice: { name: 'x' } }, /no such tool/],
+    ['an invalid hook', { beforeCall: 'x' }, /'beforeCall' must be a function/],
+    ['a misspelled retry option', { retry: { attemps: 2 } }, /did you mean 'attempts'\?/],
+    ['limits the wrong way round', { repeatLimits: { warn: 6, block: 3 } }, /'repeatLimits'/],
+    ['an unknown onToolError', { onToolError: 'explode' }, /'onToolError' must be 'continue' or 'fail'/],
+    ['a choice of a missing tool', { toolChoice: { name: 'x' } }, /no such tool/],
     ['settings without streaming', noStream, /Millrace always streams: remove 'stream' from 'extra'/],
     ['an output schema without JSON Schema', { output: {} }, /output must be a schema/],
     [
-      'tools for a model that takes none',
+      'tools for a model without tool support',
       { tools: [echo], model: scriptedModel([], { capabilities: { tools: false } }) },
-      /takes no tools/,
+      /does not support tools/,
     ],
-    ['a choice of any tool, and none is there', { toolChoice: 'required' }, /the agent has no tools/],
-  ])('%s is refused by agent() itself', (what, options, message) => {
+    ['a required tool call without tools', { toolChoice: 'required' }, /the agent has no tools/],
+  ])('agent() throws on %s', (what, options, message) => {
     const model = scriptedModel([])
     const make = () => agent((what === 'no option at all' ? {} : { model, ...options }) as never)
     expect(make).toThrow(message)
     expect(make).toThrow(expect.objectContaining({ code: 'invalid_input', op: 'agent' }))
   })
 
-  test.each([undefined, null, 'gpt-5.5'])('agent(%j) is refused', (options) => {
+  test.each([undefined, null, 'gpt-5.5'])('agent(%j) throws', (options) => {
     expect(() => agent(options as never)).toThrow(/^agent\(\) takes one object of options, not /)
   })
 
-  test('a model that cannot stream is refused by agent() itself where streaming is required', () => {
+  test('agent() throws on a model that cannot stream if streaming is required', () => {
     const model = fromGenerate(() => 'all at once', { id: 'slow' })
     expect(() => agent({ model, requireStreaming: true })).toThrow(
       expect.objectContaining({ code: 'streaming_not_supported', op: 'agent' }),
     )
   })
 
-  test('a choice of a tool that a toolbox may yet get is checked when a run begins', async () => {
+  test('a choice of a tool that a toolbox may add later is checked when a run starts', async () => {
     const tools: Tool[] = []
     const model = scriptedModel([[{ call: 'echo', input: { value: 'x' } }], 'Done.'])
     const one = agent({ model, tools: [{ tools }], toolChoice: { name: 'echo' } })
-    const refused = expect.objectContaining({ code: 'invalid_input', op: 'agent.stream' })
-    expect(() => one.stream('go')).toThrow(refused)
+    const invalidInput = expect.objectContaining({ code: 'invalid_input', op: 'agent.stream' })
+    expect(() => one.stream('go')).toThrow(invalidInput)
     tools.push(echo)
     expect(await one.stream('go').result).toMatchObject({ outcome: 'completed', text: 'Done.' })
   })
 
   test.each<[string, object, RegExp]>([
-    ['a signal that is none', { signal: {} }, /'signal' must be an AbortSignal/],
-    ['an option that is not of a run', { tools: [] }, /'tools' does not exist/],
+    ['an invalid signal', { signal: {} }, /'signal' must be an AbortSignal/],
+    ['an agent option', { tools: [] }, /'tools' does not exist/],
     ['a bad limit', { maxRounds: 'x' }, /'maxRounds'/],
-    ['an unknown option', { xyzzy: 1 }, /'xyzzy' does not exist: there are context, signal, maxRounds, /],
+    ['an unknown option', { xyzzy: 1 }, /'xyzzy' does not exist \(available: context, signal, maxRounds, /],
     ['settings without streaming', noStream, /Millrace always streams: remove 'stream' from 'extra'/],
-  ])('%s is refused for a run', (_, run, message) => {
-    expect(refusal('hi', {}, run)).toMatchObject({
+  ])('%s is rejected for a run', (_, run, message) => {
+    expect(errorOf('hi', {}, run)).toMatchObject({
       code: 'invalid_input',
       message: expect.stringMatching(message),
     })
   })
 
-  test('run() and plan() refuse too, run() by rejecting', async () => {
+  test('plan() throws and run() rejects too', async () => {
     const one = agent({ model: scriptedModel([]) })
     await expect(one.run('')).rejects.toMatchObject({ op: 'agent.run', code: 'invalid_input' })
     expect(() => one.plan('')).toThrow(/empty/)

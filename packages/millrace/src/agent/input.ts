@@ -14,14 +14,19 @@ import {
   invalidInput,
   isObject,
   kindOf,
+  PROTOCOL_VERSION,
   pairHistory,
   toolCallsOf,
+  upgradeEvent,
 } from '../protocol/index.ts'
 
-/** What an agent can be asked with: words, a message, or a whole conversation that ends with what it should answer. */
+/** Text, a message, or a whole conversation that ends with the message to answer. */
 export type AgentInput = string | InputMessage | readonly InputMessage[]
 
-/** Makes input into a conversation that can be sent. Throws `invalid_input` on what cannot be mended. */
+/**
+ * Converts input to a conversation that can be sent, repairing its history. Throws `invalid_input`
+ * if that is impossible.
+ */
 export function readInput(
   input: unknown,
   { op, model }: { op: string; model: Model },
@@ -40,7 +45,7 @@ export function readInput(
   return { input: messages, repairs }
 }
 
-/** Why there is nothing to answer at the end of these messages, as they were handed in. */
+/** Why the messages that the caller passed do not end with something to answer. */
 function endProblem(given: readonly Message[]): string {
   const last = given.at(-1)
   if (last?.role !== 'tool')
@@ -48,54 +53,55 @@ function endProblem(given: readonly Message[]): string {
   const { callId } = last
   const isAnswer = given.some((message) => toolCallsOf(message).some((call) => call.callId === callId))
   return isAnswer
-    ? `the conversation ends with the result of '${callId}', but an assistant message stands between that call and its result, so there is nothing left to answer: end with a user message`
-    : `the conversation ends with the result of '${callId}', but no assistant message holds that tool call: put the call back, or end with a user message`
+    ? `the conversation ends with the result of '${callId}', but an assistant message comes between that call and its result, so there is nothing left to answer: end with a user message`
+    : `the conversation ends with the result of '${callId}', but no assistant message has that tool call: add the call, or end with a user message`
 }
 
-/** One message for a run that is under way. */
+/** Checks one message for a run in progress. */
 export function readUserMessage(
   input: string | InputUserMessage,
   options: { op: string; model: Model },
 ): UserMessage {
   const message = typeof input === 'string' ? { role: 'user', content: input } : input
   const [checked] = checkMessages([message], options.op)
-  if (checked?.role !== 'user') throw invalidInput(options.op, 'only a user message can be said to a run')
+  if (checked?.role !== 'user') throw invalidInput(options.op, 'only a user message can be sent to a run')
   checkUserMessage(checked, options)
   return checked
 }
 
 function checkUserMessage({ content }: UserMessage, { op, model }: { op: string; model: Model }) {
   const parts = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
-  const says = parts.some((part) => part.type !== 'text' || part.text.trim() !== '')
-  if (!says) throw invalidInput(op, 'the input is empty: a user message needs text, an image or a file')
-  for (const [type, taken] of [
+  const hasContent = parts.some((part) => part.type !== 'text' || part.text.trim() !== '')
+  if (!hasContent) throw invalidInput(op, 'the input is empty: a user message needs text, an image or a file')
+  for (const [type, accepted] of [
     ['image', model.capabilities.images],
     ['file', model.capabilities.files],
   ] as const)
-    if (!taken && parts.some((part) => part.type === type))
+    if (!accepted && parts.some((part) => part.type === type))
       throw invalidInput(
         op,
-        `the model '${model.id}' takes no ${type}s: leave them out, or use another model`,
+        `the model '${model.id}' does not accept ${type}s: leave them out, or use another model`,
       )
 }
 
-/** The state of a run that is to go on. Throws `invalid_input` on what is not the log of one, or one that is over. */
+/**
+ * The state of a run to resume. Throws `invalid_input` if the log is invalid or its run has ended.
+ */
 export function readLog(log: unknown, op: string): RunState {
   const first = Array.isArray(log) ? log[0] : undefined
   if (!Array.isArray(log) || !isObject(first) || first.type !== 'run-start')
-    throw invalidInput(op, "resume() takes the events of a run, in order, the first being its 'run-start'")
-  const broken = log.findIndex((event) => !isObject(event) || typeof event.type !== 'string')
-  if (broken >= 0) throw invalidInput(op, `events[${broken}] is not an event: ${kindOf(log[broken])}`)
+    throw invalidInput(op, "resume() takes the events of a run in order, starting with its 'run-start'")
+  const invalidIndex = log.findIndex((event) => !isObject(event) || typeof event.type !== 'string')
+  if (invalidIndex >= 0)
+    throw invalidInput(op, `events[${invalidIndex}] is not an event: ${kindOf(log[invalidIndex])}`)
   checkVersion(Number(first.version), op)
   if (first.resumes !== undefined)
-    throw invalidInput(
-      op,
-      'these events go on from those of an earlier run: put the events of that run before them',
-    )
+    throw invalidInput(op, 'these events continue an earlier run: put the events of that run before them')
   if (!Array.isArray(first.input) || first.input.length === 0)
     throw invalidInput(op, "the 'run-start' of these events has no input")
-  const state = foldLog(log as RunEvent[])
+  const isOld = Number(first.version) < PROTOCOL_VERSION
+  const state = foldLog(isOld ? (log as RunEvent[]).map(upgradeEvent) : (log as RunEvent[]))
   if (state.outcome && state.outcome !== 'suspended')
-    throw invalidInput(op, `the run is over (${state.outcome}): start a new one with its messages`)
+    throw invalidInput(op, `the run has ended (${state.outcome}): start a new one with its messages`)
   return state
 }

@@ -11,18 +11,25 @@ import { invalidInput, isObject, kindOf } from '../protocol/index.ts'
 import type { Loop, LoopStart } from './loop.ts'
 import type { Decision } from './run.ts'
 
-/** Shared by all copies of this package, so that an agent of one can be used by the threads of another. */
+/**
+ * Shared by all copies of this package, so that an agent of one copy works in the threads of
+ * another.
+ */
 export const agentInternals = Symbol.for('millrace.agentInternals')
 
-/** What a thread needs of an agent. */
+/** What a thread needs from an agent. */
 export interface AgentInternals {
-  /** Throws `invalid_input` on a message that this agent cannot take. */
+  /** Throws `invalid_input` on a message that this agent does not accept. */
   readMessage(input: string | InputUserMessage, op: string): UserMessage
-  /** Throws `invalid_input` on a decision that fits no open call, or not its tool's schema. */
+  /**
+   * Rejects with `invalid_input` if no open call matches, or if its input does not fit the tool's
+   * schema.
+   */
   readDecision(decision: Decision, state: RunState, op: string): Promise<ApprovalEvent>
   /**
-   * Starts a run that writes to a log. `observe` is called with each model call; no tool starts before `commit` has resolved.
-   * `telemetry` is used in place of the agent's own; `causes` are the trace contexts of the inputs that it answers.
+   * Starts a run that writes to a log. `observe` is called for each model call. No tool starts
+   * before `commit` has resolved. `telemetry` replaces the agent's own. `parentTraces` are the
+   * trace contexts of the inputs that the run answers.
    */
   start(
     log: LiveLog,
@@ -33,10 +40,10 @@ export interface AgentInternals {
       readonly observe?: ObserveCall | undefined
       readonly telemetry?: Telemetry | undefined
       readonly conversation: string
-      readonly causes: readonly string[]
+      readonly parentTraces: readonly string[]
     },
   ): Loop
-  /** Those of its tools: `noticesOf`. */
+  /** The notices of its tools, as from `noticesOf`. */
   notices(): Promise<readonly string[]>
 }
 
@@ -44,5 +51,8 @@ export interface AgentInternals {
 export function internalsOf(agent: unknown, name: string): AgentInternals {
   const internals = isObject(agent) && (agent as Record<symbol, unknown>)[agentInternals]
   if (internals) return internals as AgentInternals
-  throw invalidInput('millrace', `the agent '${name}' must be made by agent({ … }), not ${kindOf(agent)}`)
+  throw invalidInput(
+    'millrace',
+    `the agent '${name}' must be created with agent({ … }), not ${kindOf(agent)}`,
+  )
 }

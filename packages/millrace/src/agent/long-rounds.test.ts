@@ -10,8 +10,8 @@ const looking = (run: () => unknown) =>
   tool({ name: 'look', description: 'Looks', input: { jsonSchema: { type: 'object' } }, run })
 const look = looking(() => 'seen')
 
-/** Says these things in its first round, and then that it is done. */
-function saying(first: Iterable<ModelEvent>): Model {
+/** Streams these steps in its first round, then answers. */
+function modelOf(first: Iterable<ModelEvent>): Model {
   return {
     id: 'm',
     provider: 'test',
@@ -38,7 +38,7 @@ const calls = (count: number, id = (index: number) => `c${index}`) =>
     return { type: 'tool-call', callId: id(index), name: 'look', input: { index } }
   })
 
-/** Calls that are all written at the same time. */
+/** Calls whose arguments are interleaved. */
 const woven = (count: number): ModelEvent[] => [
   ...numbers(count).map((index): ModelEvent => {
     return { type: 'tool-input-start', callId: `c${index}`, name: 'look' }
@@ -50,12 +50,12 @@ const woven = (count: number): ModelEvent[] => [
 
 const options = { maxCallsPerRound: 10_000, repeatLimits: false } as const
 
-/** How many elements of arrays are gone through for a round. */
+/** How many array elements are visited for a round. */
 async function workOf(events: readonly ModelEvent[], waits = false): Promise<number> {
   const wait = looking(() => systemClock.turn().then(() => 'seen'))
   const count = countWork()
   try {
-    const run = agent({ model: saying(events), tools: [waits ? wait : look], ...options }).stream('Look.')
+    const run = agent({ model: modelOf(events), tools: [waits ? wait : look], ...options }).stream('Look.')
     expect((await run.result).outcome).toBe('completed')
     return count.work.elements
   } finally {
@@ -63,23 +63,23 @@ async function workOf(events: readonly ModelEvent[], waits = false): Promise<num
   }
 }
 
-describe('ten times the calls in one round are ten times the work', () => {
+describe('ten times the calls in one round take ten times the work', () => {
   test.each([
     ['that end at once', calls, false],
     ['that wait', calls, true],
-    ['that are written all at the same time', woven, false],
+    ['with interleaved arguments', woven, false],
   ])('%s', async (_, round, waits) => {
     await workOf(round(10), waits)
     const small = await workOf(round(200), waits)
     expect((await workOf(round(2000), waits)) / small).toBeLessThan(13)
   })
 
-  test('of one id', async () => {
+  test('with the same id', async () => {
     const has = vi.spyOn(Set.prototype, 'has')
     const lookups = async (count: number) => {
       has.mockClear()
       const events = await collect(
-        agent({ model: saying(calls(count, () => 'call_1')), tools: [look], ...options }).stream('Look.'),
+        agent({ model: modelOf(calls(count, () => 'call_1')), tools: [look], ...options }).stream('Look.'),
       )
       const spent = has.mock.calls.length
       expect(of(events, 'tool-call').map(({ callId }) => callId)).toEqual(
@@ -93,7 +93,7 @@ describe('ten times the calls in one round are ten times the work', () => {
   })
 })
 
-/** The most of these that happened without anything else having its turn. */
+/** The most events that were emitted without yielding. */
 function mostInOneTurn() {
   let count = 0
   let most = 0
@@ -115,8 +115,8 @@ function mostInOneTurn() {
   }
 }
 
-describe('others have their turn', () => {
-  test('between the calls of a log that is resumed', async () => {
+describe('the run yields', () => {
+  test('between the calls of a resumed log', async () => {
     const log: RunEvent[] = [
       {
         type: 'run-start',
@@ -130,16 +130,17 @@ describe('others have their turn', () => {
       { type: 'round-end', round: 1, model: 'm', finish: 'tool-calls' },
     ]
     const { happened, stop } = mostInOneTurn()
-    const { outcome } = await agent({ model: saying([]), tools: [looking(happened)], ...options }).resume(log)
-      .result
+    const { outcome } = await agent({ model: modelOf([]), tools: [looking(happened)], ...options }).resume(
+      log,
+    ).result
     expect(outcome).toBe('completed')
     expect(stop()).toBeLessThan(200)
   })
 
-  test('between the calls that a model has begun and not closed', async () => {
-    const begun = woven(2000).slice(0, 2000)
+  test('between the calls that a model started but did not close', async () => {
+    const started = woven(2000).slice(0, 2000)
     const { happened, stop } = mostInOneTurn()
-    const run = agent({ model: saying(begun), tools: [look], ...options }).stream('Look.')
+    const run = agent({ model: modelOf(started), tools: [look], ...options }).stream('Look.')
     for await (const event of run) if (event.type === 'tool-result') happened()
     expect(stop()).toBeLessThan(600)
   })

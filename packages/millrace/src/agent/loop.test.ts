@@ -8,7 +8,7 @@ import { agent } from './agent.ts'
 failOnUnhandledRejections()
 
 describe('rounds', () => {
-  test('with maxRounds 3 a model that always calls tools is asked 4 times and runs them 3 times', async () => {
+  test('with maxRounds 3, a model that always calls tools runs 4 rounds, 3 of them with tools', async () => {
     const model = scriptedModel((_, index) => callEcho(`v${index}`))
     const run = agent({ model, tools: [echo], maxRounds: 3 }).stream('go')
     const events = await collect(run)
@@ -47,7 +47,7 @@ describe('rounds', () => {
     })
   })
 
-  test('a call cut off by length is never run, and is answered as such', async () => {
+  test('a call cut off by length is never run, and its result says so', async () => {
     const model = scriptedModel([
       [
         { call: 'echo', input: { value: 'whole' } },
@@ -67,7 +67,7 @@ describe('rounds', () => {
     expect(events.at(-1)).toMatchObject({ outcome: 'truncated' })
     expect(pairs(await run.result)).toEqual([
       ['call_1', 'whole'],
-      ['call_2', 'Not run: the arguments were cut off by the limit of output tokens.'],
+      ['call_2', 'Not run: the arguments were cut off by the output token limit.'],
     ])
   })
 
@@ -95,7 +95,7 @@ describe('rounds', () => {
     expect(results[32]?.[1]).toMatch(/at most 32 calls/)
   })
 
-  test('tools run side by side, at most 8 at once', async () => {
+  test('tools run in parallel, at most 8 at once', async () => {
     let [running, most] = [0, 0]
     const busy = tool({
       name: 'busy',
@@ -131,8 +131,8 @@ describe('rounds', () => {
   })
 })
 
-describe('what a model gets wrong', () => {
-  test('an unknown tool, bad JSON and bad arguments are told to it, and the run goes on', async () => {
+describe('errors of the model', () => {
+  test('an unknown tool, bad JSON and bad arguments are reported to it, and the run continues', async () => {
     const model = scriptedModel([
       [
         { call: 'ehco', input: { value: 'x' } },
@@ -153,7 +153,7 @@ describe('what a model gets wrong', () => {
   })
 })
 
-test('a result tells what became of the call', async () => {
+test('a result has the status of the call', async () => {
   const clock = fakeClock()
   const throws = tool({
     name: 'throws',
@@ -192,12 +192,12 @@ test('a result tells what became of the call', async () => {
     hangs: 'timeout',
     nothing: 'rejected',
     blocked: 'blocked',
-    waits: 'cancelled',
+    waits: 'canceled',
   })
 })
 
-describe('circles', () => {
-  test('a call repeated with the same result is pointed out from the third time and refused from the sixth', async () => {
+describe('repeated calls', () => {
+  test('a call repeated with the same result gets a warning from the third time on and is blocked from the sixth', async () => {
     const model = scriptedModel((_, index) => (index < 7 ? callEcho('again') : 'I give up'))
     const run = agent({ model, tools: [echo] }).stream('go')
     const events = await collect(run)
@@ -206,21 +206,21 @@ describe('circles', () => {
     expect(results[1]).toBe('again')
     expect(results[2]).toMatch(/^again,\[Note: .* 3rd time/)
     expect(results[4]).toMatch(/5th time/)
-    expect(results[5]).toMatch(/^Not run: this exact call has given the same result 5 times/)
+    expect(results[5]).toMatch(/^Not run: this exact call has returned the same result 5 times/)
     expect(results[6]).toMatch(/^Not run/)
   })
 
-  test('it can be switched off, and set', async () => {
+  test('the limits can be changed and turned off', async () => {
     const model = () => scriptedModel((_, index) => (index < 7 ? callEcho('again') : 'done'))
     const off = agent({ model: model(), tools: [echo], repeatLimits: false }).stream('go')
     expect(of(await collect(off), 'tool-start')).toHaveLength(7)
-    const strict = agent({ model: model(), tools: [echo], repeatLimits: { warn: 2, refuse: 2 } }).stream('go')
+    const strict = agent({ model: model(), tools: [echo], repeatLimits: { warn: 2, block: 2 } }).stream('go')
     expect(of(await collect(strict), 'tool-start')).toHaveLength(1)
   })
 })
 
 describe('requests', () => {
-  test('settings of agent and run are laid over each other, tools are told in order', async () => {
+  test('settings of agent and run are merged, tools are sent in order', async () => {
     const model = scriptedModel(['ok'])
     const second = tool({ name: 'alpha', description: 'Second', input: z.object({}), run: () => 1 })
     await agent({
@@ -231,7 +231,7 @@ describe('requests', () => {
     }).run('go', { settings: { temperature: 0 } })
     expect(model.requests[0]).toMatchObject({ settings: { temperature: 0, seed: 3 }, toolChoice: 'none' })
     expect(model.requests[0]?.tools.map(({ name, description }) => [name, description])).toEqual([
-      ['echo', 'Says it again'],
+      ['echo', 'Returns its input'],
       ['alpha', 'Second'],
     ])
     expect(model.requests[0]?.tools[0]?.inputSchema).toMatchObject({
@@ -240,7 +240,7 @@ describe('requests', () => {
     })
   })
 
-  test('a tool that answers with a picture is understood by a model that sees none', async () => {
+  test('an image result is replaced by a note for a model that does not accept images', async () => {
     const { toolContent } = await import('../tools/index.ts')
     const shot = tool({
       name: 'shot',
@@ -252,11 +252,11 @@ describe('requests', () => {
     const { messages } = await agent({ model, tools: [shot] }).run('go')
     expect(messages.at(-2)?.content).toEqual([{ type: 'image', data: 'AQID', mediaType: 'image/png' }])
     expect(model.requests[1]?.messages.at(-1)?.content).toEqual([
-      { type: 'text', text: '[an image was left out: this model takes none]' },
+      { type: 'text', text: '[an image was left out: this model does not accept images]' },
     ])
   })
 
-  test('a tool that the provider runs is told, and is part of what the model said, also after a retraction', async () => {
+  test('a provider tool is emitted and part of the assistant message, also after a retraction', async () => {
     const opaque = { provider: 'scripted', data: { id: 's' } }
     const search = { providerTool: 'search', input: { q: 1 }, output: 'found', opaque }
     const model = scriptedModel([
@@ -264,8 +264,8 @@ describe('requests', () => {
       [search, { text: 'There.' }],
     ])
     const run = agent({ model, retry: { baseMs: 0 } }).stream('go')
-    const told = of(await collect(run), 'provider-tool')
-    expect(told).toMatchObject([
+    const emitted = of(await collect(run), 'provider-tool')
+    expect(emitted).toMatchObject([
       { name: 'search', output: 'found' },
       { name: 'search', output: 'found' },
     ])
@@ -275,7 +275,7 @@ describe('requests', () => {
     ])
   })
 
-  test('the settings of a run lie over those of the agent, and what they add is joined', async () => {
+  test('the settings of a run override those of the agent, and objects are merged', async () => {
     const model = scriptedModel(['hello'])
     const settings = { temperature: 0, seed: 1, extra: { a: 1 }, headers: { x: '1' } }
     const changed = { temperature: 1, extra: { b: 2 }, headers: { y: '2' } }
@@ -288,7 +288,7 @@ describe('requests', () => {
     })
   })
 
-  test('whether a tool is strict reaches the model, and only if it was said', async () => {
+  test('strict is sent to the model only if the tool sets it', async () => {
     const tools = [undefined, true, false].map((strict, index) =>
       tool({ name: `t${index}`, description: 'd', input: z.object({}), run: () => '', strict }),
     )
@@ -300,7 +300,7 @@ describe('requests', () => {
 })
 
 describe('onToolError: fail', () => {
-  test('ends the run at the first call that goes wrong, with everything answered', async () => {
+  test('ends the run at the first failed call, with a result for every call', async () => {
     const slow = gate()
     const model = scriptedModel([[{ call: 'gate' }, { call: 'nothing' }, { text: 'still talking' }]])
     const run = agent({ model, tools: [slow.tool], onToolError: 'fail' }).stream('go')
@@ -315,7 +315,7 @@ describe('onToolError: fail', () => {
     ).rejects.toMatchObject({ code: 'tool_failed' })
   })
 
-  test('keeps the usage of the round whose call was cut off', async () => {
+  test('keeps the usage of the interrupted round', async () => {
     const model = scriptedModel([
       [{ call: 'echo', raw: '{"va', cut: true }, { usage: { outputTokens: 9 } }, { finish: 'length' }],
     ])
@@ -330,7 +330,7 @@ describe('onToolError: fail', () => {
     expect(events.at(-1)).toMatchObject({ usage: { outputTokens: 9 } })
   })
 
-  test('ends the run at a time-out', async () => {
+  test('ends the run at a timeout', async () => {
     const clock = fakeClock()
     const stuck = gate()
     const model = scriptedModel(script.tool('gate', {}, 'Not reached.'))
@@ -354,7 +354,7 @@ describe('defaults', () => {
     expect(of(await collect(run), 'tool-start')).toHaveLength(10)
   })
 
-  test('a model is shown fifty thousand characters of a result', async () => {
+  test('a model reads 50,000 characters of a result', async () => {
     const long = (length: number) =>
       tool({ name: `long${length}`, description: 'Long', input: z.object({}), run: () => 'x'.repeat(length) })
     const model = scriptedModel(

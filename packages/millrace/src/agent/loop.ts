@@ -10,41 +10,47 @@ import {
   toMillraceError,
 } from '../protocol/index.ts'
 import type { Tool } from '../tools/index.ts'
-import { guardOf, repeatGuard, toolRuntime } from '../tools/index.ts'
+import { policyChain, repeatDetector, toolRuntime } from '../tools/index.ts'
 import { interrupted } from './interrupted.ts'
 import type { LoopOptions } from './options.ts'
 import { readAnswer } from './output.ts'
-import { takeUp, unansweredCalls, unknownFate, untakenCalls } from './take-up.ts'
-import { teller } from './teller.ts'
+import { resumeCalls, unansweredCalls, unknownOutcome, unstartedCalls } from './resume-calls.ts'
+import { roundRunner } from './round-runner.ts'
 
-/** What a run begins with: a conversation, or inputs of its thread, to answer. Without either it resumes the run of its log. */
+/**
+ * A conversation or inputs of the thread to answer. Without either, the run in the log is resumed.
+ */
 export interface LoopStart {
   readonly input?: readonly Message[]
   readonly repairs?: readonly string[]
-  /** The numbers of the inputs in the log of the thread. */
-  readonly heard?: readonly number[]
-  /** How many processes were lost over the run that it resumes. */
+  /** The numbers of the inputs in the thread's log. */
+  readonly inputs?: readonly number[]
+  /** How many processes died during the run that it resumes. */
   readonly losses?: number
 }
 
 export interface Loop {
   /** The tools of the current round. */
   readonly tools: ReadonlyMap<string, Tool>
-  /** Resolves after `run-end`, with what is not in the log. Never rejects. */
+  /** Resolves after `run-end` with the parts that are not in the log. Never rejects. */
   readonly ended: Promise<{ readonly error?: MillraceError; readonly value?: unknown }>
-  /** Says something to a run outside of any thread. False if it is over already. */
+  /** Sends an event to a run outside of a thread. Returns false if the run has ended. */
   signal(event: InputEvent | ApprovalEvent): boolean
   cancel(reason: string): void
   fail(error: MillraceError): void
-  /** Starts nothing any more; resolves when no tool is running. */
-  hold(): Promise<void>
-  /** Stops everything without a word: the log is somebody else's to write, or the process is about to go. */
+  /** Starts nothing new; resolves when no tool is running. */
+  drain(): Promise<void>
+  /**
+   * Stops everything without writing to the log: another process owns it now, or this one is about
+   * to exit.
+   */
   abandon(): void
 }
 
 /**
- * Starts a run, or resumes the one of the log. Its first event is in the log when this returns. Inputs, decisions and stops reach it
- * through the log. `onEnd` is called right after its last event was appended, or when it is abandoned.
+ * Starts a run, or resumes the one in the log. Its first event is in the log when this returns.
+ * Inputs, decisions and stops reach it through the log. `onEnd` is called right after the last
+ * event was appended, or when the run is abandoned.
  */
 export function startLoop<Context>(
   runId: string,
@@ -52,39 +58,39 @@ export function startLoop<Context>(
   options: LoopOptions<Context>,
 ): Loop {
   const { clock } = options
-  const { input, repairs = [], heard = [], losses = 0 } = start
-  const before = input || heard.length > 0 ? undefined : log.run
-  const repeats = options.repeatLimits && repeatGuard(options.repeatLimits)
-  for (const { name, input, output } of before?.recent ?? []) repeats?.record(name, input, output)
-  const granted = () => [...log.run.granted, ...(options.above?.granted?.() ?? [])]
-  /** Set when the end begins: nothing new is taken up. */
+  const { input, repairs = [], inputs = [], losses = 0 } = start
+  const previous = input || inputs.length > 0 ? undefined : log.run
+  const repeats = options.repeatLimits && repeatDetector(options.repeatLimits)
+  for (const { name, input, output } of previous?.recent ?? []) repeats?.record(name, input, output)
+  const granted = () => [...log.run.granted, ...(options.parentRun?.granted?.() ?? [])]
+  /** Set when the run starts to end: nothing new starts after that. */
   let stopped = false
-  let over = false
-  let held = false
-  /** Resolved with each decision that comes in, and then made anew. */
-  let decision = Promise.withResolvers<void>()
+  let hasEnded = false
+  let draining = false
+  /** Resolved and replaced when a decision arrives. */
+  let nextDecision = Promise.withResolvers<void>()
   let answer: unknown
   const ended = Promise.withResolvers<{ error?: MillraceError; value?: unknown }>()
 
   function emit(event: RunEvent) {
-    if (over) return
+    if (hasEnded) return
     log.append(event)
     options.relay?.(event)
-    watching?.event(event)
+    telemetry?.event(event)
   }
 
-  const { agent, conversation, causes = [] } = options
-  const watching = options.telemetry?.begin({
+  const { agent, conversation, parentTraces = [] } = options
+  const telemetry = options.telemetry?.startRun({
     runId,
     agent,
     conversation,
     inThread: options.inThread ?? false,
-    causes,
-    ...(before && {
-      resumes: { runId: before.runId, trace: before.trace, calls: unansweredCalls(before) },
+    parentTraces,
+    ...(previous && {
+      resumes: { runId: previous.runId, trace: previous.trace, calls: unansweredCalls(previous) },
     }),
   })
-  const trace = watching?.trace
+  const trace = telemetry?.trace
   emit({
     type: 'run-start',
     version: PROTOCOL_VERSION,
@@ -93,21 +99,21 @@ export function startLoop<Context>(
     ...(trace !== undefined && { trace }),
     input: input ?? [],
     ...(repairs.length > 0 && { repairs }),
-    ...(before && { resumes: before.runId }),
-    ...(heard.length > 0 && { heard }),
+    ...(previous && { resumes: previous.runId }),
+    ...(inputs.length > 0 && { inputs }),
     ...(losses > 0 && { losses }),
   })
   log.onSignal = (event) => {
     const reason = cancelReason(log.state)
-    if (reason !== undefined) end('cancelled', interrupted(reason))
-    else if (event.type === 'approval') decided(event)
+    if (reason !== undefined) end('canceled', interrupted(reason))
+    else if (event.type === 'approval') onDecision(event)
   }
 
   const runtime = toolRuntime({
     emit,
     commit: options.commit,
     observe: options.observe,
-    watching,
+    telemetry,
     clock,
     runId,
     originId: log.run.originId,
@@ -117,9 +123,9 @@ export function startLoop<Context>(
     maxResultChars: options.maxResultChars,
     maxOutputChars: options.maxOutputChars,
     repeats,
-    guard: guardOf({ policy: options.permission, granted, above: options.above?.guard }),
+    policies: policyChain({ policy: options.permission, granted, parent: options.parentRun?.policies }),
     granted,
-    runSignal: options.above?.runSignal,
+    runSignal: options.parentRun?.runSignal,
     beforeCall: options.beforeCall,
     afterCall: options.afterCall,
     onFailure(name, reason) {
@@ -129,22 +135,23 @@ export function startLoop<Context>(
     },
   })
 
-  const rounds = teller({ runId, log, emit, runtime, watching, options })
+  const rounds = roundRunner({ runId, log, emit, runtime, telemetry, options })
 
-  /** Ends the run here and now, whatever is still going on: the only place where that happens. */
+  /** Ends the run now, whatever is in progress. The only place that emits `run-end`. */
   function end(outcome: Outcome, error?: MillraceError) {
-    if (over || stopped) return
+    if (hasEnded || stopped) return
     const cause = error && { error: error.toJSON() }
     stopped = true
     cancelDeadline()
     rounds.stop(error)
     const state = log.run
-    if (state.phase === 'telling') rounds.interrupt(error)
+    if (state.phase === 'generating') rounds.interrupt(error)
     if (outcome !== 'suspended') {
       const reason = error ? `Not finished: ${error.message}.` : 'Not run.'
-      runtime.cancel(reason, { inOrder: outcome !== 'cancelled' && outcome !== 'failed' })
+      runtime.cancel(reason, { keepBackground: outcome !== 'canceled' && outcome !== 'failed' })
       for (const { call, result, inFlight } of state.calls.values())
-        if (!result) runtime.refuse(call, inFlight ? unknownFate : reason, inFlight ? 'unknown' : 'cancelled')
+        if (!result)
+          runtime.reject(call, inFlight ? unknownOutcome : reason, inFlight ? 'unknown' : 'canceled')
     }
     emit({
       type: 'run-end',
@@ -153,8 +160,8 @@ export function startLoop<Context>(
       usage: state.usage,
       ...cause,
     })
-    over = true
-    leave()
+    hasEnded = true
+    detach()
     ended.resolve({ ...(error && { error }), ...(outcome === 'completed' && { value: answer }) })
   }
 
@@ -165,22 +172,22 @@ export function startLoop<Context>(
       })
     : () => {}
 
-  /** Deals with the calls that nobody is dealing with yet. */
-  async function takeUpCalls(): Promise<void> {
-    if (untakenCalls(log.run, runtime).length === 0) return
-    await rounds.recallTools()
+  /** Runs or rejects the calls that have not been submitted yet. */
+  async function resumeOpenCalls(): Promise<void> {
+    if (unstartedCalls(log.run, runtime).length === 0) return
+    await rounds.restoreTools()
     if (stopped) return
-    await takeUp(untakenCalls(log.run, runtime), {
+    await resumeCalls(unstartedCalls(log.run, runtime), {
       log,
       runtime,
       tools: rounds.tools,
       options,
-      isOver: () => stopped,
+      isStopped: () => stopped,
     })
   }
 
-  /** What somebody has allowed from now on answers what was asked before it, too. */
-  function answerGranted() {
+  /** Approves open requests that newly remembered rules cover. */
+  function approveGranted() {
     const state = log.run
     for (const { callId, remember } of openRequests(state))
       if (remember?.rules.every((rule) => state.granted.includes(rule)))
@@ -193,29 +200,29 @@ export function startLoop<Context>(
       const checked = await readAnswer(state.text, options.output)
       if (stopped) return
       if (checked.problem !== undefined) {
-        const refused = state.finish === 'refusal' || state.finish === 'content-filter'
-        if (refused || state.corrections >= options.maxCorrections) {
-          const message = `the answer cannot be used. ${checked.problem}`
+        const isRefusal = state.finish === 'refusal' || state.finish === 'content-filter'
+        if (isRefusal || state.corrections >= options.maxCorrections) {
+          const message = `the answer is invalid. ${checked.problem}`
           return end('failed', new MillraceError({ op: 'agent.output', code: 'invalid_output', message }))
         }
-        const content = `${checked.problem}\nGive the whole answer again, corrected.`
+        const content = `${checked.problem}\nReturn the complete, corrected answer.`
         return emit({ type: 'input', message: { role: 'user', content }, mode: 'correct' })
       }
       answer = checked.value
     }
-    // Something may have been said while the answer was being checked.
+    // Inputs may have arrived while the answer was being checked.
     if (options.planOnly || !hasInputs(log.state)) end('completed')
   }
 
   async function drive(): Promise<void> {
-    // The caller gets its run before the model is asked.
+    // The caller gets the run before the model is called.
     await undefined
-    answerGranted()
-    while (!stopped && !held) {
+    approveGranted()
+    while (!stopped && !draining) {
       const action = nextAction(log.state, options)
       switch (action.type) {
         case 'generate': {
-          const error = await rounds.tell()
+          const error = await rounds.runRound()
           if (error) end('failed', error)
           break
         }
@@ -223,24 +230,24 @@ export function startLoop<Context>(
           emit({
             type: 'round-retract',
             round: log.run.round,
-            reason: 'the run was interrupted and goes on from here',
+            reason: 'the run was interrupted and resumes here',
           })
           break
         case 'keep':
           rounds.interrupt()
           break
         case 'rejoin': {
-          // Calls that had already closed run while the rest is generated.
-          await takeUpCalls()
+          // Calls that are already closed run while the rest is generated.
+          await resumeOpenCalls()
           const error = stopped ? undefined : await rounds.rejoin()
           if (error) end('failed', error)
           break
         }
         case 'execute':
-          // The model may have finished in another process.
+          // The generation may have finished in another process.
           runtime.modelDone()
-          await takeUpCalls()
-          await Promise.race([runtime.settled(), decision.promise])
+          await resumeOpenCalls()
+          await Promise.race([runtime.settled(), nextDecision.promise])
           break
         case 'end':
           if (action.outcome === 'completed') await complete()
@@ -249,31 +256,31 @@ export function startLoop<Context>(
     }
   }
 
-  /** A decision has come in, while the model may still be generating and other calls running. */
-  function decided({ remember }: ApprovalEvent) {
+  /** The model may still be generating, and other calls running. */
+  function onDecision({ remember }: ApprovalEvent) {
     if (stopped) return
-    if (remember) answerGranted()
-    within(() => void takeUpCalls().catch(failed))
-    decision.resolve()
-    decision = Promise.withResolvers()
+    if (remember) approveGranted()
+    inRunContext(() => void resumeOpenCalls().catch(failWith))
+    nextDecision.resolve()
+    nextDecision = Promise.withResolvers()
   }
 
-  function leave() {
+  function detach() {
     log.onSignal = undefined
     onEnd?.()
   }
 
-  function failed(thrown: unknown) {
+  function failWith(thrown: unknown) {
     end('failed', toMillraceError(thrown, { op: 'agent.run', code: 'llm_error' }))
   }
 
-  /** As a part of the run, whoever is calling: the caller's hooks may be asked. */
-  function within(work: () => void) {
-    if (watching) watching.within(undefined, work)
+  /** Runs hooks inside the run's trace, whatever triggered them. */
+  function inRunContext(work: () => void) {
+    if (telemetry) telemetry.runInContext(undefined, work)
     else work()
   }
 
-  within(() => void drive().catch(failed))
+  inRunContext(() => void drive().catch(failWith))
 
   return {
     get tools() {
@@ -285,22 +292,22 @@ export function startLoop<Context>(
       emit(event)
       return true
     },
-    cancel: (reason) => end('cancelled', interrupted(reason)),
+    cancel: (reason) => end('canceled', interrupted(reason)),
     fail: (error) => end('failed', error),
-    hold() {
-      held = true
-      return runtime.hold()
+    drain() {
+      draining = true
+      return runtime.drain()
     },
     abandon() {
-      if (over) return
-      // First, so that nothing that ends now is told.
-      over = stopped = true
+      if (hasEnded) return
+      // First, so that nothing is emitted for what ends below.
+      hasEnded = stopped = true
       cancelDeadline()
-      const error = interrupted('the run goes on elsewhere')
+      const error = interrupted('the run continues in another process')
       rounds.stop(error)
-      runtime.cancel(error.message, { goesOn: true })
-      watching?.abandoned()
-      leave()
+      runtime.cancel(error.message, { handover: true })
+      telemetry?.handedOver()
+      detach()
       ended.resolve({ error })
     },
   }

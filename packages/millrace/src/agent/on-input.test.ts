@@ -7,7 +7,7 @@ import { agent } from './agent.ts'
 
 failOnUnhandledRejections()
 
-test('a tool can watch its arguments arrive', async () => {
+test('a tool can read its arguments while they stream', async () => {
   const seen: string[] = []
   const write = tool({
     name: 'write',
@@ -26,7 +26,7 @@ test('a tool can watch its arguments arrive', async () => {
   ])
 })
 
-test('a tool that fails while its arguments arrive is not run, and the model is told', async () => {
+test('a tool that fails in onInput is not run, and the model gets the error', async () => {
   const write = tool({
     name: 'write',
     description: 'Writes',
@@ -44,7 +44,7 @@ test('a tool that fails while its arguments arrive is not run, and the model is 
 })
 
 describe('onInput', () => {
-  const watching = (onInput: () => unknown, more: object = {}) => {
+  const agentWith = (onInput: () => unknown, more: object = {}) => {
     const write = tool({
       name: 'write',
       description: 'Writes',
@@ -56,8 +56,8 @@ describe('onInput', () => {
     return agent({ model, tools: [write], ...more })
   }
 
-  test('that rejects later answers the call as failed', async () => {
-    const run = watching(() => Promise.reject(new Error('disk full'))).stream('go')
+  test('that rejects later fails the call', async () => {
+    const run = agentWith(() => Promise.reject(new Error('disk full'))).stream('go')
     expect(of(await collect(run), 'tool-result')).toMatchObject([
       {
         status: 'failed',
@@ -67,12 +67,12 @@ describe('onInput', () => {
     expect(await run.result).toMatchObject({ outcome: 'completed' })
   })
 
-  test('is not called for a call that will be refused anyway', async () => {
+  test('is not called for a call that will be rejected anyway', async () => {
     const onInput = vi.fn()
-    await watching(onInput, { maxRounds: 0 }).stream('go').result
-    await watching(onInput).plan('go').result
+    await agentWith(onInput, { maxRounds: 0 }).stream('go').result
+    await agentWith(onInput).plan('go').result
     expect(onInput).not.toHaveBeenCalled()
-    await watching(onInput).stream('go').result
+    await agentWith(onInput).stream('go').result
     expect(onInput).toHaveBeenCalled()
   })
 })

@@ -2,34 +2,35 @@ import type { Model, Problem } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf, MillraceError, unknownField } from '../protocol/index.ts'
 import { isToolbox } from '../tools/index.ts'
 
-// What agent(), a run and prepareRound check alike.
+// Checks shared by agent(), run options and prepareRound.
 
 export function modelProblem(value: unknown): Problem {
-  const sound =
+  const isModel =
     isObject(value) &&
     typeof value.id === 'string' &&
     typeof value.stream === 'function' &&
     isObject(value.capabilities)
-  const instead = typeof value === 'string' ? `: ${modelCall(value)}` : ''
-  return !sound && `must be a Model (with id, capabilities and stream), not ${kindOf(value)}${instead}`
+  const hint = typeof value === 'string' ? `: ${modelSuggestion(value)}` : ''
+  return !isModel && `must be a Model (with id, capabilities and stream), not ${kindOf(value)}${hint}`
 }
 
-/** What to write instead of the name of a model, with or without its provider. */
-function modelCall(name: string): string {
+/** What to write instead of a model name, with or without its provider. */
+function modelSuggestion(name: string): string {
   const [, provider, model = name] = /^([\w-]+)[/:](.+)$/.exec(name) ?? []
-  const writing = (call: string, entry: string) =>
+  const suggest = (call: string, entry: string) =>
     `write ${call}, with import { ${call.replace(/\(.*/, '')} } from 'millrace/${entry}'`
   if (provider === 'openai' || (!provider && /^(gpt|chatgpt|o\d)/.test(name)))
-    return writing(`openai('${model}')`, 'openai')
+    return suggest(`openai('${model}')`, 'openai')
   if (provider === 'anthropic' || (!provider && name.startsWith('claude')))
-    return writing(`anthropic('${model}')`, 'anthropic')
-  const other = writing(`openaiChat('${model}', { baseURL: '…' })`, 'openai')
-  return `${other}, or use what detectModel() finds`
+    return suggest(`anthropic('${model}')`, 'anthropic')
+  const other = suggest(`openaiChat('${model}', { baseURL: '…' })`, 'openai')
+  return `${other}, or use detectModel()`
 }
 
 /**
- * The models in the order in which they are tried: one that stands for a list is replaced by it. Throws `invalid_input` on what is
- * no model, and `streaming_not_supported` on one that cannot stream where that is required.
+ * The models in the order in which they are tried, with fallback lists expanded. Throws
+ * `invalid_input` on anything that is not a model, and `streaming_not_supported` on a model that
+ * cannot stream if streaming is required.
  */
 export function modelList(
   models: readonly Model[],
@@ -38,13 +39,13 @@ export function modelList(
   const { op, requireStreaming } = options
   return models.flatMap((model) => {
     const problem = modelProblem(model)
-    if (problem) throw invalidInput(op, `a model of the list ${problem}`)
+    if (problem) throw invalidInput(op, `an entry in the list of models ${problem}`)
     if (model.models) return modelList(model.models, options)
     if (requireStreaming && !model.capabilities.streaming)
       throw new MillraceError({
         op,
         code: 'streaming_not_supported',
-        message: `the model '${model.id}' gives its answer in one piece, and requireStreaming is set: use one that streams`,
+        message: `the model '${model.id}' does not stream, and requireStreaming is set: use a model that streams`,
       })
     return [model]
   })
@@ -54,8 +55,8 @@ export function toolsProblem(value: unknown): Problem {
   if (!Array.isArray(value)) return `must be an array of tools or toolboxes, not ${kindOf(value)}`
   const names = new Set<string>()
   for (const tool of value.flatMap((one) => (isToolbox(one) ? one.tools : one))) {
-    if (tool instanceof Promise) return 'has a promise in it: await it, as in [await mcp({ … })]'
-    if (!isObject(tool) || !isObject(tool.schema)) return 'must hold only what tool({ … }) has made'
+    if (tool instanceof Promise) return 'contains a promise: await it, as in [await mcp({ … })]'
+    if (!isObject(tool) || !isObject(tool.schema)) return 'must contain only tools created with tool({ … })'
     const name = String(tool.name)
     if (names.has(name)) return `has two tools named '${name}': give each its own name`
     names.add(name)
@@ -65,16 +66,16 @@ export function toolsProblem(value: unknown): Problem {
 
 export function repeatLimitsProblem(value: unknown): Problem {
   if (value === false) return undefined
-  const { warn, refuse } = isObject(value) ? value : {}
-  if (!isObject(value) || !(Number(warn) >= 2 && Number(refuse) >= Number(warn)))
-    return 'must be false or { warn, refuse } with 2 ≤ warn ≤ refuse'
-  return unknownField(value, { warn, refuse })
+  const { warn, block } = isObject(value) ? value : {}
+  if (!isObject(value) || !(Number(warn) >= 2 && Number(block) >= Number(warn)))
+    return 'must be false or { warn, block } with 2 ≤ warn ≤ block'
+  return unknownField(value, { warn, block })
 }
 
 export function toolChoiceProblem(value: unknown): Problem {
-  const sound = isObject(value)
+  const isValid = isObject(value)
     ? typeof value.name === 'string'
     : ['auto', 'none', 'required'].includes(value as string)
-  if (!sound) return "must be 'auto', 'none', 'required' or { name }"
+  if (!isValid) return "must be 'auto', 'none', 'required' or { name }"
   return isObject(value) && unknownField(value, { name: true })
 }

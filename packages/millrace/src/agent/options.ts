@@ -42,7 +42,8 @@ import type {
   ToolContext,
 } from '../tools/index.ts'
 import { compileSchema, isToolbox, toolsIn } from '../tools/index.ts'
-import { onlookers, telemetryProblem } from './onlookers.ts'
+import { combineTelemetry, telemetryProblem } from './combine-telemetry.ts'
+import type { Compact } from './compact.ts'
 import {
   modelList,
   modelProblem,
@@ -52,7 +53,6 @@ import {
 } from './option-checks.ts'
 import type { PrepareRound } from './request.ts'
 import type { RetryOptions, RetryPolicy } from './retry.ts'
-import type { Shorten } from './shorten.ts'
 import { summarize } from './summarize.ts'
 
 export interface AgentOptions<
@@ -62,72 +62,80 @@ export interface AgentOptions<
   Name extends string = string,
   Replaced extends Replacement | undefined | void = Replacement | undefined | void,
 > {
-  /** Stands in the events. */
+  /** Appears in the events. */
   readonly name?: Name | undefined
-  /** The model, or a list: each next one is tried when those before it have failed. */
+  /** The model, or a list of models: the next one is tried when the ones before it have failed. */
   readonly model: Model | readonly Model[]
-  /** Refuses a model that gives its whole answer at once, with `streaming_not_supported`. */
+  /** Rejects models that cannot stream with `streaming_not_supported`. */
   readonly requireStreaming?: boolean | undefined
   readonly system?: string | undefined
   readonly tools?: Tools | undefined
-  /** How many rounds may run tools; there is one more generation than that. `Infinity` for no limit. */
+  /**
+   * How many rounds may run tools. One more round may follow; its tool calls are not run.
+   * `Infinity` for no limit.
+   */
   readonly maxRounds?: number | undefined
-  /** The final answer is JSON of this schema, and `result.output` its value. */
+  /** Schema of the final answer. The model answers in JSON, and `result.output` is its value. */
   readonly output?: Output | undefined
-  /** How often the model is asked again for an answer that does not fit `output`. */
+  /** How often the model is asked to correct an answer that does not match `output`. */
   readonly maxCorrections?: number | undefined
   readonly settings?: ModelSettings | undefined
   readonly toolChoice?: ToolChoice | undefined
   readonly retry?: RetryOptions | undefined
-  /** The longest wait for the model's first event, and between two; for the whole run. `Infinity` for none. */
+  /** Timeout for the model's first event. `Infinity` for none. */
   readonly firstEventMs?: number | undefined
+  /** Timeout between two events of the model. `Infinity` for none. */
   readonly idleMs?: number | undefined
+  /** Timeout for the whole run. `Infinity` for none. */
   readonly runMs?: number | undefined
-  /** The longest a tool may run that sets no `timeoutMs` of its own. */
+  /** Timeout of tools without a `timeoutMs`. */
   readonly toolTimeoutMs?: number | undefined
-  /** How many calls may run at once. */
+  /** How many tool calls may run at the same time. */
   readonly toolConcurrency?: number | undefined
   readonly maxCallsPerRound?: number | undefined
-  /** How much of a tool's result the model is shown. */
+  /** How much of a tool's result the model reads. */
   readonly maxResultChars?: number | undefined
-  /** How much of it the events carry, and a thread keeps; at least as much as the model is shown. */
+  /** How much of a tool's result is kept in the events. Never less than the model reads. */
   readonly maxOutputChars?: number | undefined
-  /** When a model that repeats itself is told, and when it is refused; `false` lets it. */
+  /**
+   * When a model that repeats a tool call is warned, and when the call is blocked; `false` for
+   * never.
+   */
   readonly repeatLimits?: RepeatLimits | false | undefined
-  /** `fail` ends the run at the first call that goes wrong, instead of telling the model. */
+  /** `continue` lets the model handle a failed tool call; `fail` ends the run. */
   readonly onToolError?: 'continue' | 'fail' | undefined
-  /** How long a conversation may become for the model; near that it is shortened before the provider refuses it. */
-  readonly contextTokens?: number | undefined
-  /** How it is shortened: `summarize()` if absent; `false` leaves it as it is. */
-  readonly shorten?: Shorten | false | undefined
-  /** What its tools may do without asking, as `permission()` makes it. Everything, if absent. */
+  /** The maximum length of a conversation. Close to it, the conversation is compacted. */
+  readonly maxContextTokens?: number | undefined
+  /** How a conversation is compacted. Defaults to `summarize()`; `false` turns it off. */
+  readonly compact?: Compact | false | undefined
+  /** What tools may do without approval, from `permission()`. Everything if absent. */
   readonly permission?: Policy | undefined
   readonly prepareRound?: PrepareRound<Context> | undefined
   readonly beforeCall?: BeforeCall<Context> | undefined
   readonly afterCall?: AfterCall<Context, Replaced> | undefined
   /**
-   * Looks on at its runs: `otel()` of `@millrace/otel`, `logs()`, or several. Those of a thread are the app's to look at, and those
-   * that a tool starts its run's, if there is anybody.
+   * Observes the agent's runs: `otel()` of `@millrace/otel`, `logs()`, or a list. Runs of a thread
+   * use the app's telemetry instead. Runs started by a tool use the telemetry of the parent run, if
+   * it has any.
    */
   readonly telemetry?: Telemetry | readonly Telemetry[] | undefined
-  /** For tests that own the time. */
+  /** For tests that control the time. */
   readonly clock?: Clock | undefined
 }
 
-/** What may be different for one run. */
+/** Options for a single run. */
 export interface RunOptions<Context = unknown> {
-  /** Handed to every tool and hook. */
+  /** Passed to every tool and hook. */
   readonly context?: Context | undefined
   readonly signal?: AbortSignal | undefined
   readonly maxRounds?: number | undefined
   readonly settings?: ModelSettings | undefined
   readonly toolChoice?: ToolChoice | undefined
   readonly runMs?: number | undefined
-  /** What you call the conversation that it belongs to, for whoever looks on. */
+  /** The conversation id to report to telemetry. */
   readonly conversation?: string | undefined
 }
 
-/** What an agent does where its options say nothing else. */
 export const agentDefaults = {
   name: 'agent',
   requireStreaming: false,
@@ -143,7 +151,7 @@ export const agentDefaults = {
   maxCallsPerRound: 32,
   maxResultChars: 50_000,
   maxOutputChars: 200_000,
-  repeatLimits: { warn: 3, refuse: 6 },
+  repeatLimits: { warn: 3, block: 6 },
   onToolError: 'continue',
 } as const satisfies Partial<AgentOptions>
 
@@ -153,42 +161,42 @@ type WithDefaults = {
   >
 }
 
-type AsGiven =
+type WithoutDefaults =
   | 'system'
   | 'toolChoice'
-  | 'contextTokens'
+  | 'maxContextTokens'
   | 'permission'
   | 'prepareRound'
   | 'beforeCall'
   | 'afterCall'
 
 /** Everything one run needs, checked and with defaults filled in. */
-export interface LoopOptions<Context> extends WithDefaults, Pick<AgentOptions<Context>, AsGiven> {
+export interface LoopOptions<Context> extends WithDefaults, Pick<AgentOptions<Context>, WithoutDefaults> {
   readonly agent: string
   readonly models: readonly Model[]
-  /** Those that there are now. */
+  /** The current tools; a toolbox may change them. */
   readonly tools: () => readonly Tool<Context>[]
   readonly context: Context
   readonly output: CompiledSchema | undefined
   readonly planOnly: boolean
   readonly retry: RetryPolicy
   readonly repeatLimits: RepeatLimits | undefined
-  readonly shorten: Shorten | undefined
+  readonly compact: Compact | undefined
   readonly clock: Clock
-  /** For the run of a sub-agent or of a thread: told of each event in the turn in which it happens. */
+  /** For a nested run: called with each event, in the same turn. */
   readonly relay?: ((event: RunEvent) => void) | undefined
-  /** Resolves when what was relayed so far is safe. No tool starts before that. */
+  /** Resolves when the events so far are durable. No tool starts before that. */
   readonly commit?: (() => Promise<void>) | undefined
-  /** Told of each model call, and of what goes over the wire. */
+  /** Called for each model call; observes its wire traffic. */
   readonly observe?: ObserveCall | undefined
   readonly telemetry: Telemetry | undefined
   readonly conversation: string | undefined
-  /** Started by the log of a thread, not by a caller. */
+  /** The run belongs to a thread. */
   readonly inThread?: boolean | undefined
-  /** The trace contexts of those whose words it answers. */
-  readonly causes?: readonly string[] | undefined
-  /** The run that has started this one as a tool of its own. */
-  readonly above?: (Pick<NestedRun, 'guard' | 'granted'> & Pick<ToolContext, 'runSignal'>) | undefined
+  /** The trace contexts of the inputs it answers. */
+  readonly parentTraces?: readonly string[] | undefined
+  /** The run whose tool call started this one. */
+  readonly parentRun?: (Pick<NestedRun, 'policies' | 'granted'> & Pick<ToolContext, 'runSignal'>) | undefined
 }
 
 /** The value of an agent's answers; `undefined` without an `output` schema. */
@@ -196,7 +204,7 @@ export type OutputOf<Output extends Schema | undefined> = Output extends Schema
   ? InferValue<Output>
   : undefined
 
-/** The same while it is being written, before any transformation. */
+/** The same value while it is being generated, before the schema transforms it. */
 export type DraftOf<Output extends Schema | undefined> = Output extends Schema
   ? InferInput<Output>
   : undefined
@@ -226,13 +234,13 @@ const agentTable: OptionTable<AgentOptions> = {
   maxOutputChars: wholeNumber(1),
   repeatLimits: repeatLimitsProblem,
   onToolError: oneOf('continue', 'fail'),
-  contextTokens: wholeNumber(1),
-  shorten: (value) =>
+  maxContextTokens: wholeNumber(1),
+  compact: (value) =>
     value !== false &&
     typeof value !== 'function' &&
-    `must be false or a function, such as summarize() makes, not ${kindOf(value)}`,
+    `must be false or a function, such as summarize() returns, not ${kindOf(value)}`,
   permission: (value) =>
-    !(isObject(value) && typeof value.judge === 'function') && 'must be what permission({ … }) has made',
+    !(isObject(value) && typeof value.decide === 'function') && 'must be created with permission({ … })',
   prepareRound: aFunction,
   beforeCall: aFunction,
   afterCall: aFunction,
@@ -261,14 +269,14 @@ const retryTable: OptionTable<RetryOptions> = {
   maxDelayMs: notNegative,
 }
 
-/** An option that is undefined is one that was left out. */
-function given<Options extends object>(
+/** The options without those that are undefined. */
+function definedOptions<Options extends object>(
   options: Options,
 ): { [Name in keyof Options]?: Exclude<Options[Name], undefined> } {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options
 }
 
-/** The settings of an agent with defaults, before those of a run. Throws `invalid_input` naming the option. */
+/** Checks an agent's options and fills in defaults. Throws `invalid_input` naming the option. */
 export function checkAgentOptions<Context>(
   options: AgentOptions<Context>,
   op: string,
@@ -279,7 +287,7 @@ export function checkAgentOptions<Context>(
   if (options.model === undefined)
     throw invalidInput(
       op,
-      "agent() needs a model, such as agent({ model: openai('gpt-5.5') }) with openai of 'millrace/openai'",
+      "agent() needs a model, such as agent({ model: openai('gpt-5.5') }) with openai from 'millrace/openai'",
     )
   if (options.retry) checkOptions(options.retry, retryTable, { op, what: 'the agent option retry.' })
   const { requireStreaming = agentDefaults.requireStreaming, tools: listed = [] } = options
@@ -290,32 +298,35 @@ export function checkAgentOptions<Context>(
   const [first] = models as [Model]
   const tools = () => toolsIn(listed)
   if (listed.length > 0 && !first.capabilities.tools)
-    throw invalidInput(op, `the model '${first.id}' takes no tools: remove them, or use another model`)
-  // What a toolbox holds may change, and may not be known yet: then it is checked when a run begins.
+    throw invalidInput(
+      op,
+      `the model '${first.id}' does not support tools: remove them, or use another model`,
+    )
+  // The tools of a toolbox may change, so with one the choice is checked when a run starts.
   if (!listed.some(isToolbox)) checkChoice(options.toolChoice, tools(), op)
-  const own = { ...agentDefaults, ...given(options) }
+  const own = { ...agentDefaults, ...definedOptions(options) }
   return {
     ...own,
     agent: own.name,
     models,
     tools,
     output: options.output && compileSchema(options.output, { op, what: 'output' }),
-    retry: { ...agentDefaults.retry, ...given(own.retry) },
+    retry: { ...agentDefaults.retry, ...definedOptions(own.retry) },
     repeatLimits: own.repeatLimits || undefined,
-    shorten: (own.shorten ?? summarize()) || undefined,
-    telemetry: onlookers(own.telemetry),
+    compact: (own.compact ?? summarize()) || undefined,
+    telemetry: combineTelemetry(own.telemetry),
     clock: own.clock ?? systemClock,
   }
 }
 
-/** Lays what is different for one run over the agent's options. */
+/** Overrides the agent's options with those of one run. */
 export function mergeRunOptions<Context>(
   agent: Omit<LoopOptions<Context>, 'context' | 'planOnly' | 'conversation'>,
   run: RunOptions<Context>,
   op: string,
 ): Omit<LoopOptions<Context>, 'planOnly'> {
   if (!isObject(run as unknown))
-    throw invalidInput(op, `the options of a run must be an object, not ${kindOf(run)}`)
+    throw invalidInput(op, `the run options must be an object, not ${kindOf(run)}`)
   checkOptions(run, runTable, { op, what: 'the run option' })
   checkChoice(run.toolChoice, agent.tools(), op)
   return {
@@ -329,7 +340,7 @@ export function mergeRunOptions<Context>(
   }
 }
 
-/** A choice of what is not there would only come back as the provider's 400. */
+/** Catches a choice that the provider would reject with a 400. */
 export function checkChoice(choice: ToolChoice | undefined, tools: readonly Tool[], op: string) {
   if (typeof choice === 'object' && !tools.some(({ name }) => name === choice.name))
     throw invalidInput(op, `toolChoice names '${choice.name}', but the agent has no such tool`)

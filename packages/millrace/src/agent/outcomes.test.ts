@@ -8,7 +8,7 @@ import { collect, echo } from './agent.test-kit.ts'
 import { agent } from './agent.ts'
 import type { AgentOptions, RunOptions } from './options.ts'
 
-// What a caller gets, whichever way it asks. The table in docs/agents.md says the same.
+// What each way to run an agent returns. The table in docs/reference/agents.md says the same.
 
 const pay = tool({ name: 'pay', description: 'Pays', input: z.object({}), approve: true, run: () => 'paid' })
 
@@ -31,8 +31,8 @@ const cases: Readonly<Record<string, Case>> = {
   },
   truncated: { outcome: 'truncated', round: [{ text: 'Half' }, { finish: 'length' }] },
   suspended: { outcome: 'suspended', round: [{ call: 'pay' }] },
-  cancelled: {
-    outcome: 'cancelled',
+  canceled: {
+    outcome: 'canceled',
     round: [{ text: 'I could go' }, { hang: true }],
     run: () => {
       const stop = new AbortController()
@@ -43,7 +43,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   failed: { outcome: 'failed', round: [{ error: { code: 'auth', message: 'bad key' } }], code: 'auth' },
   'signal already aborted': {
-    outcome: 'cancelled',
+    outcome: 'canceled',
     round: 'Never said.',
     run: () => ({ signal: AbortSignal.abort() }),
     code: 'stream_interrupted',
@@ -89,22 +89,22 @@ describe.each(Object.entries(cases))(
 )
 
 describe('invalid input', () => {
-  const refused = expect.objectContaining({ code: 'invalid_input' })
+  const invalidInput = expect.objectContaining({ code: 'invalid_input' })
 
   test.each<[string, unknown, unknown]>([
     ['an empty message', '', {}],
-    ['a run option that is wrong', 'go', { maxRounds: -1 }],
+    ['an invalid run option', 'go', { maxRounds: -1 }],
     ['an empty message, with a signal that is aborted', '', { signal: AbortSignal.abort() }],
-  ])('%s: run() rejects, and stream() throws by itself', async (_, input, options) => {
+  ])('%s: run() rejects, and stream() throws', async (_, input, options) => {
     const model = scriptedModel([])
     const one = agent({ model })
-    await expect(one.run(input as never, options as never)).rejects.toEqual(refused)
-    expect(() => one.stream(input as never, options as never)).toThrow(refused)
+    await expect(one.run(input as never, options as never)).rejects.toEqual(invalidInput)
+    expect(() => one.stream(input as never, options as never)).toThrow(invalidInput)
     expect(model.requests).toEqual([])
   })
 
-  test('options that are wrong: agent() throws by itself', () => {
-    expect(() => agent({ model: scriptedModel([]), maxRounds: -1 })).toThrow(refused)
+  test('invalid options: agent() throws', () => {
+    expect(() => agent({ model: scriptedModel([]), maxRounds: -1 })).toThrow(invalidInput)
   })
 })
 
@@ -120,11 +120,11 @@ describe('maxRounds: Infinity', () => {
     const model = scriptedModel([...rounds, 'Done.'])
     const running = agent({ model, tools: [echo], ...options }).stream('go', run)
     expect(await running.result).toMatchObject({ outcome: 'completed', rounds: 31, text: 'Done.' })
-    // Nothing in the log depends on it: JSON has no word for it.
+    // It must not be in the log: JSON has no Infinity.
     expect(JSON.stringify(await collect(running))).not.toContain('null')
   })
 
-  test('a run of it that was suspended is resumed from its events', async () => {
+  test('a suspended run is resumed from its events', async () => {
     const model = scriptedModel([[{ call: 'pay' }], ...rounds, 'Done.'])
     const one = agent({ model, tools: [echo, pay], maxRounds: Number.POSITIVE_INFINITY })
     const events = JSON.parse(JSON.stringify(await collect(one.stream('go'))))

@@ -21,7 +21,7 @@ test('the answer is a validated value, and typed', async () => {
   })
 })
 
-test('the outcome tells whether there is an answer', async () => {
+test('the outcome says whether there is an output', async () => {
   const result = await agent({ model: scriptedModel(script.text(soup)), output: recipe }).run('cook')
   if (result.outcome !== 'completed') throw new Error(result.outcome)
   expectTypeOf(result.output).toEqualTypeOf<{ name: string; steps: string[] }>()
@@ -40,7 +40,7 @@ test('without a schema there is no output', async () => {
   expect(result.output).toBeUndefined()
 })
 
-test('partial values come on the way', async () => {
+test('partial values are yielded while the answer streams', async () => {
   const clock = fakeClock()
   const model = scriptedModel(script.text(soup), { deltaChars: 9, paceMs: 1, clock })
   const run = agent({ model, output: recipe, clock }).stream('cook')
@@ -61,7 +61,7 @@ test('partial values come on the way', async () => {
   ])
 })
 
-test('only the last round is the answer: words beside tool calls are not', async () => {
+test('only the last round is the answer, not text next to tool calls', async () => {
   const model = scriptedModel([[{ text: 'Let me see {' }, { call: 'echo', input: { value: 'x' } }], soup])
   const run = agent({ model, tools: [echo], output: recipe }).stream('cook')
   let last: unknown
@@ -70,7 +70,7 @@ test('only the last round is the answer: words beside tool calls are not', async
   expect((await run.result).output).toEqual(last)
 })
 
-test('a model without structured output is asked in words, and a code block around the JSON is no harm', async () => {
+test('a model without structured output gets the schema in its prompt, and a code block around the JSON is accepted', async () => {
   const model = scriptedModel(script.text(`\`\`\`json\n${soup}\n\`\`\``), {
     capabilities: { structuredOutput: false },
   })
@@ -82,25 +82,25 @@ test('a model without structured output is asked in words, and a code block arou
   const [request] = model.requests
   expect(request?.output).toBeUndefined()
   expect(request?.messages[0]?.content).toMatch(
-    /^You cook\.\n\nGive your final answer as one JSON document.*"steps"/s,
+    /^You cook\.\n\nReturn your final answer as a single JSON document.*"steps"/s,
   )
 })
 
-describe('an answer that does not fit', () => {
-  test('is asked for again, with what was wrong', async () => {
+describe('an answer that does not match the schema', () => {
+  test('is corrected: the model gets the problem', async () => {
     const model = scriptedModel(['{"name":"Soup"}', soup])
     const run = agent({ model, output: recipe }).stream('cook')
     const events = await collect(run)
     expect(of(events, 'input')).toMatchObject([
       {
         mode: 'correct',
-        message: { content: expect.stringMatching(/steps: .*\nGive the whole answer again/) },
+        message: { content: expect.stringMatching(/steps: .*\nReturn the complete, corrected answer/) },
       },
     ])
     expect((await run.result).output).toEqual({ name: 'Soup', steps: ['boil', 'serve'] })
   })
 
-  test('and still does not, fails the run with invalid_output', async () => {
+  test('after the correction fails the run with invalid_output', async () => {
     const model = scriptedModel(['not JSON', 'not JSON either'])
     const result = await agent({ model, output: recipe }).stream('cook').result
     expect(result).toMatchObject({
@@ -111,7 +111,7 @@ describe('an answer that does not fit', () => {
     expect(model.requests).toHaveLength(2)
   })
 
-  test('is asked for as often as one likes', async () => {
+  test('is corrected maxCorrections times', async () => {
     const model = scriptedModel(['1', '2', '3', soup])
     const result = await agent({ model, output: recipe, maxCorrections: 3 }).run('cook')
     expect(result.rounds).toBe(4)
@@ -121,14 +121,14 @@ describe('an answer that does not fit', () => {
   })
 })
 
-test('cancelled while the answer is being checked, the run is cancelled', async () => {
+test('a run can be canceled while its answer is being checked', async () => {
   const checking = Promise.withResolvers<void>()
   const slow = { jsonSchema: {}, validate: (value: unknown) => checking.promise.then(() => ({ value })) }
   const run = agent({ model: scriptedModel(script.text('1')), output: slow }).stream('x')
   for await (const event of run) if (event.type === 'round-end') break
   run.cancel()
   checking.resolve()
-  expect(await run.result).toMatchObject({ outcome: 'cancelled', output: undefined })
+  expect(await run.result).toMatchObject({ outcome: 'canceled', output: undefined })
 })
 
 describe('a structured answer', () => {
@@ -151,7 +151,7 @@ describe('a structured answer', () => {
     '```\n{"n":1}\n```\n',
     'Here you are:\n```json\n{"n":1}\n```\nAnything else?',
     'The answer is {"n":1}.',
-  ])('may stand in prose or a code block: %j', async (text) => {
+  ])('may be inside prose or a code block: %j', async (text) => {
     expect(await answering(text).result).toMatchObject({ outcome: 'completed', output: { n: 1 }, rounds: 1 })
   })
 
@@ -167,7 +167,7 @@ describe('a structured answer', () => {
     )
   })
 
-  test('begins again in partials() when its round is retracted', async () => {
+  test('starts over in partials() when its round is retracted', async () => {
     const clock = fakeClock()
     const model = scriptedModel(
       [[{ text: '{"n":1,"old":tr' }, { error: { code: 'stream_error' } }], '{"n":2}'],

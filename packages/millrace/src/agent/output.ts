@@ -1,21 +1,26 @@
 import { messageOf, partialJson } from '../protocol/index.ts'
 import type { CompiledSchema } from '../tools/index.ts'
 
-/** The answer as a value of its schema, or what is wrong with it in words for the model. */
-export type Answer = { readonly value: unknown; readonly problem?: undefined } | { readonly problem: string }
+/** The parsed answer, or a description of the problem for the model. */
+export type ParsedAnswer =
+  | { readonly value: unknown; readonly problem?: undefined }
+  | { readonly problem: string }
 
-export async function readAnswer(text: string, schema: CompiledSchema): Promise<Answer> {
-  const read = parseAnswer(text)
-  if (read.problem !== undefined) return read
-  const checked = await schema.check(read.value)
+export async function readAnswer(text: string, schema: CompiledSchema): Promise<ParsedAnswer> {
+  const parsed = parseAnswer(text)
+  if (parsed.problem !== undefined) return parsed
+  const checked = await schema.check(parsed.value)
   if (!checked.issues) return { value: checked.value }
   return {
-    problem: `The answer does not fit its schema:\n${checked.issues.map((issue) => `- ${issue}`).join('\n')}`,
+    problem: `The answer does not match its schema:\n${checked.issues.map((issue) => `- ${issue}`).join('\n')}`,
   }
 }
 
-/** The JSON in an answer. Models without native structured output like to put it into a code block, or a sentence before it. */
-function parseAnswer(text: string): Answer {
+/**
+ * The JSON in an answer. Models without native structured output often add a code block or a
+ * sentence around it.
+ */
+function parseAnswer(text: string): ParsedAnswer {
   try {
     return { value: JSON.parse(text) }
   } catch (error) {
@@ -24,21 +29,24 @@ function parseAnswer(text: string): Answer {
     try {
       if (start >= 0 && end > start) return { value: JSON.parse(text.slice(start, end + 1)) }
     } catch {
-      // What was wrong with the whole of it says more.
+      // The first error is more useful: it is about the whole text.
     }
     return { problem: `The answer is not valid JSON: ${messageOf(error)}` }
   }
 }
 
-/** Reads an answer while it arrives; JSON begins at the first bracket, whatever a model puts before it. */
+/**
+ * Parses an answer while it streams. JSON starts at the first bracket; anything before it is
+ * skipped.
+ */
 export function partialAnswer(): { push(delta: string): void; readonly value: unknown } {
   const json = partialJson()
-  let begun = false
+  let started = false
   return {
     push(delta) {
-      const start = begun ? 0 : delta.search(/[[{]/)
+      const start = started ? 0 : delta.search(/[[{]/)
       if (start < 0) return
-      begun = true
+      started = true
       json.push(start > 0 ? delta.slice(start) : delta)
     },
     get value() {

@@ -11,15 +11,15 @@ import { agent } from './agent.ts'
 
 const written: string[] = []
 
-/** Touches what it is told to, and asks again at the moment of use where it is told that too. */
+/** Touches the given paths, and calls checkAccess() for some of them while it runs. */
 const write = tool({
   name: 'write',
   description: 'Writes a file',
   input: z.object({ path: z.string(), really: z.string().optional() }),
   access: ({ path }) => [{ kind: 'write', path }],
-  run: async ({ path, really = path }, { permits }) => {
-    const refusal = await permits({ kind: 'write', path: really })
-    if (refusal) throw new Error(refusal)
+  run: async ({ path, really = path }, { checkAccess }) => {
+    const denial = await checkAccess({ kind: 'write', path: really })
+    if (denial) throw new Error(denial)
     written.push(really)
     return 'written'
   },
@@ -38,7 +38,7 @@ function asking(policy: Policy, ...inputs: { path: string; really?: string }[]) 
 const results = (events: readonly RunEvent[]) => of(events, 'tool-result')
 
 describe('the rules of an agent', () => {
-  test('let a call pass, and the log says by which rule', async () => {
+  test('allow a call, and the log has the rule', async () => {
     const events = await collect(
       asking(permission({ allow: ['write(src/**)'] }), { path: 'src/a' }).stream('go'),
     )
@@ -48,7 +48,7 @@ describe('the rules of an agent', () => {
     expect(written).toEqual(['src/a'])
   })
 
-  test('deny a call: the model reads why, the log has the rule, and nobody is asked', async () => {
+  test('deny a call: the model reads why, the log has the rule, and no approval is requested', async () => {
     const policy = permission({ allow: ['write'], deny: ['write(.env)'] })
     const events = await collect(asking(policy, { path: '.env' }).stream('go'))
     expect(results(events)).toMatchObject([
@@ -64,7 +64,7 @@ describe('the rules of an agent', () => {
     expect(written).toEqual([])
   })
 
-  test('ask a person, who is told what may be remembered', async () => {
+  test('require approval, and the request says what can be remembered', async () => {
     const run = asking(permission({}), { path: 'a' }).stream('go')
     const { approvals, outcome } = await run.result
     expect(outcome).toBe('suspended')
@@ -80,11 +80,11 @@ describe('the rules of an agent', () => {
     expect(written).toEqual(['a'])
   })
 
-  test('are asked again when a decision comes: what is denied by now does not run', async () => {
+  test('are checked again after the decision: a call that is denied by then does not run', async () => {
     let denying = false
     const policy: Policy = {
       memory: undefined,
-      judge: () => ({ decision: denying ? 'deny' : 'ask', rule: 'mood', reason: 'so it is' }),
+      decide: () => ({ decision: denying ? 'deny' : 'ask', rule: 'mood', reason: 'so it is' }),
     }
     const run = asking(policy, { path: 'a' }).stream('go')
     await run.result
@@ -94,10 +94,10 @@ describe('the rules of an agent', () => {
     expect(written).toEqual([])
   })
 
-  test('that break let nothing through', async () => {
+  test('that throw allow nothing', async () => {
     const policy: Policy = {
       memory: undefined,
-      judge: () => {
+      decide: () => {
         throw new Error('no rules today')
       },
     }
@@ -108,11 +108,11 @@ describe('the rules of an agent', () => {
     expect(written).toEqual([])
   })
 
-  test('are not asked of what could not run in any case', async () => {
+  test('are not checked for calls that could not run anyway', async () => {
     const asked: string[] = []
     const policy: Policy = {
       memory: undefined,
-      judge: ({ name }) => {
+      decide: ({ name }) => {
         asked.push(name)
         return { decision: 'allow', rule: 'all', reason: '' }
       },
@@ -128,14 +128,14 @@ describe('the rules of an agent', () => {
     expect(asked).toEqual([])
   })
 
-  test('must be what permission() makes', () => {
+  test('must be created with permission()', () => {
     const make = () => agent({ model: scriptedModel([]), permission: { allow: [] } as never })
-    expect(make).toThrow(/permission.*must be what permission\(/)
+    expect(make).toThrow(/permission.*must be created with permission\(/)
   })
 })
 
-describe('at the moment of use', () => {
-  test('what a call turns out to touch is judged as well', async () => {
+describe('checkAccess()', () => {
+  test('checks what a call discovers while it runs', async () => {
     const policy = permission({ allow: ['write(a)'], deny: ['write(secret)'] })
     const events = await collect(asking(policy, { path: 'a', really: 'secret' }).stream('go'))
     expect(results(events)).toMatchObject([
@@ -144,16 +144,16 @@ describe('at the moment of use', () => {
     expect(written).toEqual([])
   })
 
-  test('what a person would have to be asked about is refused, and the model told how to ask', async () => {
+  test('rejects what would need approval, and tells the model how to request it', async () => {
     const events = await collect(
       asking(permission({ allow: ['write(a)'] }), { path: 'a', really: 'b' }).stream('go'),
     )
     expect(results(events)).toMatchObject([
-      { status: 'failed', output: [{ text: expect.stringMatching(/a person has to allow first/) }] },
+      { status: 'failed', output: [{ text: expect.stringMatching(/a person has to approve this first/) }] },
     ])
   })
 
-  test('a person who agreed to a folder has agreed to what lies in it, and to nothing else', async () => {
+  test('the approval of a folder includes its content and nothing else', async () => {
     const decisions = [{ callId: 'call_1', approved: true }]
     for (const [really, writes] of [
       ['src/a', true],
@@ -167,7 +167,7 @@ describe('at the moment of use', () => {
     }
   })
 
-  test('what has changed since a person agreed is not run', async () => {
+  test('a call whose accesses changed since the approval is not run', async () => {
     let target = 'a'
     const link = tool({
       name: 'link',
@@ -187,7 +187,7 @@ describe('at the moment of use', () => {
   })
 })
 
-test('a call that ran without asking is not repeated where a person would have to be asked by now', async () => {
+test('a call that ran without approval is not repeated if it would need approval now', async () => {
   let target = 'a'
   let runs = 0
   const link = tool({
@@ -205,12 +205,12 @@ test('a call that ran without asking is not repeated where a person would have t
       permission: permission({ allow: ['write(a)'] }),
     })
   const events = await collect(writer().stream('go'))
-  // As its process left it, had it died while the call ran.
+  // The log as if its process had died while the call ran.
   const log = events.slice(0, events.findIndex(({ type }) => type === 'tool-start') + 1)
   expect(results(await collect(writer().resume(log)))).toMatchObject([{ status: 'ok' }])
   target = 'b'
   expect(results(await collect(writer().resume(log)))).toMatchObject([
-    { status: 'blocked', output: [{ text: expect.stringMatching(/needs a person now.*`b`/) }] },
+    { status: 'blocked', output: [{ text: expect.stringMatching(/needs approval now.*`b`/) }] },
   ])
   expect(runs).toBe(2)
 })
@@ -222,14 +222,14 @@ describe('remembering', () => {
     return scriptedModel([[call], [call], 'Done.'])
   }
 
-  test('once is once', async () => {
+  test('an approval without remember applies once', async () => {
     const run = agent({ model: twice(), tools: [write], permission: permission({}) }).stream('go')
     await run.result
     const next = run.resume({ callId: 'call_1', approved: true })
     expect((await next.result).outcome).toBe('suspended')
   })
 
-  test('in this thread: the same passes from then on, and the log says why', async () => {
+  test('for the thread: the same call is allowed from then on, and the log says why', async () => {
     const run = agent({ model: twice(), tools: [write], permission: permission({}) }).stream('go')
     await run.result
     const events = await collect(run.resume({ callId: 'call_1', approved: true, remember: 'thread' }))
@@ -240,7 +240,7 @@ describe('remembering', () => {
     expect(written).toEqual(['a', 'a'])
   })
 
-  test('what is allowed from now on answers the same that was asked already, and nothing else', async () => {
+  test('a remembered rule approves matching open requests, and nothing else', async () => {
     const run = asking(permission({}), { path: 'a' }, { path: 'b' }, { path: 'a' }).stream('go')
     expect((await run.result).approvals).toHaveLength(3)
     const next = run.resume({ callId: 'call_1', approved: true, remember: 'thread' })
@@ -253,7 +253,7 @@ describe('remembering', () => {
     expect(written).toEqual(['a', 'a'])
   })
 
-  test('a tool that asks by itself is asked about each time, whatever the rules are', async () => {
+  test('a tool with `approve` needs approval each time, whatever the rules are', async () => {
     const both = tool({
       name: 'write',
       description: 'x',
@@ -269,17 +269,17 @@ describe('remembering', () => {
     expect(request).not.toHaveProperty('remember')
   })
 
-  test('rules of their own may be remembered, if they are rules', async () => {
+  test('custom rules can be remembered if they are valid', async () => {
     const run = agent({ model: twice(), tools: [write], permission: permission({}) }).stream('go')
     await run.result
     const decision = (rules: string[]) =>
       [{ callId: 'call_1', approved: true, remember: { for: 'thread', rules } }] as const
     expect(() => run.resume(decision(['write(']))).toThrow(/cannot be remembered: .*write\(/)
-    expect(() => run.resume(decision([]))).toThrow(/must be a list of texts/)
+    expect(() => run.resume(decision([]))).toThrow(/must be a non-empty list of strings/)
     expect((await run.resume(decision(['write(*)'])).result).outcome).toBe('completed')
   })
 
-  test('always needs a memory, and is kept there before the call runs', async () => {
+  test('always: needs a memory, and rules are saved there before the call runs', async () => {
     const kept: string[] = []
     const memory: PermissionMemory = {
       rules: () => kept,
@@ -291,19 +291,19 @@ describe('remembering', () => {
     const bare = agent({ model: twice(), tools: [write], permission: permission({}) }).stream('go')
     await bare.result
     const always = { callId: 'call_1', approved: true, remember: 'always' } as const
-    expect(() => bare.resume(always)).toThrow(/has no memory; say 'thread'/)
+    expect(() => bare.resume(always)).toThrow(/has no memory; use 'thread'/)
 
     const keeping = permission({ memory })
     const run = agent({ model: twice(), tools: [write], permission: keeping }).stream('go')
     expect((await run.result).approvals).toMatchObject([{ remember: { for: ['thread', 'always'] } }])
     await run.resume(always).result
     expect(kept).toEqual(['write(a)'])
-    // Another conversation.
+    // A new conversation.
     const other = await collect(agent({ model: twice(), tools: [write], permission: keeping }).stream('go'))
     expect(of(other, 'tool-start')[0]).toMatchObject({ permission: { rule: 'always allowed: write(a)' } })
   })
 
-  test('what cannot be kept for good is told, and not run', async () => {
+  test('a call is not run if its approval cannot be saved', async () => {
     const memory: PermissionMemory = {
       rules: () => [],
       add: () => Promise.reject(new Error('the disk is full')),
@@ -318,15 +318,15 @@ describe('remembering', () => {
   })
 
   test.each([
-    [{ approved: false, remember: 'thread' }, /only what is approved/],
+    [{ approved: false, remember: 'thread' }, /only an approval can be remembered/],
     [{ approved: true, remember: 'for ever' }, /remember must be 'thread', 'always'/],
-  ])('refuses %j', async (answer, message) => {
+  ])('rejects %j', async (answer, message) => {
     const run = agent({ model: twice(), tools: [write], permission: permission({}) }).stream('go')
     await run.result
     expect(() => run.resume([{ callId: 'call_1', ...answer } as never])).toThrow(message)
   })
 
-  test('nothing is remembered where it is the tool that asks', async () => {
+  test('an approval that the tool requires cannot be remembered', async () => {
     const cautious = tool({
       name: 'write',
       description: 'x',
@@ -339,12 +339,12 @@ describe('remembering', () => {
     )
     await run.result
     expect(() => run.resume({ callId: 'call_1', approved: true, remember: 'thread' })).toThrow(
-      /nothing can be remembered of 'call_1'/,
+      /the approval of 'call_1' cannot be remembered: it was not requested/,
     )
   })
 })
 
-test('what has to be looked at each time cannot be remembered, and that is said as such', async () => {
+test('a call that must be reviewed each time cannot be remembered, and the error says so', async () => {
   const guess = tool({
     name: 'guess',
     description: 'x',
@@ -356,16 +356,16 @@ test('what has to be looked at each time cannot be remembered, and that is said 
   const run = agent({ model, tools: [guess], permission: permission({}) }).stream('go')
   await run.result
   expect(() => run.resume({ callId: 'call_1', approved: true, remember: 'thread' })).toThrow(
-    /nothing can be remembered of 'call_1', since it has to be looked at each time: decide without remember/,
+    /the approval of 'call_1' cannot be remembered, since this call must be reviewed each time: decide without remember/,
   )
 })
 
 describe('a sub-agent', () => {
-  /** A chief who hands everything on, and a worker who writes. */
+  /** A chief that delegates everything, and a worker that writes. */
   function office({ chief, worker }: { chief?: Policy; worker?: Policy }, path = 'a') {
     written.length = 0
     const call = { call: 'write', input: { path } }
-    const below = agent({
+    const subAgent = agent({
       name: 'worker',
       model: scriptedModel([[call], [call], 'Written.']),
       tools: [write],
@@ -373,33 +373,33 @@ describe('a sub-agent', () => {
     })
     return agent({
       model: scriptedModel([[{ call: 'worker', input: { prompt: 'write' } }], 'Done.']),
-      tools: [below.asTool({ description: 'Writes' })],
+      tools: [subAgent.asTool({ description: 'Writes' })],
       permission: chief,
     })
   }
   const insideOf = (events: readonly RunEvent[]) =>
     of(events, 'tool-progress').flatMap(({ event }) => (event?.type === 'tool-result' ? [event] : []))
 
-  test('is never stronger than the agent above it', async () => {
+  test('never has more permissions than its parent', async () => {
     const chief = permission({ deny: ['write'] })
     const events = await collect(office({ chief, worker: permission({ allow: ['write'] }) }).stream('go'))
     expect(insideOf(events)[0]).toMatchObject({ status: 'blocked', permission: { rule: 'deny write' } })
     expect(written).toEqual([])
   })
 
-  test('may be weaker', async () => {
+  test('may have fewer permissions', async () => {
     const worker = permission({ deny: ['write(a)'] })
     const events = await collect(office({ chief: permission({ allow: ['write'] }), worker }).stream('go'))
     expect(insideOf(events)[0]).toMatchObject({ permission: { rule: 'deny write(a)' } })
     expect(written).toEqual([])
   })
 
-  test('without rules of its own keeps those above', async () => {
+  test('without its own rules follows those of its parents', async () => {
     await office({ chief: permission({ mode: 'read-only' }) }).run('go')
     expect(written).toEqual([])
   })
 
-  test('is asked for at the top, and what is remembered there holds inside', async () => {
+  test('requests approval at the top, and remembered rules apply inside', async () => {
     const run = office({ chief: permission({}), worker: permission({}) }).stream('go')
     expect((await run.result).approvals).toMatchObject([
       { callId: 'call_1/call_1', remember: { rules: ['write(a)'], for: ['thread'] } },
@@ -409,8 +409,8 @@ describe('a sub-agent', () => {
     expect(written).toEqual(['a', 'a'])
   })
 
-  test('is not asked again about what is remembered, also if only it has rules', async () => {
-    const below = agent({
+  test('needs no approval for remembered rules, also if only the sub-agent has rules', async () => {
+    const subAgent = agent({
       name: 'worker',
       model: scriptedModel(({ messages }) =>
         messages.at(-1)?.role === 'tool' ? 'Written.' : [{ call: 'write', input: { path: 'a' } }],
@@ -421,7 +421,7 @@ describe('a sub-agent', () => {
     const task = { call: 'worker', input: { prompt: 'write' } }
     const chief = agent({
       model: scriptedModel([[task], [{ ...task, input: { prompt: 'write again' } }], 'Done.']),
-      tools: [below.asTool({ description: 'Writes' })],
+      tools: [subAgent.asTool({ description: 'Writes' })],
     })
     written.length = 0
     const run = chief.stream('go')
@@ -431,7 +431,7 @@ describe('a sub-agent', () => {
     expect(written).toEqual(['a', 'a'])
   })
 
-  test('is handed its task without asking: what it does is judged where it does it', async () => {
+  test('needs no approval for its task: its own calls are checked', async () => {
     const events = await collect(office({ chief: permission({ allow: ['write'] }) }).stream('go'))
     expect(of(events, 'approval-request')).toEqual([])
     expect(written).toEqual(['a', 'a'])

@@ -25,7 +25,7 @@ describe('plan', () => {
     run: () => expect.unreachable(),
   })
 
-  test('tells the calls a model would make, running none', async () => {
+  test('returns the calls that a model would make, without running them', async () => {
     const scripted = scriptedModel([
       [
         { text: 'I would…' },
@@ -54,7 +54,7 @@ describe('plan', () => {
     expect(scripted.requests).toHaveLength(1)
   })
 
-  test('its history is paired, so that it can be gone on with', async () => {
+  test('its history is paired, so that it can be continued', async () => {
     const { messages } = await agent({ model: scriptedModel([[{ call: 'ask' }]]), tools: [ask] }).plan('go')
       .result
     expect(messages.at(-1)).toMatchObject({
@@ -64,7 +64,7 @@ describe('plan', () => {
     })
   })
 
-  test('words alone are a plan without calls', async () => {
+  test('text alone is a plan without calls', async () => {
     expect(await agent({ model: model() }).plan('go').result).toMatchObject({
       outcome: 'completed',
       calls: [],
@@ -96,7 +96,7 @@ describe('plan: approve, beforeCall and prepareRound', () => {
     ['false', () => false, false],
     ['nothing', () => undefined, false],
     ['nothing, later', async () => undefined, false],
-  ])('reads an approve that answers %s as a run does', async (_, approve, needsApproval) => {
+  ])('treats an approve that returns %s like a run does', async (_, approve, needsApproval) => {
     expect((await planning(approve)).calls).toEqual([
       { callId: 'call_1', name: 'careful', input: { n: 1 }, needsApproval },
     ])
@@ -120,13 +120,13 @@ describe('plan: approve, beforeCall and prepareRound', () => {
       },
     ],
     ['later', () => Promise.reject(new Error('no idea'))],
-  ])('tells that approve threw %s', async (_, approve) => {
+  ])('reports that approve threw %s', async (_, approve) => {
     expect((await planning(approve)).calls).toMatchObject([
-      { needsApproval: false, problem: expect.stringMatching(/could not be decided \(no idea\)/) },
+      { needsApproval: false, problem: expect.stringMatching(/the approval check failed \(no idea\)/) },
     ])
   })
 
-  test('tells what beforeCall would block, and what it would change', async () => {
+  test('reports what beforeCall would block, and what it would change', async () => {
     expect((await planning(true, { beforeCall: () => ({ block: 'not today' }) })).calls).toMatchObject([
       { input: { n: 1 }, needsApproval: false, problem: 'Not run: not today' },
     ])
@@ -135,7 +135,7 @@ describe('plan: approve, beforeCall and prepareRound', () => {
     ])
   })
 
-  test('knows the tools that prepareRound gave', async () => {
+  test('uses the tools of prepareRound', async () => {
     expect((await planning(true, { prepareRound: () => undefined })).calls).toEqual([
       { callId: 'call_1', name: 'careful', input: { n: 1 }, needsApproval: true },
     ])

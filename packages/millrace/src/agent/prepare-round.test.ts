@@ -6,7 +6,7 @@ import { agent } from './agent.ts'
 failOnUnhandledRejections()
 
 describe('prepareRound', () => {
-  test('changes model, messages, tools, system and settings for one round alone', async () => {
+  test('changes model, messages, tools, system and settings for one round only', async () => {
     const other = scriptedModel([callEcho('x')], { id: 'other' })
     const model = scriptedModel(['done'])
     const run = agent({
@@ -51,13 +51,13 @@ describe('prepareRound', () => {
     expect(error).toMatchObject({ code: 'hook_failed', message: 'prepareRound threw: no budget' })
   })
 
-  test('what is said while the hook is thinking is heard in that very round', async () => {
-    const thinking = Promise.withResolvers<void>()
+  test('messages that arrive while the hook runs are part of that round', async () => {
+    const hookDone = Promise.withResolvers<void>()
     const model = scriptedModel(['ok'])
-    const run = agent({ model, prepareRound: () => thinking.promise }).stream('go')
+    const run = agent({ model, prepareRound: () => hookDone.promise }).stream('go')
     await new Promise(setImmediate)
     run.steer('and quickly')
-    thinking.resolve()
+    hookDone.resolve()
     const { messages } = await run.result
     expect(model.requests[0]?.messages).toEqual([
       { role: 'user', content: 'go' },
@@ -66,7 +66,7 @@ describe('prepareRound', () => {
     expect(messages).toHaveLength(3)
   })
 
-  test('two tools of one name are refused there too', async () => {
+  test('two tools with the same name are rejected', async () => {
     const { error } = await agent({
       model: scriptedModel([]),
       prepareRound: () => ({ tools: [echo, echo] }),
@@ -77,7 +77,7 @@ describe('prepareRound', () => {
     })
   })
 
-  test('messages that leave a call unanswered are not sent', async () => {
+  test('messages with an unanswered call are not sent', async () => {
     const model = scriptedModel([callEcho('x'), 'never'])
     const { error } = await agent({
       model,
@@ -124,13 +124,13 @@ describe('prepareRound', () => {
       { message: [] },
       /the field 'message' does not exist: did you mean 'messages'/,
     ],
-    ['messages that are no list', { messages: 'hi' }, /'messages' must be an array, not /],
+    ['messages that are not a list', { messages: 'hi' }, /'messages' must be an array, not /],
     ['messages that are an object', { messages: {} }, /'messages' must be an array, not /],
-    ['tools that are none', { tools: [{}] }, /'tools' must hold only what tool/],
+    ['invalid tools', { tools: [{}] }, /'tools' must contain only tools created with tool/],
     [
       'a toolbox that was not awaited',
       { tools: [Promise.resolve()] },
-      /'tools' has a promise in it: await it/,
+      /'tools' contains a promise: await it/,
     ],
     ['a round', { round: 7 }, /the field 'round' does not exist/],
     ['a setting that does not exist', { settings: { topK: 1 } }, /'settings' has no 'topK'/],

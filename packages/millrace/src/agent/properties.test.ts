@@ -13,8 +13,8 @@ import { agent } from './agent.ts'
 import type { AgentOptions } from './options.ts'
 import type { Run } from './run.ts'
 
-// The invariants of the design, over random scripts, faults, speeds and moments of cancelling. Time is a fake clock's, so
-// that a failing scenario fails again with the seed that fast-check prints.
+// The invariants of the design, with random scripts, faults, speeds and cancellation times. The
+// clock is fake, so a failing scenario fails again with the seed that fast-check prints.
 
 interface Scenario {
   readonly rounds: readonly ScriptRound[]
@@ -26,7 +26,7 @@ interface Scenario {
   readonly steerAt: number | undefined
 }
 
-// Most calls are good ones, so that most runs get somewhere; the rest go wrong in every way there is.
+// Most calls are valid, so that most runs make progress; the rest fail in every possible way.
 const callStep: fc.Arbitrary<ScriptStep> = fc.record(
   {
     call: fc.oneof(
@@ -75,7 +75,7 @@ const scenario: fc.Arbitrary<Scenario> = fc.record({
       toolConcurrency: fc.integer({ min: 1, max: 3 }),
       maxCallsPerRound: fc.integer({ min: 1, max: 4 }),
       runMs: fc.integer({ min: 100, max: 30_000 }),
-      repeatLimits: fc.constantFrom(false as const, { warn: 2, refuse: 2 }),
+      repeatLimits: fc.constantFrom(false as const, { warn: 2, block: 2 }),
     },
     { requiredKeys: [] },
   ),
@@ -84,27 +84,27 @@ const scenario: fc.Arbitrary<Scenario> = fc.record({
   steerAt: fc.option(fc.nat({ max: 4000 }), { nil: undefined }),
 })
 
-interface Played {
+interface ScenarioRun {
   readonly run: Run<unknown>
   readonly events: RunEvent[]
   readonly clock: FakeClock
   readonly models: ReturnType<typeof scriptedModel>[]
   readonly tools: Tool[]
-  /** Input of each time a tool really ran. */
+  /** The input of each tool run. */
   readonly ran: { callId: string; n: unknown }[]
   readonly signals: AbortSignal[]
-  readonly cancelledAt: number | undefined
+  readonly canceledAt: number | undefined
   readonly endedAt: number
 }
 
-/** Plays a scenario to its end; `reader` sees the events as they come, at its own pace. */
-async function play(
+/** Runs a scenario to its end; `reader` reads the events at its own pace. */
+async function runScenario(
   scene: Scenario,
   reader?: (event: RunEvent, clock: FakeClock) => Promise<void> | void,
   onRun?: (run: Run<unknown>) => void,
-): Promise<Played> {
+): Promise<ScenarioRun> {
   const clock = fakeClock()
-  const ran: Played['ran'] = []
+  const ran: ScenarioRun['ran'] = []
   const signals: AbortSignal[] = []
   const define = (name: string, more: object, run: (clock: FakeClock) => unknown = () => 'ok') =>
     tool({
@@ -123,7 +123,7 @@ async function play(
   const tools = [
     define('quick', {}),
     define('slow', {}, later(500)),
-    // Never finishes and does not look at its signal.
+    // Never finishes and ignores its signal.
     define('deaf', { timeoutMs: 3000 }, () => new Promise(() => {})),
     define('broken', {}, () => Promise.reject(new Error('out of order'))),
     define('careful', { approve: ({ n }: { n: number }) => n === 1 }),
@@ -140,7 +140,7 @@ async function play(
     scripted(scene.rounds, 'first'),
     ...(scene.fallback ? [scripted(scene.rounds.slice(1), 'second')] : []),
   ]
-  const watched = models.map(
+  const recordedModels = models.map(
     (model): Model => ({
       ...model,
       stream(request, options) {
@@ -150,7 +150,7 @@ async function play(
     }),
   )
   const run = agent({
-    model: watched,
+    model: recordedModels,
     tools,
     clock,
     idleMs: 1000,
@@ -160,11 +160,11 @@ async function play(
   }).stream('go')
   onRun?.(run)
 
-  let cancelledAt: number | undefined
+  let canceledAt: number | undefined
   if (scene.steerAt !== undefined) clock.after(scene.steerAt, () => run.steer('one more thing'))
   if (scene.cancelAt !== undefined)
     clock.after(scene.cancelAt, () => {
-      cancelledAt = clock.now()
+      canceledAt = clock.now()
       run.cancel('enough')
     })
   const events: RunEvent[] = []
@@ -180,20 +180,20 @@ async function play(
   })
   await clock.until(ended)
   await clock.until(reading)
-  // Whatever is still under way must change nothing any more.
+  // Whatever is still in progress must not change anything now.
   await clock.advance(10_000)
-  return { run, events, clock, models, tools, ran, signals, cancelledAt, endedAt }
+  return { run, events, clock, models, tools, ran, signals, canceledAt, endedAt }
 }
 
-function always(check: (played: Played, scene: Scenario) => void | Promise<void>) {
+function always(check: (played: ScenarioRun, scene: Scenario) => void | Promise<void>) {
   return fc.assert(
-    fc.asyncProperty(scenario, async (scene) => check(await play(scene), scene)),
+    fc.asyncProperty(scenario, async (scene) => check(await runScenario(scene), scene)),
     { numRuns: sized(250) },
   )
 }
 
-/** Events with deltas joined and without what differs from run to run. */
-function essence(events: readonly RunEvent[]): unknown[] {
+/** Events with joined deltas and without fields that differ from run to run. */
+function comparable(events: readonly RunEvent[]): unknown[] {
   const out: { type: string; text?: string }[] = []
   for (const event of events) {
     const last = out.at(-1)
@@ -214,14 +214,14 @@ test('1: a started stream never throws and ends with exactly one run-end', () =>
     expect(events.at(-1)?.type).toBe('run-end')
     const { outcome, error } = await run.result
     expect(outcome).toBe(of(events, 'run-end')[0]?.outcome)
-    expect(error !== undefined).toBe(outcome === 'failed' || outcome === 'cancelled')
-    // Every round that was begun is ended, once.
+    expect(error !== undefined).toBe(outcome === 'failed' || outcome === 'canceled')
+    // Every started round ends exactly once.
     expect(of(events, 'round-end').map(({ round }) => round)).toEqual(
       of(events, 'round-start').map(({ round }) => round),
     )
   }))
 
-test('3: every call in the history has exactly one result and every result its call', () =>
+test('3: every call in the history has exactly one result, and every result has its call', () =>
   always(async ({ run, events, models }) => {
     for (const { requests } of models)
       for (const { messages } of requests) expect(findUnpaired(messages)).toBeUndefined()
@@ -240,7 +240,7 @@ test('3: every call in the history has exactly one result and every result its c
     expect(new Set(results).size).toBe(results.length)
   }))
 
-test('4: a tool runs only if its arguments were closed, are valid JSON and fit its schema', () =>
+test('4: a tool runs only if its arguments are closed, valid JSON and match its schema', () =>
   always(({ events, ran }) => {
     const calls = new Map(of(events, 'tool-call').map((call) => [call.callId, call]))
     for (const { callId, n } of ran) {
@@ -253,10 +253,10 @@ test('4: a tool runs only if its arguments were closed, are valid JSON and fit i
     expect(ran.map(({ callId }) => callId)).toEqual(of(events, 'tool-start').map(({ callId }) => callId))
   }))
 
-test('5: cut off anywhere and resumed, a run ends, paired, and no call that was started runs again', () =>
+test('5: a run that is interrupted anywhere and resumed ends paired, and no started call runs again', () =>
   fc.assert(
     fc.asyncProperty(scenario, fc.nat(), async (scene, at) => {
-      const { events, tools, ran } = await play(scene)
+      const { events, tools, ran } = await runScenario(scene)
       const log = events.slice(0, 1 + (at % (events.length - 1)))
       const startedBefore = new Set(of(log, 'tool-start').map(({ callId }) => callId))
       ran.length = 0
@@ -270,20 +270,20 @@ test('5: cut off anywhere and resumed, a run ends, paired, and no call that was 
     { numRuns: sized(250) },
   ))
 
-test('6: the speed of a listener changes neither what happens nor when', () =>
+test('6: the speed of a reader changes neither what happens nor when', () =>
   fc.assert(
     fc.asyncProperty(scenario, fc.integer({ min: 1, max: 5000 }), async (scene, delayMs) => {
-      // Jitter of retries is the one thing that is random in a run.
+      // The jitter of retries is the only random part of a run.
       const random = Math.random
       Math.random = () => 0.5
       try {
-        const alone = await play(scene)
-        const slowly = await play(
+        const alone = await runScenario(scene)
+        const slowly = await runScenario(
           scene,
           (_, clock) => new Promise((resolve) => clock.after(delayMs, resolve)),
         )
         expect(slowly.endedAt).toBe(alone.endedAt)
-        expect(essence(slowly.events)).toEqual(essence(alone.events))
+        expect(comparable(slowly.events)).toEqual(comparable(alone.events))
       } finally {
         Math.random = random
       }
@@ -291,7 +291,7 @@ test('6: the speed of a listener changes neither what happens nor when', () =>
     { numRuns: sized(100) },
   ))
 
-test('7: each delta is handed on as it is: no snapshot grows with what came before', () =>
+test('7: each delta is passed on unchanged: no snapshot grows with earlier deltas', () =>
   fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 3000 }),
@@ -323,7 +323,7 @@ test('7: each delta is handed on as it is: no snapshot grows with what came befo
     { numRuns: sized(50) },
   ))
 
-test('8: what a listener has seen is only ever taken back by round-retract', () =>
+test('8: only round-retract takes back what a reader has seen', () =>
   always(async ({ run, events }) => {
     let [shown, round] = ['', '']
     for (const event of events) {
@@ -332,17 +332,17 @@ test('8: what a listener has seen is only ever taken back by round-retract', () 
       if (event.type === 'round-end') [shown, round] = [shown + round, '']
     }
     const { messages } = await run.result
-    const told = messages.filter((message) => message.role === 'assistant').map(textOf)
-    expect(shown).toBe(told.join(''))
+    const texts = messages.filter((message) => message.role === 'assistant').map(textOf)
+    expect(shown).toBe(texts.join(''))
   }))
 
-test('text() repeats no word without a notice, and its readers agree on what stands', async () => {
+test('text() repeats no text without a notice, and all readers agree on the final text', async () => {
   const notice = '\n[stream interrupted, answer restarts]\n'
   let retracted = 0
   await fc.assert(
     fc.asyncProperty(scenario, async (scene) => {
       const during: Promise<TextReadings>[] = []
-      const { run, events } = await play(scene, undefined, (run) => during.push(readText(run)))
+      const { run, events } = await runScenario(scene, undefined, (run) => during.push(readText(run)))
       let [live, kept, round] = ['', '', '']
       for (const event of events) {
         if (event.type === 'text') round += event.text
@@ -353,7 +353,7 @@ test('text() repeats no word without a notice, and its readers agree on what sta
         }
         if (event.type === 'round-end') [live, kept, round] = [live + round, kept + round, '']
       }
-      // While it runs, and afterwards, when the log gives joined deltas.
+      // While it runs, and afterwards, when the log returns joined deltas.
       for (const readings of [await Promise.all(during), [await readText(run)]])
         expect(readings).toEqual([{ live, held: kept, page: kept }])
       expect(kept.endsWith((await run.result).text)).toBe(true)
@@ -366,7 +366,7 @@ test('text() repeats no word without a notice, and its readers agree on what sta
 interface TextReadings {
   readonly live: string
   readonly held: string
-  /** The text of a page that handles onRetract. */
+  /** The text of a client that handles onRetract. */
   readonly page: string
 }
 
@@ -385,13 +385,14 @@ async function readText(run: Run<unknown>): Promise<TextReadings> {
   return { live: live.join(''), held: held.join(''), page }
 }
 
-test('10: cancel reaches everything, and the end comes in the same moment', () =>
-  always(async ({ run, events, signals, cancelledAt, endedAt }) => {
+test('10: cancel reaches everything, and the run ends at once', () =>
+  always(async ({ run, events, signals, canceledAt, endedAt }) => {
     const { outcome } = await run.result
-    if (outcome !== 'cancelled') return
-    expect(endedAt).toBe(cancelledAt)
+    if (outcome !== 'canceled') return
+    expect(endedAt).toBe(canceledAt)
     const live = signals.filter((signal) => !signal.aborted)
-    // Those that are not aborted belong to requests and tools that were done before; an answer without a word is done, too.
+    // The others belong to requests and tools that had finished before; an empty answer has
+    // finished too.
     const empty = of(events, 'round-retry').filter(({ error }) => error.code === 'empty_answer').length
     const finished = of(events, 'round-end').filter(({ finish }) => finish !== 'interrupted').length + empty
     const answered = of(events, 'tool-result').filter(

@@ -12,7 +12,7 @@ import {
   failOnUnhandledRejections,
   of,
   rawModel,
-  saying,
+  streamOf,
   typesOf,
 } from './agent.test-kit.ts'
 import { agent } from './agent.ts'
@@ -21,46 +21,53 @@ failOnUnhandledRejections()
 
 const text = { type: 'text', text: 'Hi.' } as const
 
-describe('a model that does not keep to the protocol', () => {
+describe('a model that violates the protocol', () => {
   const once = { retry: { attempts: 1 } }
 
   test.each<[string, unknown, RegExp]>([
-    ['text that is a number', { type: 'text', text: 5 }, /sent text that is no text/],
-    ['text that is missing', { type: 'text' }, /sent text that is no text/],
-    ['reasoning that is null', { type: 'reasoning', text: null }, /sent reasoning that is no text/],
-    ['a call without an id', { type: 'tool-input-start', name: 'echo' }, /began a call without an id/],
-    ['input that is text', { ...callOf('a'), input: '{}' }, /an input that is no object/],
-    ['input that is missing', { type: 'tool-call', callId: 'a', name: 'echo' }, /an input that is no object/],
-    ['input that is a list', { ...callOf('a'), input: [] }, /an input that is no object/],
+    ['text that is a number', { type: 'text', text: 5 }, /sent text that is not a string/],
+    ['text that is missing', { type: 'text' }, /sent text that is not a string/],
+    ['reasoning that is null', { type: 'reasoning', text: null }, /sent reasoning that is not a string/],
+    ['a call without an id', { type: 'tool-input-start', name: 'echo' }, /started a tool call without an id/],
+    ['input that is text', { ...callOf('a'), input: '{}' }, /whose input is not an object/],
+    [
+      'input that is missing',
+      { type: 'tool-call', callId: 'a', name: 'echo' },
+      /whose input is not an object/,
+    ],
+    ['input that is a list', { ...callOf('a'), input: [] }, /whose input is not an object/],
     ['an unknown type', { type: 'hello' }, /an event of unknown type 'hello'/],
-    ['null', null, /the model 'raw' sent null for an event/],
-    ['undefined', undefined, /the model 'raw' sent undefined for an event/],
-    ['a string', 'hi', /the model 'raw' sent hi for an event/],
-  ])('is told so: %s', async (_, event, message) => {
-    const model = rawModel(() => saying(event, done))
+    ['null', null, /the model 'raw' sent null instead of an event/],
+    ['undefined', undefined, /the model 'raw' sent undefined instead of an event/],
+    ['a string', 'hi', /the model 'raw' sent hi instead of an event/],
+  ])('fails with an error message: %s', async (_, event, message) => {
+    const model = rawModel(() => streamOf(event, done))
     const { outcome, error } = await agent({ model, tools: [echo], ...once }).stream('go').result
     expect(outcome).toBe('failed')
     expect(error).toMatchObject({ code: 'llm_error', message: expect.stringMatching(message) })
   })
 
-  test('is told so: a delta of arguments that is no text', async () => {
+  test('fails with an error message: an arguments delta that is not a string', async () => {
     const model = rawModel(() =>
-      saying(
+      streamOf(
         { type: 'tool-input-start', callId: 'a', name: 'echo' },
         { type: 'tool-input', callId: 'a', delta: { value: 1 } },
         done,
       ),
     )
     const { error } = await agent({ model, tools: [echo], ...once }).stream('go').result
-    expect(error).toMatchObject({ code: 'llm_error', message: 'the model sent arguments that are no text' })
+    expect(error).toMatchObject({
+      code: 'llm_error',
+      message: 'the model sent arguments that are not a string',
+    })
   })
 
   test.each<[string, () => unknown]>([
-    ['a promise', () => Promise.resolve(saying(done))],
+    ['a promise', () => Promise.resolve(streamOf(done))],
     ['a list', () => [done]],
     ['nothing', () => undefined],
     ['null', () => null],
-  ])('is told what stream() must return, not %s', async (_, stream) => {
+  ])('fails with an error that says what stream() must return, not %s', async (_, stream) => {
     const { outcome, error } = await agent({ model: rawModel(stream), ...once }).stream('go').result
     expect({ outcome, code: error?.code, message: error?.message }).toEqual({
       outcome: 'failed',
@@ -69,7 +76,7 @@ describe('a model that does not keep to the protocol', () => {
     })
   })
 
-  test('is closed when what it said is refused', async () => {
+  test('is closed when its event is rejected', async () => {
     let closed = false
     async function* bad() {
       try {
@@ -85,7 +92,7 @@ describe('a model that does not keep to the protocol', () => {
     expect(model.signals[0]?.aborted).toBe(true)
   })
 
-  test('is closed when it is done, though it would go on', async () => {
+  test('is closed when it is done, although it would continue', async () => {
     let closed = false
     async function* more() {
       try {
@@ -101,7 +108,7 @@ describe('a model that does not keep to the protocol', () => {
     expect(closed).toBe(true)
   })
 
-  test('and reports nonsense for its usage has spent nothing', async () => {
+  test('and reports invalid usage counts as no usage', async () => {
     const usage = {
       inputTokens: Number.NaN,
       outputTokens: 'many',
@@ -109,12 +116,12 @@ describe('a model that does not keep to the protocol', () => {
       cacheReadTokens: null,
       cacheWriteTokens: 3,
     }
-    const run = agent({ model: rawModel(() => saying(text, { ...done, usage })) }).stream('go')
+    const run = agent({ model: rawModel(() => streamOf(text, { ...done, usage })) }).stream('go')
     expect((await run.result).usage).toEqual({ ...noUsage, cacheWriteTokens: 3 })
     expect(of(await collect(run), 'round-end')[0]?.usage).toEqual({ cacheWriteTokens: 3 })
   })
 
-  test('and throws what only looks like our error ends the run like any other', async () => {
+  test('and throws an object that resembles a MillraceError ends the run like any other error', async () => {
     const fake = Object.assign(new Error('bad key'), { name: 'MillraceError', code: 'auth', op: 'x' })
     const model = rawModel(() => {
       throw fake
@@ -129,7 +136,7 @@ describe('a model that does not keep to the protocol', () => {
     expect((await run.result).error?.cause).toBe(fake)
   })
 
-  test('nor does such an error from prepareRound or a tool leave the run hanging', async () => {
+  test('such an error from prepareRound or a tool does not leave the run hanging', async () => {
     const fake = () => {
       throw Object.assign(new Error('odd'), { name: 'MillraceError', code: 'auth', op: 'x' })
     }
@@ -148,17 +155,24 @@ describe('a model that does not keep to the protocol', () => {
   })
 
   test.each<[string, ModelEvent]>([
-    ['arguments of a call it has not begun', { type: 'tool-input', callId: 'x', delta: '{' }],
+    ['arguments of a call that was not started', { type: 'tool-input', callId: 'x', delta: '{' }],
     ['an event of unknown type', { type: 'banana' } as never],
   ])('and sends %s ends the run with llm_error', async (_, event) => {
-    expect((await agent({ model: rawModel(() => saying(event)) }).stream('go').result).error).toMatchObject({
-      code: 'llm_error',
-    })
+    expect((await agent({ model: rawModel(() => streamOf(event)) }).stream('go').result).error).toMatchObject(
+      {
+        code: 'llm_error',
+      },
+    )
   })
 
-  test('and sends empty deltas has them left out', async () => {
+  test('and sends empty deltas has them dropped', async () => {
     const model = rawModel(() =>
-      saying({ type: 'text', text: '' }, { type: 'reasoning', text: '' }, { type: 'text', text: 'a' }, done),
+      streamOf(
+        { type: 'text', text: '' },
+        { type: 'reasoning', text: '' },
+        { type: 'text', text: 'a' },
+        done,
+      ),
     )
     expect(typesOf(await collect(agent({ model }).stream('go')))).toEqual([
       'run-start',
@@ -169,7 +183,7 @@ describe('a model that does not keep to the protocol', () => {
     ])
   })
 
-  test('and throws before it gives a stream fails the run, not stream()', async () => {
+  test('and throws before it returns a stream fails the run, not stream()', async () => {
     const model: Model = {
       ...scriptedModel([]),
       stream: () => {

@@ -23,12 +23,12 @@ const unknown = new MillraceError({
 })
 
 /**
- * A model whose provider generates without a connection. Each generation gets the next round; `breaks` has the failure of each
- * connection in turn.
+ * A model whose provider generates without a connection. Each generation gets the next round;
+ * `breaks` lists the failures of the connections in order.
  */
 function keptModel(rounds: readonly (readonly ModelEvent[])[], breaks: readonly Break[] = []) {
   const kept: (readonly ModelEvent[])[] = []
-  const cancelled: string[] = []
+  const canceled: string[] = []
   let connections = 0
   let resumed = 0
 
@@ -36,7 +36,7 @@ function keptModel(rounds: readonly (readonly ModelEvent[])[], breaks: readonly 
     const { after, error = dropped } = breaks[connections++] ?? { after: Number.POSITIVE_INFINITY }
     const events = kept[id] ?? []
     for (const [at, event] of events.slice(from).entries()) {
-      // The first connection of a generation gets at least to its first checkpoint.
+      // The first connection of a generation reaches at least its first checkpoint.
       if (at >= after && (at > 0 || from > 0)) throw error
       yield event.type === 'checkpoint' ? checkpoint(id, from + at + 1) : event
     }
@@ -46,7 +46,7 @@ function keptModel(rounds: readonly (readonly ModelEvent[])[], breaks: readonly 
     type: 'checkpoint',
     opaque: { provider: 'kept', data: { id, at } },
   })
-  const placeOf = ({ data }: ProviderData) => data as unknown as { id: number; at: number }
+  const positionOf = ({ data }: ProviderData) => data as unknown as { id: number; at: number }
 
   const model: Model = {
     id: 'kept-1',
@@ -66,17 +66,17 @@ function keptModel(rounds: readonly (readonly ModelEvent[])[], breaks: readonly 
     background: {
       resume(opaque) {
         resumed++
-        const { id, at } = placeOf(opaque)
+        const { id, at } = positionOf(opaque)
         return connect(id, at)
       },
       async cancel(opaque) {
-        cancelled.push(String(placeOf(opaque).id))
+        canceled.push(String(positionOf(opaque).id))
       },
     },
   }
   return {
     model,
-    cancelled,
+    canceled,
     get generations() {
       return kept.length
     },
@@ -113,7 +113,7 @@ function counter(onRun = () => {}) {
 
 const options = { retry: { attempts: 3, baseMs: 0 } }
 
-/** Words and calls between checkpoints, then an answer. */
+/** Text and calls between checkpoints, then an answer. */
 const rounds = [
   [here, ...text('Let me see.'), here, ...call('a', 1), here, ...text('And'), ...call('b', 2), here, calls],
   [here, ...text('That makes three.'), here, stop],
@@ -134,7 +134,7 @@ const shown = (events: readonly RunEvent[]) =>
 
 const whole = 'Let me see.AndThat makes three.'
 
-describe('a generation that its provider keeps', () => {
+describe('a generation that the provider keeps', () => {
   test('continues where its connection broke, at any event', async () => {
     const { length } = rounds[0] ?? []
     for (let after = 1; after < length; after++) {
@@ -148,7 +148,7 @@ describe('a generation that its provider keeps', () => {
       ])
       expect(of(events, 'round-retract')).toEqual([])
       expect({ generations: kept.generations, resumed: kept.resumed }).toEqual({ generations: 2, resumed: 1 })
-      expect(kept.cancelled).toEqual([])
+      expect(kept.canceled).toEqual([])
     }
   })
 
@@ -174,7 +174,7 @@ describe('a generation that its provider keeps', () => {
       if (past.at(-1)?.type === 'round-start') continue
       const generated = of(past, 'round-start').length
       const kept = keptModel(rounds)
-      // The provider has been asked for these already.
+      // These generations were already requested.
       for (let round = 0; round < generated; round++) kept.model.stream({} as never, {} as never)
       const { ran, count } = counter()
       const safe = { ...count, repeat: 'safe' as const }
@@ -200,13 +200,13 @@ describe('a generation that its provider keeps', () => {
     expect(result.outcome).toBe('completed')
     expect(of(events, 'round-retract')).toHaveLength(1)
     expect(kept.generations).toBe(2)
-    expect(kept.cancelled).toEqual(['0'])
+    expect(kept.canceled).toEqual(['0'])
     // The second generation is the final answer here.
     expect(ran).toEqual([])
     expect(textOf(result.messages.at(-1) as never)).toBe('That makes three.')
   })
 
-  test('and is kept as far as it closed if a call of it has started', async () => {
+  test('keeps the closed part if one of its calls has started', async () => {
     const { ran, events, result } = await play([{ after: 22 }, { after: 0, error: unknown }])
     expect(result.outcome).toBe('completed')
     expect(ran).toEqual([1])
@@ -217,10 +217,10 @@ describe('a generation that its provider keeps', () => {
     })
   })
 
-  test('that makes no more progress is cancelled and generated again', async () => {
+  test('that makes no more progress is canceled and generated again', async () => {
     const { kept, result } = await play([{ after: 5 }, { after: 0 }, { after: 0 }])
     expect(result.outcome).toBe('completed')
-    expect(kept.cancelled).toEqual(['0'])
+    expect(kept.canceled).toEqual(['0'])
   })
 
   test('is not generated again forever', async () => {
@@ -237,10 +237,10 @@ describe('a generation that its provider keeps', () => {
     expect(kept.generations).toBeLessThanOrEqual(3)
   })
 
-  test('that says something else when it is resumed is retracted', async () => {
+  test('that returns different text when it is resumed is retracted', async () => {
     const kept = keptModel([[here, ...text('One.'), here, stop], ...rounds.slice(1)], [{ after: 4 }])
     const { resume } = kept.model.background ?? {}
-    const lying: Model = {
+    const inconsistent: Model = {
       ...kept.model,
       background: {
         resume: async function* () {
@@ -251,7 +251,7 @@ describe('a generation that its provider keeps', () => {
       },
     }
     expect(resume).toBeDefined()
-    const run = agent({ model: lying, ...options }).stream('Say.')
+    const run = agent({ model: inconsistent, ...options }).stream('Say.')
     const events = await collect(run)
     expect(await run.result).toMatchObject({ outcome: 'completed', text: 'That makes three.' })
     expect(of(events, 'round-retract')).toMatchObject([
@@ -259,7 +259,7 @@ describe('a generation that its provider keeps', () => {
     ])
   })
 
-  test('that begins again after it was resumed is retracted', async () => {
+  test('that restarts after it was resumed is retracted', async () => {
     const again: ModelEvent = { type: 'restart', reason: 'begun again' }
     const kept = keptModel([[here, ...text('One.'), here, again, ...text('Three.'), stop]], [{ after: 6 }])
     const run = agent({ model: kept.model, ...options }).stream('Say.')
@@ -268,7 +268,7 @@ describe('a generation that its provider keeps', () => {
     expect(of(events, 'round-retract')).toMatchObject([{ reason: 'begun again' }])
   })
 
-  test('that ended with nothing is not resumed, but generated again', async () => {
+  test('that ended empty is not resumed, but generated again', async () => {
     const kept = keptModel([
       [here, stop],
       [here, ...text('Hi.'), stop],
@@ -279,7 +279,7 @@ describe('a generation that its provider keeps', () => {
     expect({ generations: kept.generations, resumed: kept.resumed }).toEqual({ generations: 2, resumed: 0 })
   })
 
-  test('is cancelled with its run', async () => {
+  test('is canceled with its run', async () => {
     const model = keptModel([[here, ...text('Hi')]])
     const hanging: Model = {
       ...model.model,
@@ -291,19 +291,19 @@ describe('a generation that its provider keeps', () => {
     }
     const run = agent({ model: hanging }).stream('Go.')
     for await (const { type } of run) if (type === 'text') run.cancel('enough')
-    expect(await run.result).toMatchObject({ outcome: 'cancelled', text: 'Hi' })
-    expect(model.cancelled).toEqual(['0'])
+    expect(await run.result).toMatchObject({ outcome: 'canceled', text: 'Hi' })
+    expect(model.canceled).toEqual(['0'])
   })
 
-  test('is cancelled when the run is cancelled after its process was lost', async () => {
+  test('is canceled when the run is canceled after its process died', async () => {
     const { events: log } = await play([])
     const past = log.slice(0, log.findIndex(({ type }) => type === 'text') + 1)
     const kept = keptModel(rounds)
     kept.model.stream({} as never, {} as never)
     const run = agent({ model: kept.model, tools: [counter().count] }).resume(past)
     run.cancel('never mind')
-    expect((await run.result).outcome).toBe('cancelled')
-    expect(kept.cancelled).toEqual(['0'])
+    expect((await run.result).outcome).toBe('canceled')
+    expect(kept.canceled).toEqual(['0'])
   })
 
   test('is generated again if the agent no longer has its model', async () => {
@@ -318,7 +318,7 @@ describe('a generation that its provider keeps', () => {
   })
 })
 
-describe('an answer that begins again in the same stream', () => {
+describe('an answer that restarts in the same stream', () => {
   const raw = (...lists: readonly (readonly ModelEvent[])[]): Model => {
     let next = 0
     return {
@@ -331,7 +331,7 @@ describe('an answer that begins again in the same stream', () => {
   }
   const restart: ModelEvent = { type: 'restart', reason: 'begun again' }
 
-  test('is retracted, and what comes after it counts', async () => {
+  test('is retracted, and the new answer counts', async () => {
     const { ran, count } = counter()
     const first = [
       ...text('Old words'),
@@ -368,7 +368,7 @@ describe('an answer that begins again in the same stream', () => {
     expect((await run.result).text).toBe('Hi')
   })
 
-  test('is kept as far as it closed if a call of it has started', async () => {
+  test('keeps the closed part if one of its calls has started', async () => {
     const started = Promise.withResolvers<void>()
     const { ran, count } = counter(started.resolve)
     const model: Model = {
@@ -395,7 +395,7 @@ describe('an answer that begins again in the same stream', () => {
   })
 })
 
-describe('an answer with nothing in it', () => {
+describe('an empty answer', () => {
   const silent = (...events: readonly ModelEvent[]) => [...events, stop]
   const ask = async (lists: readonly (readonly ModelEvent[])[]) => {
     const kept = keptModel(lists)
@@ -406,18 +406,18 @@ describe('an answer with nothing in it', () => {
 
   test.each([
     ['nothing at all', [], stop],
-    ['thoughts alone', [{ type: 'reasoning', text: 'Hm.' } as const], stop],
-    ['an end for calls, and none', [], calls],
-    ['an end that nobody knows', [], { type: 'done', finish: 'other' } as const],
-  ])('is requested once more: %s', async (_, said, end) => {
+    ['only reasoning', [{ type: 'reasoning', text: 'Hm.' } as const], stop],
+    ['a finish for tool calls without calls', [], calls],
+    ['an unknown finish', [], { type: 'done', finish: 'other' } as const],
+  ])('is requested once more: %s', async (_, content, end) => {
     const { result, asked, events } = await ask([
-      [...said, end],
+      [...content, end],
       [...text('Hi'), stop],
     ])
     expect(result).toMatchObject({ outcome: 'completed', text: 'Hi' })
     expect(asked).toBe(2)
     expect(of(events, 'round-retry')).toMatchObject([{ error: { code: 'empty_answer' } }])
-    expect(of(events, 'round-retract')).toHaveLength(said.length)
+    expect(of(events, 'round-retract')).toHaveLength(content.length)
   })
 
   test('fails the run the second time', async () => {

@@ -8,8 +8,8 @@ import type {
   ToolChoice,
 } from '../protocol/index.ts'
 import {
-  asHeard,
   askForJson,
+  asPlayed,
   checkMessages,
   checkOptions,
   findUnpaired,
@@ -24,7 +24,7 @@ import {
 import type { Tool } from '../tools/index.ts'
 import { modelProblem, toolChoiceProblem, toolsProblem } from './option-checks.ts'
 
-/** One round as `prepareRound` sees it before the request is sent. */
+/** A round as passed to `prepareRound` before the request is sent. */
 export interface RoundPlan<Context = unknown> {
   readonly round: number
   readonly messages: readonly Message[]
@@ -36,14 +36,20 @@ export interface RoundPlan<Context = unknown> {
   readonly context: Context
 }
 
-/** What it may change, for this round alone. `messages` is what the model reads; the history stays as it is. */
+/**
+ * What the hook may change, for this round only. `messages` is what the model reads; the history is
+ * not changed.
+ */
 type RoundChange<Context = unknown> = Partial<Omit<RoundPlan<Context>, 'round' | 'context'>>
 
 export type PrepareRound<Context = unknown> = (
   plan: RoundPlan<Context>,
 ) => RoundChange<Context> | undefined | void | Promise<RoundChange<Context> | undefined | void>
 
-/** Asks the caller's hook. Throws `hook_failed` if it does, and `invalid_input` if what it gives cannot be sent. */
+/**
+ * Calls the `prepareRound` hook. Throws `hook_failed` if it throws or returns invalid fields, and
+ * `invalid_input` if its messages are invalid.
+ */
 export async function planRound<Context>(
   plan: RoundPlan<Context>,
   prepare: PrepareRound<Context> | undefined,
@@ -55,13 +61,13 @@ export async function planRound<Context>(
     if (!change) return plan
     checkOptions(change, changeTable, { op: 'prepareRound', what: 'prepareRound: the field' })
   } catch (cause) {
-    const message = `prepareRound ${isMillraceError(cause) ? 'cannot be followed' : 'threw'}: ${messageOf(cause)}`
+    const message = `prepareRound ${isMillraceError(cause) ? 'returned an invalid value' : 'threw'}: ${messageOf(cause)}`
     throw new MillraceError({ op: 'prepareRound', code: 'hook_failed', message, cause })
   }
-  const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
+  const changed = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
   return {
     ...plan,
-    ...given,
+    ...changed,
     ...(change.messages && { messages: checkMessages(change.messages, 'prepareRound') }),
   }
 }
@@ -75,7 +81,10 @@ const changeTable: OptionTable<RoundChange> = {
   toolChoice: toolChoiceProblem,
 }
 
-/** The request for a round, for the model it goes to. Throws `invalid_input` if a call and its result do not stand together. */
+/**
+ * The request of a round for one model. Throws `invalid_input` if a tool call and its result are
+ * not paired.
+ */
 export function toRequest<Context>(
   plan: RoundPlan<Context>,
   model: Model,
@@ -87,15 +96,15 @@ export function toRequest<Context>(
     .join('\n\n')
   const messages: Message[] = []
   for (const message of plan.messages) {
-    const heard = asHeard(message)
-    if (heard) messages.push(withoutMedia(heard, model))
+    const played = asPlayed(message)
+    if (played) messages.push(withoutMedia(played, model))
   }
   const unpaired = findUnpaired(messages)
   if (unpaired)
     throw invalidInput('model.stream', `the messages of round ${plan.round} cannot be sent: ${unpaired}`)
   return {
     messages: system ? [{ role: 'system', content: system }, ...messages] : messages,
-    // A fallback that takes no tools answers without.
+    // A fallback model without tool support answers without tools.
     tools: (tools ? plan.tools : []).map(({ name, description, inputSchema, strict }) => ({
       name,
       description,
@@ -108,18 +117,20 @@ export function toRequest<Context>(
   }
 }
 
-/** For a fallback that cannot see what the first model could, and for tools that answer with pictures. */
+/**
+ * Replaces media that the model does not accept: it may be a fallback, and tools may return images.
+ */
 function withoutMedia(message: Message, { capabilities }: Model): Message {
   if (message.role !== 'user' && message.role !== 'tool') return message
   if (typeof message.content === 'string') return message
-  const unseen = (part: { readonly type: string }) =>
+  const isUnsupported = (part: { readonly type: string }) =>
     (part.type === 'image' && !capabilities.images) || (part.type === 'file' && !capabilities.files)
-  if (!message.content.some(unseen)) return message
+  if (!message.content.some(isUnsupported)) return message
   const content = message.content.map((part) =>
-    unseen(part)
+    isUnsupported(part)
       ? ({
           type: 'text',
-          text: `[${part.type === 'image' ? 'an image' : 'a file'} was left out: this model takes none]`,
+          text: `[${part.type === 'image' ? 'an image' : 'a file'} was left out: this model does not accept ${part.type}s]`,
         } as const)
       : part,
   )

@@ -5,13 +5,13 @@ import { script, scriptedModel } from '../testing/index.ts'
 import type { Tool } from '../tools/index.ts'
 import { tool } from '../tools/index.ts'
 import {
-  asksForRefund,
   collect,
   echo,
   failOnUnhandledRejections,
   of,
   pairs,
   refund,
+  refundModel,
   refundOnApproval,
   refunds,
   typesOf,
@@ -21,14 +21,14 @@ import type { AgentOptions } from './options.ts'
 
 failOnUnhandledRejections()
 
-function desk(model = asksForRefund(500)) {
+function desk(model = refundModel(500)) {
   refunds.length = 0
   return { model, desk: agent({ model, tools: [echo, refund] }) }
 }
 
 describe('approval', () => {
-  test('a call that needs a person suspends the run once everything else is done', async () => {
-    const { desk: one, model } = desk(asksForRefund(500, 50))
+  test('a call that needs approval suspends the run when everything else is done', async () => {
+    const { desk: one, model } = desk(refundModel(500, 50))
     const run = one.stream('refund me')
     const events = await collect(run)
     expect(of(events, 'approval-request')).toEqual([
@@ -46,7 +46,7 @@ describe('approval', () => {
     expect(model.requests).toHaveLength(1)
   })
 
-  test('approved, it runs, and the run goes on', async () => {
+  test('approved, the call runs, and the run continues', async () => {
     const { desk: one, model } = desk()
     const first = one.stream('refund me')
     await first.result
@@ -64,17 +64,17 @@ describe('approval', () => {
     expect(model.requests[1]?.messages).toHaveLength(4)
   })
 
-  test('declined, the model is told the reason and nothing runs', async () => {
+  test('denied, the model gets the reason and nothing runs', async () => {
     const { desk: one } = desk()
     const first = one.stream('refund me')
     await first.result
     const result = await first.resume([{ callId: 'call_2', approved: false, reason: 'ask the manager' }])
       .result
     expect(refunds).toEqual([])
-    expect(pairs(result)[1]).toEqual(['call_2', 'Not run: the call was declined: ask the manager'])
+    expect(pairs(result)[1]).toEqual(['call_2', 'Not run: the call was denied: ask the manager'])
   })
 
-  test('approved with changed input, that is what runs, and the log shows it', async () => {
+  test('approved with changed input, the call runs with it, and the log shows it', async () => {
     const { desk: one } = desk()
     const first = one.stream('refund me')
     await first.result
@@ -85,12 +85,12 @@ describe('approval', () => {
     expect(of(events, 'tool-start')).toMatchObject([{ input: { amount: 120 } }])
   })
 
-  test('what a hook made of the input is what the person is asked about, and what runs', async () => {
+  test('the input from a hook is what the request shows, and what runs', async () => {
     refunds.length = 0
     const seen: unknown[] = []
     const halving = () =>
       agent({
-        model: asksForRefund(1000),
+        model: refundModel(1000),
         tools: [echo, refund],
         beforeCall: ({ name, input }) => {
           if (name !== 'refund') return undefined
@@ -102,7 +102,7 @@ describe('approval', () => {
     expect((await first.result).approvals).toMatchObject([{ input: { amount: 500 } }])
     await first.resume({ callId: 'call_2', approved: true }).result
     expect(refunds).toMatchObject([{ amount: 500 }])
-    // What the person writes instead is new to the hook, which may block it but not change it.
+    // A changed input is new to the hook, which may block it but not replace it.
     const second = halving()
     await second.result
     await second.resume({ callId: 'call_2', approved: true, input: { amount: 300 } }).result
@@ -110,8 +110,8 @@ describe('approval', () => {
     expect(seen).toEqual([1000, 1000, 300])
   })
 
-  test('some may be decided and others wait on', async () => {
-    const { desk: one } = desk(asksForRefund(500, 600))
+  test('some calls can be decided while others keep waiting', async () => {
+    const { desk: one } = desk(refundModel(500, 600))
     const first = one.stream('refund me')
     await first.result
     const second = first.resume({ callId: 'call_3', approved: true })
@@ -121,35 +121,35 @@ describe('approval', () => {
     expect(refunds).toEqual([{ amount: 600, key: `${first.id}:call_3`, attempt: 1 }])
   })
 
-  test('it can be decided by another process, from the events alone', async () => {
+  test('another process can decide, with only the events', async () => {
     const { desk: one } = desk()
     const saved = JSON.stringify(await collect(one.stream('refund me')))
-    const elsewhere = agent({ model: scriptedModel(['Done elsewhere.']), tools: [echo, refund] })
-    const run = elsewhere.resume(JSON.parse(saved), { decisions: [{ callId: 'call_2', approved: true }] })
+    const otherProcess = agent({ model: scriptedModel(['Done elsewhere.']), tools: [echo, refund] })
+    const run = otherProcess.resume(JSON.parse(saved), { decisions: [{ callId: 'call_2', approved: true }] })
     expect(await run.result).toMatchObject({ outcome: 'completed', text: 'Done elsewhere.' })
     expect(refunds).toHaveLength(1)
   })
 
   test.each([
-    ['no decision', [], /pass at least one decision; waiting for a decision: 'call_2' \(refund\)/],
-    ['a call that does not wait', [{ callId: 'call_1', approved: true }], /no call 'call_1' waits/],
+    ['no decision', [], /pass at least one decision; calls waiting for a decision: 'call_2' \(refund\)/],
+    ['a call that does not wait', [{ callId: 'call_1', approved: true }], /no call 'call_1' is waiting/],
     [
       'the same call twice',
       [
         { callId: 'call_2', approved: true },
         { callId: 'call_2', approved: true },
       ],
-      /decided twice/,
+      /two decisions for the call/,
     ],
-    ['no yes or no', [{ callId: 'call_2' }], /approved: true \| false/],
-    ['a reason that is no text', [{ callId: 'call_2', approved: false, reason: 1 }], /must be text/],
-    ['input that is no object', [{ callId: 'call_2', approved: true, input: 'x' }], /must be an object/],
+    ['neither approved nor denied', [{ callId: 'call_2' }], /approved: true \| false/],
+    ['a reason that is not a string', [{ callId: 'call_2', approved: false, reason: 1 }], /must be a string/],
+    ['input that is not an object', [{ callId: 'call_2', approved: true, input: 'x' }], /must be an object/],
     [
-      'input that does not fit',
+      'input that does not match the schema',
       [{ callId: 'call_2', approved: true, input: { amount: 'x' } }],
       /does not fit the schema of 'refund': amount: /,
     ],
-  ])('%s is refused before anything happens', async (_, decisions, message) => {
+  ])('%s is rejected before anything happens', async (_, decisions, message) => {
     const run = desk().desk.stream('refund me')
     await run.result
     expect(() => run.resume(decisions as never)).toThrow(message)
@@ -159,20 +159,22 @@ describe('approval', () => {
   test('a run is resumed once: a second click does not pay twice', async () => {
     const run = desk().desk.stream('refund me')
     await run.result
-    expect(() => run.resume({ callId: 'nonsense', approved: true })).toThrow(/no call 'nonsense' waits/)
+    expect(() => run.resume({ callId: 'nonsense', approved: true })).toThrow(/no call 'nonsense' is waiting/)
     const next = run.resume({ callId: 'call_2', approved: true })
-    expect(() => run.resume({ callId: 'call_2', approved: true })).toThrow(/resumed already/)
+    expect(() => run.resume({ callId: 'call_2', approved: true })).toThrow(/was already resumed/)
     await next.result
     expect(refunds).toHaveLength(1)
   })
 
   test('only a suspended run can be resumed', async () => {
     const run = agent({ model: scriptedModel(script.text('hi')) }).stream('hi')
-    expect(() => run.resume({ callId: 'x', approved: true })).toThrow(/still going on/)
+    expect(() => run.resume({ callId: 'x', approved: true })).toThrow(/still running/)
     await run.result
     expect(() => run.resume({ callId: 'x', approved: true })).toThrow(/this one is completed/)
     const events = await collect(run)
-    expect(() => agent({ model: scriptedModel([]) }).resume(events)).toThrow(/the run is over \(completed\)/)
+    expect(() => agent({ model: scriptedModel([]) }).resume(events)).toThrow(
+      /the run has ended \(completed\)/,
+    )
   })
 
   test.each([
@@ -181,23 +183,23 @@ describe('approval', () => {
     ['a log without its beginning', [{ type: 'text', text: 'x' }]],
   ])('%s cannot be resumed', (_, log) => {
     expect(() => agent({ model: scriptedModel([]) }).resume(log as never)).toThrow(
-      /the first being its 'run-start'/,
+      /starting with its 'run-start'/,
     )
   })
 
-  test('a log from a newer version is refused', () => {
-    const log: RunEvent[] = [{ type: 'run-start', version: 2, runId: 'r', agent: 'a', input: [] }]
+  test('a log from a newer version is rejected', () => {
+    const log: RunEvent[] = [{ type: 'run-start', version: 3, runId: 'r', agent: 'a', input: [] }]
     expect(() => agent({ model: scriptedModel([]) }).resume(log)).toThrow(/update millrace/)
   })
 
-  test('cancelling a resumed run answers what still waits', async () => {
-    const { desk: one } = desk(asksForRefund(500, 600))
+  test('canceling a resumed run emits results for calls that still wait', async () => {
+    const { desk: one } = desk(refundModel(500, 600))
     const first = one.stream('refund me')
     await first.result
     const second = first.resume({ callId: 'call_3', approved: true })
     second.cancel('closed')
     const result = await second.result
-    expect(result.outcome).toBe('cancelled')
+    expect(result.outcome).toBe('canceled')
     expect(pairs(result)).toHaveLength(3)
     expect(result.approvals).toEqual([])
   })
@@ -214,8 +216,8 @@ describe('a log that was cut off', () => {
       run: (_, { attempt, idempotencyKey }) => void runs.push(`${name} ${attempt} ${idempotencyKey}`),
     })
   const tools = [counted('once', 'never'), counted('again', 'safe')]
-  const begun: RunEvent[] = [
-    { type: 'run-start', version: 1, runId: 'R', agent: 'a', input: [{ role: 'user', content: 'go' }] },
+  const unfinished: RunEvent[] = [
+    { type: 'run-start', version: 2, runId: 'R', agent: 'a', input: [{ role: 'user', content: 'go' }] },
     { type: 'round-start', round: 1, model: 'm' },
     { type: 'text', text: 'Half' },
   ]
@@ -230,8 +232,11 @@ describe('a log that was cut off', () => {
     return { model, run: agent({ model, tools }).resume(log) }
   }
 
-  test('a half-told round without a started call is taken back and told again', async () => {
-    const { run } = resume([...begun, { type: 'tool-call', callId: 'c', name: 'once', input: {} }], 'Whole')
+  test('an unfinished round without a started call is retracted and generated again', async () => {
+    const { run } = resume(
+      [...unfinished, { type: 'tool-call', callId: 'c', name: 'once', input: {} }],
+      'Whole',
+    )
     expect(typesOf(await collect(run))).toEqual([
       'run-start',
       'round-retract',
@@ -247,19 +252,19 @@ describe('a log that was cut off', () => {
     expect(runs).toEqual([])
   })
 
-  test('a call in flight is run again only if that is safe, with the same key; otherwise its fate is unknown', async () => {
-    const { run, model } = resume([...begun, ...call('c1', 'once'), ...call('c2', 'again')], 'Whole')
+  test('a call in flight runs again only if that is safe, with the same key; otherwise its outcome is unknown', async () => {
+    const { run, model } = resume([...unfinished, ...call('c1', 'once'), ...call('c2', 'again')], 'Whole')
     const events = await collect(run)
     expect(runs).toEqual(['again 2 R:c2'])
     expect(of(events, 'round-end')[0]).toMatchObject({ round: 1, finish: 'interrupted' })
     expect(pairs(await run.result)).toEqual([
-      ['c1', expect.stringMatching(/whether it took effect is unknown/)],
+      ['c1', expect.stringMatching(/Whether it took effect is unknown/)],
       ['c2', '(no output)'],
     ])
     expect(model.requests).toHaveLength(1)
   })
 
-  test('a call with a result is not run again, one that never started is run', async () => {
+  test('a call with a result does not run again, one that never started does', async () => {
     const ended: RunEvent = {
       type: 'round-end',
       round: 1,
@@ -279,7 +284,7 @@ describe('a log that was cut off', () => {
     }
     const { run } = resume(
       [
-        ...begun,
+        ...unfinished,
         ...call('c1', 'once'),
         { type: 'tool-call', callId: 'c2', name: 'once', input: {} },
         ended,
@@ -294,7 +299,7 @@ describe('a log that was cut off', () => {
     expect(runs).toEqual(['once 1 R:c2'])
   })
 
-  test('a model that runs in circles is not forgotten across a resume', async () => {
+  test('repeated calls are counted across a resume', async () => {
     const log = (times: number): RunEvent[] =>
       Array.from({ length: times }, (_, index): RunEvent[] => [
         { type: 'round-start', round: index + 1, model: 'm' },
@@ -313,12 +318,12 @@ describe('a log that was cut off', () => {
       ]).flat()
     runs.length = 0
     const model = scriptedModel(script.tool('once', {}, 'done'))
-    const run = agent({ model, tools }).resume([begun[0] as RunEvent, ...log(5)])
+    const run = agent({ model, tools }).resume([unfinished[0] as RunEvent, ...log(5)])
     expect(of(await collect(run), 'tool-result')).toMatchObject([{ status: 'blocked' }])
     expect(runs).toEqual([])
   })
 
-  test('cut off anywhere, a run goes on to the same end and no call runs twice', async () => {
+  test('interrupted anywhere, a run reaches the same end and no call runs twice', async () => {
     const model = () =>
       scriptedModel(
         ({ messages }) =>
@@ -337,12 +342,12 @@ describe('a log that was cut off', () => {
       expect(result).toMatchObject({ outcome: 'completed', text: 'Done.' })
       expect(pairs(result).length).toBeGreaterThan(0)
       const starts = [...of(log, 'tool-start'), ...of(rest, 'tool-start')].map((event) => event.callId)
-      // A call that started and was then forgotten with its round would be the one defect that matters.
+      // A call that started and was then lost with its round would be the worst bug here.
       expect(new Set(starts).size).toBe(starts.length)
     }
   })
 
-  test('a log can be cut off and resumed again and again', async () => {
+  test('a log can be interrupted and resumed repeatedly', async () => {
     const model = scriptedModel(({ messages }) =>
       messages.some((message) => message.role === 'tool') ? 'Done.' : [{ call: 'again' }],
     )
@@ -369,7 +374,7 @@ describe('resuming', () => {
   }
   const yes = { callId: 'call_1', approved: true }
 
-  test('a run does not listen to the signal of the one before it', async () => {
+  test('a resumed run ignores the signal of the run before', async () => {
     const request = new AbortController()
     const first = desk().desk.stream('go', { signal: request.signal })
     await first.result
@@ -377,7 +382,7 @@ describe('resuming', () => {
     expect(await first.resume(yes).result).toMatchObject({ outcome: 'completed', text: 'Done.' })
   })
 
-  test('a run takes options of its own, and keeps the others', async () => {
+  test('a resumed run can override options, and keeps the others', async () => {
     const contexts: unknown[] = []
     const { desk: one, model } = desk({ beforeCall: ({ context }) => void contexts.push(context) })
     const first = one.stream('go', { context: 'mine', settings: { temperature: 0.5 }, maxRounds: 5 })
@@ -391,7 +396,7 @@ describe('resuming', () => {
     const again = desk().desk.stream('go')
     await again.result
     expect(await again.resume(yes, { signal: aborted }).result).toMatchObject({
-      outcome: 'cancelled',
+      outcome: 'canceled',
       error: { message: 'too late' },
     })
     const third = desk().desk.stream('go')
@@ -400,7 +405,7 @@ describe('resuming', () => {
     expect((await third.resume(yes).result).outcome).toBe('completed')
   })
 
-  test('the second half of two runs is refused without the first', async () => {
+  test('the second of two runs is rejected without the first', async () => {
     const { desk: one } = desk()
     const first = one.stream('go')
     const before = await collect(first)
@@ -423,15 +428,15 @@ describe('resuming', () => {
     ['a run-start whose input is missing', [{ ...start, input: undefined }], {}, /has no input/],
     ['an event that is null', [start, null], {}, /events\[1\] is not an event: null/],
     ['an event without a type', [start, {}], {}, /events\[1\] is not an event/],
-    ['options that are null', [start], null, /options of a run must be an object, not null/],
+    ['options that are null', [start], null, /run options must be an object, not null/],
     ['decisions that are null', [start], { decisions: null }, /decisions must be an array/],
-  ])('%s is refused', (_, events, options, message) => {
+  ])('%s is rejected', (_, events, options, message) => {
     const model = scriptedModel([])
     expect(() => agent({ model }).resume(events as never, options as never)).toThrow(message)
     expect(model.requests).toEqual([])
   })
 
-  test('a call that is run again after a crash is run with what it ran with, whatever the hook would say now', async () => {
+  test('a call that runs again after a crash has its original input, whatever the hook would return now', async () => {
     const inputs: unknown[] = []
     const hooked: unknown[] = []
     const again = tool({
@@ -462,7 +467,7 @@ describe('resuming', () => {
     expect(hooked).toEqual(['before'])
   })
 
-  test('a tool that prepareRound gave is there again for the call that waited', async () => {
+  test('a tool from prepareRound is available again for the call that waited', async () => {
     const model = scriptedModel([[{ call: 'refund', input: { amount: 5 } }], 'Done.'])
     const first = agent({ model, prepareRound: () => ({ tools: [refundOnApproval] }) }).stream('go')
     expect(await first.result).toMatchObject({ outcome: 'suspended' })

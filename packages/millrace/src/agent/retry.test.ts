@@ -2,10 +2,10 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Model, RunEvent } from '../protocol/index.ts'
 import { fakeClock, script, scriptedModel } from '../testing/index.ts'
 import {
-  broken,
   callEcho,
   callOf,
   collect,
+  connectionReset,
   done,
   echo,
   failOnUnhandledRejections,
@@ -22,9 +22,12 @@ failOnUnhandledRejections()
 afterEach(() => void vi.restoreAllMocks())
 
 describe('failures', () => {
-  test('a failure before anything was shown is retried after a wait with jitter, and nothing is taken back', async () => {
+  test('a failure before anything was shown is retried after a delay with jitter, and nothing is retracted', async () => {
     const clock = fakeClock()
-    const model = scriptedModel([...script.failing(broken), ...script.failing(broken), 'at last'], { clock })
+    const model = scriptedModel(
+      [...script.failing(connectionReset), ...script.failing(connectionReset), 'at last'],
+      { clock },
+    )
     const run = agent({ model, clock, retry: { baseMs: 1000 } }).stream('go')
     const events = await clock.until(collect(run))
     const retries = of(events, 'round-retry')
@@ -40,7 +43,7 @@ describe('failures', () => {
     expect(await run.result).toMatchObject({ text: 'at last', rounds: 1 })
   })
 
-  test("the provider's own delay is honoured, and one beyond reason is not waited for", async () => {
+  test("the provider's retry delay is honored, unless it is too long", async () => {
     const clock = fakeClock()
     const limited = (retryAfterMs: number) =>
       script.failing({ code: 'rate_limit', message: 'slow down', retryAfterMs })
@@ -52,15 +55,15 @@ describe('failures', () => {
     expect(clock.now()).toBe(20_000)
   })
 
-  test('what will not pass by itself is not retried', async () => {
+  test('a permanent error is not retried', async () => {
     const model = scriptedModel([...script.failing({ code: 'auth', message: 'bad key' }), 'never asked for'])
     expect((await agent({ model }).stream('go').result).error).toMatchObject({ code: 'auth' })
     expect(model.requests).toHaveLength(1)
   })
 
-  test('attempts are limited, and the last failure is told', async () => {
+  test('attempts are limited, and the last error is reported', async () => {
     const clock = fakeClock()
-    const model = scriptedModel(() => [{ error: broken }])
+    const model = scriptedModel(() => [{ error: connectionReset }])
     const run = agent({ model, clock, retry: { attempts: 4 } }).stream('go')
     expect(await clock.until(run.result)).toMatchObject({
       outcome: 'failed',
@@ -69,9 +72,9 @@ describe('failures', () => {
     expect(model.requests).toHaveLength(4)
   })
 
-  test('after words were shown the round is retracted and told again', async () => {
+  test('after text was shown, the round is retracted and generated again', async () => {
     const clock = fakeClock()
-    const model = scriptedModel([...script.failing(broken, 'Half an ans'), 'A whole answer'])
+    const model = scriptedModel([...script.failing(connectionReset, 'Half an ans'), 'A whole answer'])
     const run = agent({ model, clock }).stream('go')
     const events = await clock.until(collect(run))
     expect(typesOf(events)).toEqual([
@@ -95,7 +98,7 @@ describe('failures', () => {
     })
   })
 
-  test('a failure after a tool has started keeps the round as far as it closed and does not run that tool again', async () => {
+  test('a failure after a tool has started keeps the closed part of the round and does not run the tool again', async () => {
     const clock = fakeClock()
     const slow = gate()
     const model = scriptedModel([
@@ -103,7 +106,7 @@ describe('failures', () => {
         { text: 'Starting. ' },
         { call: 'gate' },
         { call: 'echo', raw: '{"value":"un', cut: true },
-        { error: broken },
+        { error: connectionReset },
       ],
       'Finished.',
     ])
@@ -131,7 +134,7 @@ describe('failures', () => {
     const clock = fakeClock()
     const asked = Promise.withResolvers<void>()
     const model = scriptedModel([
-      [{ call: 'echo', input: { value: 'never' } }, { error: broken }],
+      [{ call: 'echo', input: { value: 'never' } }, { error: connectionReset }],
       callEcho('once'),
       'ok',
     ])
@@ -172,21 +175,18 @@ describe('retries', () => {
   test.each([
     [0, [50, 100, 200, 250, 250]],
     [1 - 2 ** -53, [100, 200, 400, 500, 500]],
-  ])(
-    'wait between half and the whole of a time that doubles up to its limit (%d)',
-    async (random, expected) => {
-      const { events } = await play(
-        scriptedModel([...Array.from({ length: 5 }, () => [failing]), 'Done.']),
-        { attempts: 6, baseMs: 100, maxDelayMs: 500 },
-        random,
-      )
-      const waited = delays(events)
-      expect(waited).toHaveLength(5)
-      for (const [index, ms] of waited.entries()) expect(ms).toBeCloseTo(expected[index] as number, 6)
-    },
-  )
+  ])('wait between half and all of a delay that doubles up to its limit (%d)', async (random, expected) => {
+    const { events } = await play(
+      scriptedModel([...Array.from({ length: 5 }, () => [failing]), 'Done.']),
+      { attempts: 6, baseMs: 100, maxDelayMs: 500 },
+      random,
+    )
+    const waited = delays(events)
+    expect(waited).toHaveLength(5)
+    for (const [index, ms] of waited.entries()) expect(ms).toBeCloseTo(expected[index] as number, 6)
+  })
 
-  test('count anew for the next model', async () => {
+  test('start over for the next model', async () => {
     const { events } = await play(
       [
         scriptedModel(() => [failing], { id: 'a' }),
@@ -204,7 +204,7 @@ describe('retries', () => {
     ])
   })
 
-  test('count anew after a success', async () => {
+  test('start over after a success', async () => {
     const { events, run } = await play(
       scriptedModel([
         [failing],
@@ -222,7 +222,7 @@ describe('retries', () => {
     expect((await run.result).outcome).toBe('completed')
   })
 
-  test('wait after a round that was kept, too', async () => {
+  test('also wait after a round that was kept', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0)
     const clock = fakeClock()
     const times: number[] = []
@@ -235,7 +235,7 @@ describe('retries', () => {
     expect(times).toEqual([0, 500])
   })
 
-  test('do not hear what the attempt before says late, and its request is aborted', async () => {
+  test('ignore late events of the previous attempt, whose request is aborted', async () => {
     const clock = fakeClock()
     const late = Promise.withResolvers<void>()
     const model = rawModel((index) =>
@@ -260,7 +260,7 @@ describe('retries', () => {
     expect(typesOf(await collect(run))).not.toContain('tool-call')
   })
 
-  test('a hook that answers while a retracted round waits to be told again starts nothing', async () => {
+  test('a hook that returns while a retracted round waits for its retry starts nothing', async () => {
     const clock = fakeClock()
     const asked = Promise.withResolvers<void>()
     const release = Promise.withResolvers<void>()

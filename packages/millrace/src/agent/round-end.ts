@@ -2,14 +2,14 @@ import type { DoneEvent, JsonObject, RoundEndEvent } from '../protocol/index.ts'
 import { checkUsage, toJson } from '../protocol/index.ts'
 import type { Elapsed } from './generation.ts'
 
-/** The end of a round as its model said it. */
+/** The `round-end` event for a model's `done` event. */
 export function roundEnd(
   { finish, usage: reported, contextTokens, metadata }: DoneEvent,
   timings: Elapsed,
   round: { readonly round: number; readonly model: string },
 ): RoundEndEvent {
   const usage = reported && checkUsage(reported)
-  const tellingMs = timings.ms - (timings.firstEventMs ?? 0)
+  const generatingMs = timings.ms - (timings.firstEventMs ?? 0)
   const tokens = usage?.outputTokens
   return {
     type: 'round-end',
@@ -19,7 +19,7 @@ export function roundEnd(
     ...(contextTokens !== undefined && { contextTokens }),
     timings: {
       ...timings,
-      ...(tokens && tellingMs > 0 && { tokensPerSecond: (tokens / tellingMs) * 1000 }),
+      ...(tokens && generatingMs > 0 && { tokensPerSecond: (tokens / generatingMs) * 1000 }),
     },
     ...(metadata && { metadata: toJson(metadata) as JsonObject }),
   }

@@ -3,14 +3,14 @@ import { z } from 'zod'
 import type { ScriptRound } from '../testing/index.ts'
 import { fakeClock, script, scriptedModel } from '../testing/index.ts'
 import { tool } from '../tools/index.ts'
-import { broken, gate } from './agent.test-kit.ts'
+import { connectionReset, gate } from './agent.test-kit.ts'
 import { agent } from './agent.ts'
 
 const notice = '\n[stream interrupted, answer restarts]\n'
-/** The second round breaks off after a few words. */
+/** The second round fails after a few words. */
 const rounds: readonly ScriptRound[] = [
   [{ text: 'Let me see. ' }, { call: 'look', input: {} }],
-  [{ text: 'The answer is 4' }, { error: broken }],
+  [{ text: 'The answer is 4' }, { error: connectionReset }],
   'The answer is 42.',
 ]
 const look = tool({ name: 'look', description: 'Looks', input: z.object({}), run: () => 'seen' })
@@ -22,17 +22,17 @@ function stream(script: readonly ScriptRound[] = rounds) {
 }
 
 describe('text()', () => {
-  test('yields words as they are generated, and a line of its own before retracted words come again', async () => {
+  test('yields text as it is generated, and a separate line before retracted text comes again', async () => {
     const { run, clock } = stream()
     const words = await clock.until(Array.fromAsync(run.text()))
     expect(words.join('')).toBe(`Let me see. The answer is 4${notice}The answer is 42.`)
     expect(words).toContain(notice)
   })
 
-  test('has no such line where no word of the round was yielded', async () => {
+  test('has no such line if no text of the round was yielded', async () => {
     const { run, clock } = stream([
-      [{ reasoning: 'Let me think.' }, { error: broken }],
-      [{ error: broken }],
+      [{ reasoning: 'Let me think.' }, { error: connectionReset }],
+      [{ error: connectionReset }],
       'The answer is 42.',
     ])
     const words = clock.until(Array.fromAsync(run.text()))
@@ -43,16 +43,16 @@ describe('text()', () => {
 
   test('is the same for plans', async () => {
     const clock = fakeClock()
-    const model = scriptedModel([[{ text: 'Fir' }, { error: broken }], 'First this.'])
+    const model = scriptedModel([[{ text: 'Fir' }, { error: connectionReset }], 'First this.'])
     const plan = agent({ model, clock }).plan('go')
     expect((await clock.until(Array.fromAsync(plan.text()))).join('')).toBe(`Fir${notice}First this.`)
     expect((await Array.fromAsync(plan.text({ hold: true }))).join('')).toBe('First this.')
   })
 
-  test('a run that resumes in the middle of a round has no line: this reader yielded none of its words', async () => {
+  test('a run that resumes in the middle of a round has no line: this reader yielded none of its text', async () => {
     const model = scriptedModel(['The whole answer.'])
     const run = agent({ model }).resume([
-      { type: 'run-start', version: 1, runId: 'r', agent: 'a', input: [{ role: 'user', content: 'go' }] },
+      { type: 'run-start', version: 2, runId: 'r', agent: 'a', input: [{ role: 'user', content: 'go' }] },
       { type: 'round-start', round: 1, model: 'm' },
       { type: 'text', text: 'The wh' },
     ])
@@ -61,7 +61,7 @@ describe('text()', () => {
 })
 
 describe('text({ hold: true })', () => {
-  test('yields the words of a round at its end, and never those that were retracted', async () => {
+  test('yields the text of a round at its end, and never retracted text', async () => {
     const { run, clock } = stream()
     expect(await clock.until(Array.fromAsync(run.text({ hold: true })))).toEqual([
       'Let me see. ',
@@ -82,7 +82,7 @@ describe('text({ hold: true })', () => {
     expect(await words.next()).toMatchObject({ done: true })
   })
 
-  test('yields words as they are generated once a tool of their round has started', async () => {
+  test('yields text as it is generated once a tool of its round has started', async () => {
     const slow = gate()
     const steps = [{ text: 'One. ' }, { call: 'gate' }, { text: 'Two. ' }, { hang: true }] as const
     const run = agent({ model: scriptedModel([steps]), tools: [slow.tool] }).stream('go')
@@ -92,9 +92,9 @@ describe('text({ hold: true })', () => {
     run.cancel()
   })
 
-  test('yields what stands of a run that fails, as result.text has it', async () => {
+  test('yields the remaining text of a run that fails, like result.text', async () => {
     const clock = fakeClock()
-    const model = scriptedModel(() => [{ text: 'Half' }, { error: broken }])
+    const model = scriptedModel(() => [{ text: 'Half' }, { error: connectionReset }])
     const run = agent({ model, clock, retry: { attempts: 2 } }).stream('go')
     const words = await clock.until(Array.fromAsync(run.text({ hold: true })))
     const { outcome, text } = await run.result
@@ -103,7 +103,7 @@ describe('text({ hold: true })', () => {
 })
 
 describe('text({ onRetract })', () => {
-  test('calls back with the text that still stands, in order with the words, and adds no line', async () => {
+  test('is called with the remaining text, in order, and no line is added', async () => {
     const { run, clock } = stream()
     const seen: string[] = []
     const page = { textContent: '' }
@@ -124,7 +124,7 @@ describe('text({ onRetract })', () => {
     expect(seen.join('|')).toBe('Let me see. |The answer i|s 4|= Let me see. |The answer i|s 42.')
   })
 
-  test('what it throws rejects next() and ends the reading', async () => {
+  test('rejects next() and ends the iteration if the callback throws', async () => {
     const { run, clock } = stream()
     const words = run.text({
       onRetract() {
@@ -147,8 +147,8 @@ test.each<[string, unknown, RegExp]>([
   ['an onRetract of another type', { onRetract: true }, /'onRetract' must be a function, not a boolean/],
   ['another type', 7, /text\(\) takes an object of options, not a number/],
   ['null', null, /text\(\) takes an object of options, not null/],
-  ['hold and onRetract', { hold: true, onRetract() {} }, /either hold or onRetract: with hold nothing/],
-])('%s is refused by text() itself', (_, options, message) => {
+  ['hold and onRetract', { hold: true, onRetract() {} }, /either hold or onRetract: with hold, yielded text/],
+])('text() throws on %s', (_, options, message) => {
   const run = agent({ model: scriptedModel(['Hi.']) }).stream('go')
   const call = () => run.text(options as never)
   expect(call).toThrow(message)

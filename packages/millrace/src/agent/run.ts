@@ -13,7 +13,7 @@ import type {
   Usage,
 } from '../protocol/index.ts'
 import { invalidInput, messageOf, messagesOf, openRequests } from '../protocol/index.ts'
-import type { Partially } from '../tools/index.ts'
+import type { DeepPartial } from '../tools/index.ts'
 import { readUserMessage } from './input.ts'
 import type { Loop } from './loop.ts'
 import type { LoopOptions, RunOptions } from './options.ts'
@@ -26,34 +26,40 @@ import type { CallTypes } from './tool-types.ts'
 export interface Decision {
   readonly callId: string
   readonly approved: boolean
-  /** Told to the model when the call is declined. */
+  /** Shown to the model when the call is denied. */
   readonly reason?: string
-  /** Run the call with this instead. Held against the tool's schema like what the model wrote. */
+  /** Run the call with this input instead. Checked against the tool's schema like the model's. */
   readonly input?: object
-  /** Allows the same from now on: in this thread or always, by the rules of the request or by others. */
+  /**
+   * Allows the same in the future, in this thread or always, with the rules of the request or other
+   * rules.
+   */
   readonly remember?: RememberFor | Remembered
 }
 
-/** How a run came out. With an `output` schema, an `outcome` of `completed` says that there is an `output`. */
+/**
+ * The result of a run. With an `output` schema, there is an `output` if `outcome` is `completed`.
+ */
 export type RunResult<Output = undefined, Request = ApprovalRequestEvent> = undefined extends Output
   ? RunReport<Outcome, Output, Request>
   : RunReport<'completed', Output, Request> | RunReport<Exclude<Outcome, 'completed'>, undefined, Request>
 
-interface RunReport<Ended extends Outcome, Output, Request> {
+interface RunReport<Ending extends Outcome, Output, Request> {
   readonly runId: string
-  readonly outcome: Ended
-  /** Why the last generation ended, if there was one. */
+  readonly outcome: Ending
+  /** Why the last round ended, if there was one. */
   readonly finish?: RoundFinish
-  /** The words of the last round: the answer. */
+  /** The text of the last round: the answer. */
   readonly text: string
-  /** The validated answer of an agent with an `output` schema; only there when the run completed. */
+  /** The validated answer of an agent with an `output` schema; only set if the run completed. */
   readonly output: Output
   /**
-   * The conversation as the model reads it, ready to be gone on with: calls and results are paired, except those in `approvals`.
-   * Where it was shortened, a summary stands in for its oldest part; the events keep that.
+   * The context the model saw; pass it back to continue. Tool calls and results are paired, except
+   * for the calls in `approvals`. If the conversation was compacted, a summary replaces its oldest
+   * part; the events still have that part.
    */
   readonly messages: readonly Message[]
-  /** The calls that wait for a person; empty unless `suspended`. */
+  /** The tool calls waiting for approval; empty unless `suspended`. */
   readonly approvals: readonly Request[]
   /** Over all rounds. */
   readonly usage: Usage
@@ -61,44 +67,57 @@ interface RunReport<Ended extends Outcome, Output, Request> {
   readonly error?: MillraceError
 }
 
-/** What can be watched: a run, or a plan. Iterating it any number of times gives every event from the first, at the reader's pace. */
-export interface Watchable<Event = RunEvent> extends AsyncIterable<Event> {
+/**
+ * The events of a run or plan. Each iteration yields every event from the first, at the reader's
+ * pace.
+ */
+export interface RunStream<Event = RunEvent> extends AsyncIterable<Event> {
   readonly id: string
   /**
-   * Only the words, of all rounds, as they are generated. Where words that it has yielded are retracted, a line of its own says so
-   * before they come again; the options have it otherwise. Throws `invalid_input` for an option that it does not take.
+   * The text of all rounds, as it is generated. If yielded text is retracted, a separate line says
+   * so before the new text; the options change that. Throws `invalid_input` on an invalid option.
    */
   text(options?: TextOptions): AsyncIterable<string>
-  /** The events as a web stream. Cancelling it stops the reading, not the run. */
+  /** The events as a web stream. Canceling the stream does not cancel the run. */
   toReadableStream(): ReadableStream<Event>
-  /** Ends the run now: the request, every tool's signal, everything. Harmless when it is over. */
+  /**
+   * Ends the run now: aborts the request and every tool's signal. Does nothing if the run has
+   * ended.
+   */
   cancel(reason?: string): void
 }
 
 export interface Run<Output = undefined, Draft = Output, Calls extends CallTypes = CallTypes>
-  extends Watchable<Calls['event']> {
-  /** Settles when the run is over, whatever came of it. Never rejects. */
+  extends RunStream<Calls['event']> {
+  /** Resolves when the run has ended, with any outcome. Never rejects. */
   readonly result: Promise<RunResult<Output, Calls['request']>>
-  /** The structured answer while it arrives: live views that grow in place. Begins anew in each round. */
-  partials(): AsyncIterable<Partially<Draft>>
-  /** Says something to the run that its next round hears. False if the run is over and nobody will. */
+  /**
+   * The structured answer while it streams, as a live object that grows in place. Starts over in
+   * each round.
+   */
+  partials(): AsyncIterable<DeepPartial<Draft>>
+  /**
+   * Sends a message to the run; the model reads it in the next round. Returns false if the run has
+   * ended.
+   */
   steer(message: string | InputUserMessage): boolean
   /**
-   * Goes on with a `suspended` run, once. Throws `invalid_input` if it is not, or if a decision fits no open call. The options are
-   * those of the first run, but for its signal, and for what is given here.
+   * Resumes a `suspended` run. A run can be resumed once. Throws `invalid_input` if it is not
+   * suspended, or if a decision matches no open call. Options default to those of the first run,
+   * except its signal.
    */
   resume(decisions: Decision | readonly Decision[], options?: RunOptions): Run<Output, Draft, Calls>
 }
 
-/** A run that was started, the log it writes, and the options it has. */
-export interface Started<Context = unknown> {
+/** A started run, its log and its options. */
+export interface StartedRun<Context = unknown> {
   readonly loop: Loop
   readonly log: MemoryLog
   readonly runId: string
   readonly options: LoopOptions<Context>
 }
 
-export function watch({ loop, log, runId }: Started): Watchable {
+export function runStream({ loop, log, runId }: StartedRun): RunStream {
   return {
     id: runId,
     [Symbol.asyncIterator]: () => log.read(),
@@ -107,24 +126,24 @@ export function watch({ loop, log, runId }: Started): Watchable {
       return pickFrom(log.read(), pick)
     },
     toReadableStream: () => toReadableStream(log.read()),
-    cancel: (reason = 'cancelled by the caller') =>
+    cancel: (reason = 'canceled by the caller') =>
       loop.cancel(typeof reason === 'string' ? reason : messageOf(reason)),
   }
 }
 
 export function openRun(
-  started: Started,
+  started: StartedRun,
   resume: (events: readonly RunEvent[], decisions: readonly Decision[], options: RunOptions) => Run<unknown>,
 ): Run<unknown> {
   const { loop, log } = started
   const model = started.options.models[0] as Model
   let next: Run<unknown> | undefined
   return {
-    ...watch(started),
+    ...runStream(started),
     result: resultOf(started),
     partials: () => partialsOf(log.read()),
-    steer(said) {
-      const message = readUserMessage(said, { op: 'run.steer', model })
+    steer(input) {
+      const message = readUserMessage(input, { op: 'run.steer', model })
       return loop.signal({ type: 'input', message, mode: 'steer' })
     },
     resume(decisions, options = {}) {
@@ -132,13 +151,9 @@ export function openRun(
       if (outcome !== 'suspended')
         throw invalidInput(
           'run.resume',
-          `only a suspended run can be resumed, and this one is ${outcome ?? 'still going on'}`,
+          `only a suspended run can be resumed, and this one is ${outcome ?? 'still running'}`,
         )
-      if (next)
-        throw invalidInput(
-          'run.resume',
-          `this run has been resumed already, as ${next.id}: go on with that one`,
-        )
+      if (next) throw invalidInput('run.resume', `this run was already resumed as ${next.id}: use that run`)
       const list = Array.isArray(decisions) ? decisions : [decisions as Decision]
       next = resume(log.events(), list, options)
       return next
@@ -146,7 +161,7 @@ export function openRun(
   }
 }
 
-export async function resultOf({ loop, log }: Started): Promise<RunResult<unknown>> {
+export async function resultOf({ loop, log }: StartedRun): Promise<RunResult<unknown>> {
   const { error, value } = await loop.ended
   const state = log.run
   const { runId, outcome, finish, text, usage, round } = state
@@ -165,8 +180,8 @@ export async function resultOf({ loop, log }: Started): Promise<RunResult<unknow
 }
 
 /**
- * What `pick` makes of the events; those it makes nothing of are passed over. Leaving leaves the events too, also while waiting, and
- * so does a `pick` that throws.
+ * Maps events with `pick`, skipping those for which it returns undefined. Returning early, or a
+ * `pick` that throws, also ends the iteration of `events`.
  */
 function pickFrom<Value>(
   events: AsyncIterableIterator<RunEvent, undefined>,
@@ -221,7 +236,7 @@ function toReadableStream(events: AsyncIterableIterator<RunEvent, undefined>): R
         await events.return?.()
       },
     },
-    // The log is the buffer, and a bounded one: a reader that is far behind gets longer deltas.
+    // The log is the buffer, and it is bounded: a slow reader gets longer deltas.
     { highWaterMark: 0 },
   )
 }

@@ -10,7 +10,7 @@ import type { AgentOptions } from './options.ts'
 
 failOnUnhandledRejections()
 
-test('steering reaches the next round, behind the results', async () => {
+test('steering reaches the next round, after the results', async () => {
   const slow = gate()
   const model = scriptedModel([[{ call: 'gate' }], 'As you wish.'])
   const run = agent({ model, tools: [slow.tool] }).stream('go')
@@ -26,7 +26,7 @@ test('steering reaches the next round, behind the results', async () => {
   expect(of(await collect(run), 'input')).toMatchObject([{ mode: 'steer' }])
 })
 
-test('a run that was about to end answers what was said to it meanwhile', async () => {
+test('a run that was about to end answers messages that arrived in the meantime', async () => {
   const clock = fakeClock()
   const model = scriptedModel([[{ text: 'First.' }, { pause: 50 }], 'Second.'], { clock })
   const run = agent({ model, clock }).stream('go')
@@ -36,7 +36,7 @@ test('a run that was about to end answers what was said to it meanwhile', async 
   expect(run.steer('too late')).toBe(false)
 })
 
-test('nonsense is not said to a run', () => {
+test('invalid messages are rejected', () => {
   const run = agent({ model: scriptedModel(script.hanging()) }).stream('go')
   expect(() => run.steer('  ')).toThrow(/empty/)
   expect(() => run.steer({ role: 'assistant', content: [] } as never)).toThrow(/only a user message/)
@@ -44,7 +44,7 @@ test('nonsense is not said to a run', () => {
 })
 
 describe('steering', () => {
-  /** Says something while the first round is being told. */
+  /** Steers while the first round is being generated. */
   const steered = (first: readonly ScriptStep[], more: Partial<AgentOptions> = {}) => {
     const model = scriptedModel((_, index) => {
       if (index > 0) return 'I heard you.'
@@ -56,12 +56,12 @@ describe('steering', () => {
   }
 
   test.each<[string, readonly ScriptStep[], Partial<AgentOptions>]>([
-    ['words', [{ text: 'Hi' }], {}],
-    ['words that were cut off', [{ text: 'Hi' }, { finish: 'length' }], {}],
+    ['text', [{ text: 'Hi' }], {}],
+    ['text that was cut off', [{ text: 'Hi' }, { finish: 'length' }], {}],
     ['calls that were cut off', [{ call: 'echo', raw: '{"va', cut: true }, { finish: 'length' }], {}],
     ['calls in a round cut off', [{ call: 'echo', input: { value: 'x' } }, { finish: 'length' }], {}],
-    ['the last round that there may be', [{ call: 'echo', input: { value: 'x' } }], { maxRounds: 0 }],
-  ])('is heard after %s', async (_, first, more) => {
+    ['the last allowed round', [{ call: 'echo', input: { value: 'x' } }], { maxRounds: 0 }],
+  ])('reaches the model after %s', async (_, first, more) => {
     const { run, model } = steered(first, more)
     expect(await run.result).toMatchObject({ outcome: 'completed', text: 'I heard you.', rounds: 2 })
     expect(model.requests[1]?.messages.at(-1)).toEqual({ role: 'user', content: 'and in French' })

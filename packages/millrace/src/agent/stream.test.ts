@@ -7,20 +7,20 @@ import { agent } from './agent.ts'
 
 failOnUnhandledRejections()
 
-test('a run is started by stream() itself and its first event is there without waiting for the model', async () => {
+test('stream() starts the run, and its first event is there without waiting for the model', async () => {
   const run = agent({ model: scriptedModel(script.hanging()) }).stream('hi')
   const { value } = await run[Symbol.asyncIterator]().next()
   expect(value).toMatchObject({ type: 'run-start', input: [{ role: 'user', content: 'hi' }] })
   run.cancel()
 })
 
-test('an unread run goes on by itself', async () => {
+test('a run continues without a reader', async () => {
   const model = scriptedModel(script.text('done'))
   const { result } = agent({ model }).stream('hi')
   expect(await result).toMatchObject({ outcome: 'completed', text: 'done', finish: 'stop' })
 })
 
-test('deltas come in order as they are produced, to a reader that keeps up', async () => {
+test('a reader that keeps up gets deltas in order as they are produced', async () => {
   const clock = fakeClock()
   const model = scriptedModel(script.text('abcdefgh'), { deltaChars: 3, paceMs: 10, clock })
   const run = agent({ model, clock }).stream('hi')
@@ -66,7 +66,7 @@ test('the events of a two-round run with a tool, in full', async () => {
   expect(timeless).toEqual([
     {
       type: 'run-start',
-      version: 1,
+      version: 2,
       runId: 'R',
       agent: 'finder',
       input: [{ role: 'user', content: 'find x' }],
@@ -143,7 +143,7 @@ test('the events of a two-round run with a tool, in full', async () => {
   })
 })
 
-test('what a reader sees does not depend on when it began to read', async () => {
+test('what a reader sees does not depend on when it starts reading', async () => {
   const model = scriptedModel(
     [[{ text: 'one two three' }, { call: 'echo', input: { value: 'long enough to be cut' } }], 'the end'],
     { deltaChars: 2 },
@@ -168,7 +168,7 @@ test('what a reader sees does not depend on when it began to read', async () => 
   expect(live.length).toBeGreaterThan(late.length)
 })
 
-test('a tool whose call closes first starts while the model is still talking', async () => {
+test('a tool starts when its call closes, while the model is still generating', async () => {
   const clock = fakeClock()
   const slow = gate()
   const model = scriptedModel([[{ call: 'gate' }, { text: 'I keep talking meanwhile.' }], 'done'], {
@@ -187,7 +187,7 @@ test('a tool whose call closes first starts while the model is still talking', a
   expect(types.indexOf('tool-result')).toBeGreaterThan(types.indexOf('round-end'))
 })
 
-test('the time a tool ran beside the model is told', async () => {
+test('a result reports how long the tool overlapped with the generation', async () => {
   const clock = fakeClock()
   const slow = gate()
   const model = scriptedModel([[{ call: 'gate' }, { pause: 300 }, { text: 'x' }], 'done'], { clock })
@@ -198,7 +198,7 @@ test('the time a tool ran beside the model is told', async () => {
   expect(result).toMatchObject({ ms: 400, overlapMs: 300 })
 })
 
-test('time to first event, duration and tokens per second of a round are told', async () => {
+test('a round reports time to first event, duration and tokens per second', async () => {
   const clock = fakeClock()
   const model = scriptedModel(
     [[{ pause: 200 }, { text: 'ab' }, { pause: 500 }, { usage: { outputTokens: 10 } }]],
@@ -209,7 +209,7 @@ test('time to first event, duration and tokens per second of a round are told', 
   expect(end?.timings).toEqual({ firstEventMs: 200, ms: 700, tokensPerSecond: 20 })
 })
 
-test("round 1's words are delivered before its tool has finished, and round 2 is asked with message and result", async () => {
+test("round 1's text is delivered before its tool has finished, and round 2 gets message and result", async () => {
   const slow = gate()
   const model = scriptedModel([[{ text: 'One moment.' }, { call: 'gate' }], 'Thanks.'])
   const run = agent({ model, tools: [slow.tool], system: 'Be kind.' }).stream('go')
@@ -233,7 +233,7 @@ test("round 1's words are delivered before its tool has finished, and round 2 is
   ])
 })
 
-test('results enter the history in call order, whichever tool is first', async () => {
+test('results are in the history in call order, whichever tool finishes first', async () => {
   const [a, b] = [gate('a'), gate('b')]
   const model = scriptedModel([[{ call: 'a' }, { call: 'b' }], 'done'])
   const run = agent({ model, tools: [a.tool, b.tool] }).stream('go')
@@ -262,16 +262,16 @@ test('a failure is the last event and in the result; run() rejects with it', asy
   await expect(failing().run('hi')).rejects.toMatchObject({ code: 'auth' })
 })
 
-test('run() gives the result of a run that did not fail, also if it was cancelled', async () => {
+test('run() resolves to the result of a run that did not fail, also if it was canceled', async () => {
   const done = await agent({ model: scriptedModel(script.text('yes')) }).run('hi')
   expect(done).toMatchObject({ outcome: 'completed', text: 'yes' })
   const signal = AbortSignal.abort()
   expect(await agent({ model: scriptedModel(script.text('yes')) }).run('hi', { signal })).toMatchObject({
-    outcome: 'cancelled',
+    outcome: 'canceled',
   })
 })
 
-test('a hundred runs at once do not mix', async () => {
+test('100 parallel runs do not mix', async () => {
   const clock = fakeClock()
   const model = scriptedModel(
     ({ messages }) => {
@@ -292,7 +292,7 @@ test('a hundred runs at once do not mix', async () => {
   expect(new Set(results.map((result) => result.runId)).size).toBe(100)
 })
 
-test('a web stream gives the events, and cancelling it only stops the reading', async () => {
+test('a web stream has the events, and canceling it does not cancel the run', async () => {
   const run = agent({ model: scriptedModel(script.text('a longer answer than one delta')) }).stream('hi')
   const events = []
   for await (const event of run.toReadableStream()) events.push(event)
@@ -303,13 +303,13 @@ test('a web stream gives the events, and cancelling it only stops the reading', 
   expect(await other.result).toMatchObject({ outcome: 'completed' })
 })
 
-test('a reader that leaves does not disturb the run or other readers', async () => {
+test('a reader that stops does not affect the run or other readers', async () => {
   const run = agent({ model: scriptedModel(script.text('a longer answer than one delta')) }).stream('hi')
   for await (const event of run) if (event.type === 'text') break
   expect((await collect(run)).at(-1)).toMatchObject({ type: 'run-end' })
 })
 
-test("a tool is given its call's ids, the caller's context, and a key that does not change", async () => {
+test("a tool gets its call's ids, the caller's context, and a stable key", async () => {
   const seen: unknown[] = []
   const spy = tool({
     name: 'spy',
@@ -335,21 +335,21 @@ test("a tool is given its call's ids, the caller's context, and a key that does 
   ])
 })
 
-describe('a reader that leaves while it waits', () => {
+describe('a reader that stops while it waits', () => {
   const waiting = () => agent({ model: scriptedModel(script.hanging()) }).stream('go')
 
   test.each(['text', 'partials'] as const)('%s() is closed at once', async (which) => {
     const run = waiting()
     const iterator = run[which]()[Symbol.asyncIterator]()
     const next = iterator.next()
-    // Until it has read what there is, and really waits.
+    // Wait until it has read everything and really waits.
     await new Promise((resolve) => setImmediate(resolve))
     expect(await iterator.return?.()).toEqual({ done: true, value: undefined })
     expect(await next).toEqual({ done: true, value: undefined })
     run.cancel()
   })
 
-  test('a web stream of the words can be cancelled', async () => {
+  test('a web stream of the text can be canceled', async () => {
     const run = waiting()
     const from = (ReadableStream as unknown as { from(words: AsyncIterable<string>): ReadableStream<string> })
       .from
@@ -360,6 +360,6 @@ describe('a reader that leaves while it waits', () => {
     expect(await read).toMatchObject({ done: true })
     await run.toReadableStream().cancel()
     run.cancel()
-    expect((await run.result).outcome).toBe('cancelled')
+    expect((await run.result).outcome).toBe('canceled')
   })
 })

@@ -5,7 +5,6 @@ import type { ScriptRound } from '../testing/index.ts'
 import { script, scriptedModel } from '../testing/index.ts'
 import { pending, tool } from '../tools/index.ts'
 import {
-  asksForRefund,
   callOf,
   collect,
   done,
@@ -15,23 +14,24 @@ import {
   pairs,
   rawModel,
   refund,
+  refundModel,
   refunds,
-  saying,
+  streamOf,
 } from './agent.test-kit.ts'
 import { agent } from './agent.ts'
 
 failOnUnhandledRejections()
 
 describe('an agent as a tool', () => {
-  const clerk = (model = asksForRefund(500)) => agent({ name: 'clerk', model, tools: [echo, refund] })
+  const clerk = (model = refundModel(500)) => agent({ name: 'clerk', model, tools: [echo, refund] })
   const boss = (
     inner: ReturnType<typeof clerk>,
     model = scriptedModel(script.tool('clerk', { prompt: 'refund me' }, 'The clerk did it.')),
   ) => agent({ name: 'boss', model, tools: [inner.asTool({ description: 'Does refunds' })] })
 
-  test("its events appear as progress of the call, its answer as the call's result", async () => {
+  test("its events are the progress of the call, its answer is the call's result", async () => {
     refunds.length = 0
-    const run = boss(clerk(asksForRefund(50))).stream('go')
+    const run = boss(clerk(refundModel(50))).stream('go')
     const events = await collect(run)
     const inner = of(events, 'tool-progress').map(({ callId, event }) => {
       expect(callId).toBe('call_1')
@@ -44,19 +44,19 @@ describe('an agent as a tool', () => {
     expect(refunds).toHaveLength(1)
   })
 
-  test('a failure inside is told to the caller', async () => {
+  test('a failure inside is reported to the parent', async () => {
     const run = boss(clerk(scriptedModel(script.failing({ code: 'auth', message: 'bad key' })))).stream('go')
     expect(pairs(await run.result)).toEqual([['call_1', 'The tool failed: bad key']])
   })
 
-  test('cancelling the caller cancels it', async () => {
+  test('canceling the parent cancels it', async () => {
     const run = boss(clerk(scriptedModel(script.hanging('Working')))).stream('go')
     for await (const event of run) if (event.type === 'tool-progress' && event.event?.type === 'text') break
     run.cancel()
-    expect(await run.result).toMatchObject({ outcome: 'cancelled' })
+    expect(await run.result).toMatchObject({ outcome: 'canceled' })
   })
 
-  test("a person's decision reaches a call inside it, also from the events alone", async () => {
+  test('a decision reaches a call inside it, also with only the events', async () => {
     refunds.length = 0
     const inner = clerk()
     const first = boss(inner).stream('go')
@@ -77,7 +77,7 @@ describe('an agent as a tool', () => {
     expect(pairs(await second.result)).toEqual([['call_1', 'All settled.']])
   })
 
-  test('waiting for nothing is refused, and told as a failure of the tool', async () => {
+  test('pending() without requests fails the tool', async () => {
     const idle = tool({
       name: 'idle',
       description: 'Waits for nothing',
@@ -88,7 +88,7 @@ describe('an agent as a tool', () => {
     expect(pairs(await run.result)[0]?.[1]).toMatch(/nothing to wait for/)
   })
 
-  test('cut off anywhere, it goes on where it stood and repeats nothing', async () => {
+  test('interrupted anywhere, it resumes where it was and repeats nothing', async () => {
     const answering = (answer: string, ask: Parameters<typeof scriptedModel>[0] & readonly unknown[]) =>
       scriptedModel(({ messages }) => (messages.at(-1)?.role === 'tool' ? answer : (ask[0] as never)))
     const make = () =>
@@ -127,33 +127,33 @@ describe('a sub-agent', () => {
   test.each<[string, readonly ScriptRound[], object]>([
     ['max-rounds', [[{ text: 'Half' }, { call: 'echo', input: { value: 'x' } }]], { maxRounds: 0 }],
     ['truncated', [[{ text: 'Half' }, { finish: 'length' }]], {}],
-  ])('that ends as %s is an error for its caller, with what there is', async (outcome, rounds, more) => {
+  ])('that ends as %s is an error for its parent, with the partial answer', async (outcome, rounds, more) => {
     const run = boss(scriptedModel(rounds), more).stream('go')
     expect(of(await collect(run), 'tool-result')).toMatchObject([
       {
         status: 'failed',
         isError: true,
         output: [
-          { text: `The tool failed: the agent 'clerk' did not finish (${outcome}); it got as far as: Half` },
+          { text: `The tool failed: the agent 'clerk' did not finish (${outcome}); partial answer: Half` },
         ],
       },
     ])
   })
 
-  test('tells its own end before the call is answered when its caller is cancelled', async () => {
+  test("emits its own end before the call's result when its parent is canceled", async () => {
     const run = boss(scriptedModel(script.hanging('Working'))).stream('go')
     for await (const event of run) if (event.type === 'tool-progress' && event.event?.type === 'text') break
     run.cancel('enough')
     const events = await collect(run)
     const at = (find: (event: RunEvent) => boolean) => events.findIndex(find)
     const innerEnd = at((event) => event.type === 'tool-progress' && event.event?.type === 'run-end')
-    expect(events[innerEnd]).toMatchObject({ event: { outcome: 'cancelled' } })
+    expect(events[innerEnd]).toMatchObject({ event: { outcome: 'canceled' } })
     expect(innerEnd).toBeGreaterThan(0)
     expect(at(({ type }) => type === 'tool-result')).toBeGreaterThan(innerEnd)
-    expect(events.at(-1)).toMatchObject({ type: 'run-end', outcome: 'cancelled' })
+    expect(events.at(-1)).toMatchObject({ type: 'run-end', outcome: 'canceled' })
   })
 
-  test("has its caller's context and stops with its caller's signal", async () => {
+  test("has its parent's context and stops with its parent's signal", async () => {
     const contexts: unknown[] = []
     const look = tool({
       name: 'look',
@@ -163,7 +163,7 @@ describe('a sub-agent', () => {
     })
     const inner = rawModel((index, signal) =>
       index === 0
-        ? saying(callOf('a', {}, 'look'), { ...done, finish: 'tool-calls' })
+        ? streamOf(callOf('a', {}, 'look'), { ...done, finish: 'tool-calls' })
         : scriptedModel(script.hanging('x')).stream({ messages: [], tools: [], settings: {} }, { signal }),
     )
     const clerk = agent({ name: 'clerk', model: inner, tools: [look] })

@@ -19,16 +19,19 @@ const work = (callId: string, result: string): Message[] => [
   { role: 'tool', callId, name: 'look', content: [{ type: 'text', text: result }] },
 ]
 
-/** Lets an agent's model refuse a conversation once, and tells what its summarizer was asked and its model read then. */
-async function shortened(
+/**
+ * Makes an agent's model reject a conversation once. Returns the prompts of the summarizer and what
+ * the model read afterwards.
+ */
+async function compacted(
   input: readonly Message[],
   options: SummarizeOptions = {},
   answers: readonly ScriptRound[] = ['In short.'],
 ) {
   const clerk = scriptedModel(answers, { id: 'clerk' })
   const model = scriptedModel([tooLong, 'Done.'])
-  const shorten = summarize({ model: clerk, ...options })
-  const run = agent({ model, shorten }).stream(input)
+  const compact = summarize({ model: clerk, ...options })
+  const run = agent({ model, compact }).stream(input)
   const result = await run.result
   return {
     result,
@@ -48,35 +51,35 @@ describe('a summary', () => {
     user('Sure?'),
   ]
 
-  test('replaces the oldest part, and a quarter of the whole stays at most', async () => {
-    const { read, asked } = await shortened(long)
+  test('replaces the oldest part, and keeps at most a quarter', async () => {
+    const { read, asked } = await compacted(long)
     expect(read.map(textOf)).toEqual([`${label}\n\nIn short.`, 'Who am I?', 'Ada.', 'Sure?'])
     expect(asked).toEqual([
-      `<conversation>\nUser: I am Ada.\n\nAssistant: ${'x'.repeat(1000)}\n</conversation>\n\nSum up this conversation.`,
+      `<conversation>\nUser: I am Ada.\n\nAssistant: ${'x'.repeat(1000)}\n</conversation>\n\nSummarize this conversation.`,
     ])
   })
 
-  test('leaves no more than `keepChars`, but what was not answered yet', async () => {
-    const { read } = await shortened(long, { keepChars: 10 })
+  test('keeps at most `keepChars`, plus unanswered messages', async () => {
+    const { read } = await compacted(long, { keepChars: 10 })
     expect(read.map(textOf)).toEqual([`${label}\n\nIn short.`, 'Ada.', 'Sure?'])
-    const { read: least } = await shortened(long, { keepChars: 0 })
+    const { read: least } = await compacted(long, { keepChars: 0 })
     expect(least.map(textOf)).toEqual([`${label}\n\nIn short.`, 'Sure?'])
   })
 
-  test('is written without the words that stay', async () => {
-    const { asked } = await shortened([...long.slice(0, 4), user('y'.repeat(5000))], { keepChars: 0 })
+  test('is written without the messages that are kept', async () => {
+    const { asked } = await compacted([...long.slice(0, 4), user('y'.repeat(5000))], { keepChars: 0 })
     expect(asked[0]).not.toContain('y')
   })
 
-  test('leaves calls with their results, or neither', async () => {
+  test('keeps calls and their results together', async () => {
     const before = [user('Look.'), assistant('z'.repeat(8000)), user('Now.')]
-    const { read } = await shortened([...before, ...work('a', 'b'.repeat(700))])
+    const { read } = await compacted([...before, ...work('a', 'b'.repeat(700))])
     expect(read.map(({ role }) => role)).toEqual(['user', 'user', 'assistant', 'tool'])
-    const { read: none } = await shortened([...before, ...work('a'.repeat(3000), 'b'.repeat(700))])
+    const { read: none } = await compacted([...before, ...work('a'.repeat(3000), 'b'.repeat(700))])
     expect(none.map(({ role }) => role)).toEqual(['user'])
   })
 
-  test('is made of words, calls and results, and not of all of a long result', async () => {
+  test('covers text, calls and results, with long results truncated', async () => {
     const picture: Message = {
       role: 'user',
       content: [
@@ -122,7 +125,7 @@ describe('a summary', () => {
       ...failed,
       user('Thanks.'),
     ]
-    const { asked } = await shortened(input, { keepChars: 0 })
+    const { asked } = await compacted(input, { keepChars: 0 })
     expect(asked).toEqual([
       [
         '<conversation>',
@@ -134,7 +137,7 @@ describe('a summary', () => {
         '',
         'Assistant: [calls look (a): {"at":"a"}]',
         '',
-        // A cut never leaves half of a character.
+        // A cut never splits a surrogate pair.
         `Result of look (a): ${'r'.repeat(1999)} [… 3001 characters left out]`,
         '',
         'Assistant: [calls look (c): {"at]',
@@ -142,12 +145,12 @@ describe('a summary', () => {
         'Result of look (c, an error): {"no":1}',
         '</conversation>',
         '',
-        'Sum up this conversation.',
+        'Summarize this conversation.',
       ].join('\n'),
     ])
   })
 
-  test('takes in the one before it', async () => {
+  test('includes the previous summary', async () => {
     const model = scriptedModel([tooLong, tooLong, 'Done.'])
     const clerk = scriptedModel(['Ada came.', 'Ada came and asked.'])
     const input = [
@@ -157,32 +160,32 @@ describe('a summary', () => {
       assistant('z'.repeat(150)),
       user('Sure?'),
     ]
-    const { outcome } = await agent({ model, shorten: summarize({ model: clerk }) }).run(input)
+    const { outcome } = await agent({ model, compact: summarize({ model: clerk }) }).run(input)
     expect(outcome).toBe('completed')
     expect(textOf(clerk.requests[1]?.messages.at(-1) as Message)).toContain(`User: ${label}\n\nAda came.`)
     expect(model.requests[2]?.messages[0]).toEqual(user(`${label}\n\nAda came and asked.`))
   })
 
-  test('is made of pieces where one request would be too long, each with the summary so far', async () => {
+  test('is made in pieces if one request would be too long, each with the summary so far', async () => {
     const paragraphs = Array.from({ length: 6 }, (_, at) => `${at}`.repeat(600))
     const input = [...paragraphs.map(user), assistant('Well.'), user('Sure?')]
     const answers = ['One.', 'Two.', 'Three.'].map((text) => [{ text }, { usage: { inputTokens: 5 } }])
-    const { asked, read, result } = await shortened(input, { maxChars: 1300, keepChars: 0 }, answers)
+    const { asked, read, result } = await compacted(input, { maxChars: 1300, keepChars: 0 }, answers)
     expect(asked.map((prompt) => prompt.match(/\d{600}/g))).toEqual([
       paragraphs.slice(0, 2),
       paragraphs.slice(2, 4),
       paragraphs.slice(4),
     ])
     expect(asked[1]).toMatch(/^<summary>\nOne\.\n<\/summary>\n\n<conversation>\nUser: 2/)
-    expect(asked[1]).toMatch(/Sum up both in one: .*$/)
+    expect(asked[1]).toMatch(/Write one summary of both: .*$/)
     expect(textOf(read[0] as Message)).toBe(`${label}\n\nThree.`)
     expect(result.usage.inputTokens).toBe(15)
   })
 
-  test('cuts a paragraph that is longer than a piece between two characters', async () => {
+  test('splits a paragraph that is longer than a piece between two characters', async () => {
     const text = '💡'.repeat(1501)
     const answers = Array<string>(4).fill('Bulbs.')
-    const { asked } = await shortened(
+    const { asked } = await compacted(
       [user(text), assistant('Well.'), user('Sure?')],
       { maxChars: 1001 },
       answers,
@@ -195,41 +198,41 @@ describe('a summary', () => {
     expect(pieces.join('').match(/💡/gu)).toHaveLength(1501)
   })
 
-  test('is asked for in smaller pieces if the model says that they are too long', async () => {
+  test('is made in smaller pieces if the model says that they are too long', async () => {
     const input = [user('1'.repeat(3000)), user('2'.repeat(3000)), assistant('Well.'), user('Sure?')]
-    const { asked, read } = await shortened(input, {}, [tooLong, 'Ones.', 'Twos.'])
+    const { asked, read } = await compacted(input, {}, [tooLong, 'Ones.', 'Twos.'])
     expect(asked.map((prompt) => prompt.match(/\d/g)?.length)).toEqual([6000, 3000, 3000])
     expect(textOf(read[0] as Message)).toBe(`${label}\n\nTwos.`)
   })
 
-  test('is given up if not even a small piece fits, and both are told', async () => {
+  test('fails with both errors if not even a small piece fits', async () => {
     const clerk = Array<ScriptRound>(9).fill([
       { error: { code: 'context_overflow', message: 'no room at all' } },
     ])
-    const { result, asked } = await shortened(
+    const { result, asked } = await compacted(
       [user('1'.repeat(9000)), assistant('Well.'), user('Sure?')],
       {},
       clerk,
     )
     expect(result.error).toMatchObject({
       code: 'context_overflow',
-      message: 'prompt is too long; and the conversation could not be shortened: no room at all',
+      message: 'prompt is too long; compacting the conversation failed: no room at all',
     })
     expect(asked.length).toBeLessThan(6)
     expect(result.messages).toHaveLength(3)
   })
 
-  test('is asked for in other words if there are any', async () => {
-    const { clerk } = await shortened(long, { prompt: 'Write a haiku.' })
+  test('uses a custom prompt', async () => {
+    const { clerk } = await compacted(long, { prompt: 'Write a haiku.' })
     expect(clerk.requests[0]?.messages[0]).toEqual({ role: 'system', content: 'Write a haiku.' })
-    const { clerk: usual } = await shortened(long)
+    const { clerk: usual } = await compacted(long)
     expect(usual.requests[0]?.messages[0]).toMatchObject({
       role: 'system',
-      content: expect.stringMatching(/^You sum up/),
+      content: expect.stringMatching(/^You summarize/),
     })
   })
 
-  test("is what an agent does by itself, with its own model, and its cost is the run's", async () => {
+  test("is the agent's default, with its own model, and its usage counts for the run", async () => {
     const model = scriptedModel([
       tooLong,
       [{ text: 'In short.' }, { usage: { inputTokens: 20, outputTokens: 2 } }],
@@ -251,13 +254,13 @@ describe('near the limit', () => {
     const calling: ScriptRound = [{ call: 'none' }, { usage: { inputTokens: 9000 } }]
     const model = scriptedModel([calling, 'Done.'])
     const input = [user('I am Ada.'), assistant('x'.repeat(chars)), user('Who am I?')]
-    const shorten = summarize({ model: clerk })
-    const run = agent({ model, shorten, contextTokens: 10_000 }).stream(input)
+    const compact = summarize({ model: clerk })
+    const run = agent({ model, compact, maxContextTokens: 10_000 }).stream(input)
     expect((await run.result).outcome).toBe('completed')
     return of(await collect(run), 'summary').length
   }
 
-  test('a summary is made if it gains at least a tenth of the limit, and else not before it must be', async () => {
+  test('a summary is made only if it saves at least a tenth of the limit', async () => {
     expect(await summaries(4000)).toBe(1)
     expect(await summaries(3900)).toBe(0)
   })
@@ -269,6 +272,6 @@ test.each([
   [{ keepChars: -1 }, "the option 'keepChars' must be a whole number of at least 0"],
   [{ maxChars: 10 }, "the option 'maxChars' must be a whole number of at least 1000"],
   [{ prompt: '' }, "the option 'prompt' must be text, not empty"],
-])('summarize() refuses %o', (options, problem) => {
+])('summarize() throws on %o', (options, problem) => {
   expect(() => summarize(options as never)).toThrow(problem)
 })

@@ -5,7 +5,7 @@ import { scriptedModel } from '../testing/index.ts'
 import { tool } from '../tools/index.ts'
 import { collect, of } from './agent.test-kit.ts'
 import { agent } from './agent.ts'
-import { lookout, place } from './lookout.test-kit.ts'
+import { recordingTelemetry, tracePath } from './recording-telemetry.test-kit.ts'
 
 const talk = [
   { role: 'user', content: 'I am Ada.' },
@@ -13,9 +13,9 @@ const talk = [
   { role: 'user', content: 'Who am I?' },
 ] as const
 
-/** Notes where it is each time that it is asked for something. */
-function placed(model: ScriptedModel, places: string[]) {
-  const note = (what: string) => void places.push(`${what}: ${place.getStore()}`)
+/** Records the trace it runs in each time it is called. */
+function tracing(model: ScriptedModel, traces: string[]) {
+  const note = (what: string) => void traces.push(`${what}: ${tracePath.getStore()}`)
   return {
     ...model,
     async *stream(...[request, options]: Parameters<ScriptedModel['stream']>) {
@@ -28,10 +28,10 @@ function placed(model: ScriptedModel, places: string[]) {
   }
 }
 
-describe('what is done in a run is done inside', () => {
-  function watched(places: string[]) {
-    const { telemetry } = lookout()
-    const note = (what: string) => void places.push(`${what}: ${place.getStore()}`)
+describe('work of a run happens in the trace of', () => {
+  function recordingTools(places: string[]) {
+    const { telemetry } = recordingTelemetry()
+    const note = (what: string) => void places.push(`${what}: ${tracePath.getStore()}`)
     const look = tool({
       name: 'look',
       description: 'Looks',
@@ -49,17 +49,17 @@ describe('what is done in a run is done inside', () => {
     return { telemetry, note, look }
   }
 
-  test('hooks in the run, tools in their call, and the model in its own', async () => {
-    const places: string[] = []
-    const { telemetry, note, look } = watched(places)
+  test('the run for hooks, the call for tools, and the model call for the model', async () => {
+    const traces: string[] = []
+    const { telemetry, note, look } = recordingTools(traces)
     const rounds: ScriptRound[] = [[{ call: 'look' }, { call: 'look' }, { text: 'Well.' }], 'Done.']
     const later = async (what: string) => {
       await undefined
       note(what)
     }
-    const watching = agent({
+    const recordingAgent = agent({
       name: 'guide',
-      model: placed(scriptedModel(rounds), places),
+      model: tracing(scriptedModel(rounds), traces),
       tools: [look],
       toolConcurrency: 1,
       telemetry,
@@ -73,8 +73,8 @@ describe('what is done in a run is done inside', () => {
         await later('afterCall')
       },
     })
-    await place.run('the caller', () => watching.run('Go.'))
-    const at = (what: string) => places.filter((one) => one.startsWith(`${what}: `))
+    await tracePath.run('the caller', () => recordingAgent.run('Go.'))
+    const at = (what: string) => traces.filter((one) => one.startsWith(`${what}: `))
     expect(at('prepareRound')).toEqual(['prepareRound: guide', 'prepareRound: guide'])
     expect(at('asked')).toEqual(['asked: guide 1.1', 'asked: guide 2.1'])
     expect(at('done')).toEqual(['done: guide 1.1', 'done: guide 2.1'])
@@ -87,35 +87,35 @@ describe('what is done in a run is done inside', () => {
       ])
   })
 
-  test('what a person has allowed, and a summary, too', async () => {
-    const places: string[] = []
-    const { telemetry, note, look } = watched(places)
+  test('the run and the call also after an approval and for a summary', async () => {
+    const traces: string[] = []
+    const { telemetry, note, look } = recordingTools(traces)
     const asks = { ...look, approve: () => true }
-    const model = placed(
+    const model = tracing(
       scriptedModel([[{ call: 'look' }], [{ error: { code: 'context_overflow' } }], 'Brief.', 'Done.']),
-      places,
+      traces,
     )
-    const watching = agent({
+    const recordingAgent = agent({
       name: 'guide',
       model,
       tools: [asks],
       telemetry,
-      async shorten({ ask }) {
-        note('shorten')
+      async compact({ ask }) {
+        note('compact')
         return { keep: 3, summary: await ask({ prompt: 'In short?' }) }
       },
     })
-    const first = watching.stream(talk)
+    const first = recordingAgent.stream(talk)
     await first.result
     const decisions = [{ callId: 'call_1', approved: true }]
-    await place.run('the caller', () => first.resume(decisions).result)
-    expect(places).toEqual([
+    await tracePath.run('the caller', () => first.resume(decisions).result)
+    expect(traces).toEqual([
       'asked: guide 1.1',
       'done: guide 1.1',
       'call_1 begins: guide/call_1',
       'call_1 ends: guide/call_1',
       'asked: guide 2.1',
-      'shorten: guide',
+      'compact: guide',
       'asked: guide aside 2.1',
       'done: guide aside 2.1',
       'asked: guide 2.2',
@@ -123,19 +123,19 @@ describe('what is done in a run is done inside', () => {
     ])
   })
 
-  test('calls that overlap, each in its own', async () => {
-    const { telemetry } = lookout()
+  test('their own call for overlapping calls', async () => {
+    const { telemetry } = recordingTelemetry()
     const all = Promise.withResolvers<void>()
-    const places: string[] = []
+    const traces: string[] = []
     const meet = tool({
       name: 'meet',
       description: 'Waits for the others',
       input: z.object({}),
       async run(_, { callId }) {
-        places.push(callId)
-        if (places.length === 3) all.resolve()
+        traces.push(callId)
+        if (traces.length === 3) all.resolve()
         await all.promise
-        return place.getStore()
+        return tracePath.getStore()
       },
     })
     const rounds: ScriptRound[] = [[{ call: 'meet' }, { call: 'meet' }, { call: 'meet' }], 'Done.']

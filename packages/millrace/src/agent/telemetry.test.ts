@@ -7,9 +7,9 @@ import { script, scriptedModel } from '../testing/index.ts'
 import { tool } from '../tools/index.ts'
 import { collect, echo, gate, of } from './agent.test-kit.ts'
 import { agent } from './agent.ts'
-import type { WatchedRun } from './lookout.test-kit.ts'
-import { lookout, traceparent } from './lookout.test-kit.ts'
 import type { AgentOptions, RunOptions } from './options.ts'
+import type { RecordedRun } from './recording-telemetry.test-kit.ts'
+import { recordingTelemetry, traceparent } from './recording-telemetry.test-kit.ts'
 
 const retry = { baseMs: 0 }
 const talk = [
@@ -18,17 +18,17 @@ const talk = [
   { role: 'user', content: 'Who am I?' },
 ] as const
 
-/** The one run that was looked on at. */
-function only(runs: readonly WatchedRun[]): WatchedRun {
+/** The only recorded run. */
+function only(runs: readonly RecordedRun[]): RecordedRun {
   expect(runs).toHaveLength(1)
-  return runs[0] as WatchedRun
+  return runs[0] as RecordedRun
 }
 
-const callsOf = ({ told }: WatchedRun) => told.filter((one) => /^(call|end) /.test(one))
+const callsOf = ({ records }: RecordedRun) => records.filter((one) => /^(call|end) /.test(one))
 
-describe('whoever looks on at a run', () => {
-  test('is told that it begins, and of each event that it has', async () => {
-    const { telemetry, runs } = lookout()
+describe('telemetry of a run', () => {
+  test('gets the start and each event', async () => {
+    const { telemetry, runs } = recordingTelemetry()
     const run = agent({ name: 'guide', model: scriptedModel(script.text('Left.')), telemetry }).stream(
       'Where?',
       {
@@ -36,41 +36,46 @@ describe('whoever looks on at a run', () => {
       },
     )
     const events = await collect(run)
-    const watched = only(runs)
-    expect(watched).toMatchObject({ runId: run.id, agent: 'guide', conversation: 'the way', inThread: false })
-    expect(watched.causes).toEqual([])
-    expect(watched).not.toHaveProperty('resumes')
-    expect(watched.events).toEqual(events)
-    expect(of(events, 'run-start')).toMatchObject([{ trace: watched.trace }])
-    expect(isTraceContext(watched.trace)).toBe(true)
+    const recorded = only(runs)
+    expect(recorded).toMatchObject({
+      runId: run.id,
+      agent: 'guide',
+      conversation: 'the way',
+      inThread: false,
+    })
+    expect(recorded.parentTraces).toEqual([])
+    expect(recorded).not.toHaveProperty('resumes')
+    expect(recorded.events).toEqual(events)
+    expect(of(events, 'run-start')).toMatchObject([{ trace: recorded.trace }])
+    expect(isTraceContext(recorded.trace)).toBe(true)
   })
 
-  test('is told before anybody else that a run begins, and at once of what the run tells', async () => {
-    const { telemetry, runs } = lookout()
+  test('gets the start before any reader, and each event at once', async () => {
+    const { telemetry, runs } = recordingTelemetry()
     agent({ model: scriptedModel(script.hanging('I could')), telemetry })
       .stream('Go.')
       .cancel('enough')
-    expect(only(runs).told).toEqual(['run-start', 'run-end'])
+    expect(only(runs).records).toEqual(['run-start', 'run-end'])
     expect(only(runs).conversation).toBeUndefined()
   })
 
-  test('leaves no trace in the log if it has none', async () => {
-    const { telemetry } = lookout()
-    const traceless: Telemetry = { begin: (run) => ({ ...telemetry.begin(run), trace: undefined }) }
+  test('adds no trace to the log if it has none', async () => {
+    const { telemetry } = recordingTelemetry()
+    const traceless: Telemetry = { startRun: (run) => ({ ...telemetry.startRun(run), trace: undefined }) }
     for (const options of [{}, { telemetry: traceless }, { telemetry: [] }]) {
       const run = agent({ model: scriptedModel(script.text('Yes.')), ...options }).stream('Hi')
       expect(of(await collect(run), 'run-start')[0]).not.toHaveProperty('trace')
     }
   })
 
-  test('is told of every try of a round, and of what was taken back', async () => {
-    const { telemetry, runs } = lookout()
+  test('gets every attempt of a round, and retractions', async () => {
+    const { telemetry, runs } = recordingTelemetry()
     const broken: ScriptRound = [{ text: 'I thi' }, { error: { code: 'overloaded' } }]
     const model = scriptedModel([broken, [{ error: { code: 'auth' } }]], { id: 'first' })
     const second = scriptedModel(['Yes.'], { id: 'second' })
     await agent({ model: [model, second], retry, telemetry }).run('Well?')
-    const watched = only(runs)
-    expect(watched.told).toEqual([
+    const recorded = only(runs)
+    expect(recorded.records).toEqual([
       'run-start',
       'round-start',
       'call 1.1',
@@ -87,31 +92,31 @@ describe('whoever looks on at a run', () => {
       'round-end',
       'run-end',
     ])
-    expect(watched.calls.map(({ model, runId }) => [model.id, runId])).toEqual([
-      ['first', watched.runId],
-      ['first', watched.runId],
-      ['second', watched.runId],
+    expect(recorded.calls.map(({ model, runId }) => [model.id, runId])).toEqual([
+      ['first', recorded.runId],
+      ['first', recorded.runId],
+      ['second', recorded.runId],
     ])
-    expect(watched.calls[2]?.request).toBe(second.requests[0])
-    expect(watched.calls[0]).not.toHaveProperty('aside')
+    expect(recorded.calls[2]?.request).toBe(second.requests[0])
+    expect(recorded.calls[0]).not.toHaveProperty('aside')
   })
 
-  test('is told how a call came out: what the model has said last, or the error', async () => {
-    const { telemetry, runs } = lookout()
+  test('gets the outcome of a model call: its done event or its error', async () => {
+    const { telemetry, runs } = recordingTelemetry()
     const usage = { inputTokens: 3, outputTokens: 4 }
     const model = scriptedModel([[{ text: 'Yes.' }, { usage }, { finish: 'length' }]])
     await agent({ model, telemetry }).run('Well?')
     expect(only(runs).calls).toMatchObject([{ end: { done: { finish: 'length', usage } } }])
   })
 
-  test('is told of a run that is cancelled, first that its call is over', async () => {
-    const { telemetry, runs } = lookout()
+  test('gets the end of the model call before the end of a canceled run', async () => {
+    const { telemetry, runs } = recordingTelemetry()
     const held = gate()
     const model = scriptedModel([[{ call: 'gate' }, { text: 'One moment.' }, { hang: true }]])
     const run = agent({ model, tools: [held.tool], telemetry }).stream('Go.')
     await held.started
     run.cancel('enough')
-    expect(only(runs).told.slice(-4)).toEqual([
+    expect(only(runs).records.slice(-4)).toEqual([
       'end 1.1: stream_interrupted',
       'round-end',
       'tool-result',
@@ -120,17 +125,19 @@ describe('whoever looks on at a run', () => {
     await run.result
   })
 
-  test('is told of a plan as of a run that runs no tools', async () => {
-    const { telemetry, runs } = lookout()
+  test('gets a plan like a run without tools', async () => {
+    const { telemetry, runs } = recordingTelemetry()
     const model = scriptedModel([[{ call: 'echo', input: { value: 'a' } }]])
     await agent({ model, tools: [echo], telemetry }).plan('Go.').result
-    expect(only(runs).told).toEqual(expect.arrayContaining(['run-start', 'tool-call', 'end 1.1: tool-calls']))
-    expect(only(runs).told).not.toContain('tool-start')
-    expect(only(runs).told.at(-1)).toBe('run-end')
+    expect(only(runs).records).toEqual(
+      expect.arrayContaining(['run-start', 'tool-call', 'end 1.1: tool-calls']),
+    )
+    expect(only(runs).records).not.toContain('tool-start')
+    expect(only(runs).records.at(-1)).toBe('run-end')
   })
 
-  test('is told of questions beside the rounds, each with its own tries', async () => {
-    const { telemetry, runs } = lookout()
+  test('gets side questions, each with its own attempts', async () => {
+    const { telemetry, runs } = recordingTelemetry()
     const rounds: ScriptRound[] = [
       [{ error: { code: 'context_overflow' } }],
       [{ error: { code: 'overloaded' } }],
@@ -153,7 +160,7 @@ describe('whoever looks on at a run', () => {
   })
 })
 
-describe('a run that goes on with another', () => {
+describe('a run that resumes another', () => {
   const wipe = tool({
     name: 'wipe',
     description: 'Wipes',
@@ -170,8 +177,8 @@ describe('a run that goes on with another', () => {
     )
   const decisions = [{ callId: 'call_1', approved: true }]
 
-  test('says with which, and where that was traced', async () => {
-    const { telemetry, runs } = lookout()
+  test('reports that run and its trace', async () => {
+    const { telemetry, runs } = recordingTelemetry()
     const first = suspended(telemetry)
     await first.result
     const second = first.resume(decisions)
@@ -186,12 +193,14 @@ describe('a run that goes on with another', () => {
     expect(after?.trace).not.toBe(before?.trace)
   })
 
-  test('finds that in the log, also in another process, and also of a run that was cut off', async () => {
-    const told: RunEvent[] = JSON.parse(JSON.stringify(await collect(suspended(lookout().telemetry))))
-    const { telemetry, runs } = lookout({ first: 50 })
+  test('finds them in the log, also in another process, and also for an interrupted run', async () => {
+    const events: RunEvent[] = JSON.parse(
+      JSON.stringify(await collect(suspended(recordingTelemetry().telemetry))),
+    )
+    const { telemetry, runs } = recordingTelemetry({ firstTrace: 50 })
     const again = agent({ model: scriptedModel(['Wiped.']), tools: [wipe], telemetry })
-    const [start] = of(told, 'run-start')
-    const resumed = again.resume(told, { decisions, conversation: 'the desk, later' })
+    const [start] = of(events, 'run-start')
+    const resumed = again.resume(events, { decisions, conversation: 'the desk, later' })
     await resumed.result
     expect(runs[0]?.resumes).toMatchObject({
       runId: start?.runId,
@@ -200,28 +209,28 @@ describe('a run that goes on with another', () => {
     })
     expect(runs[0]?.conversation).toBe('the desk, later')
 
-    const cut = told.slice(0, -3)
+    const cut = events.slice(0, -3)
     const third = again.resume(cut)
     third.cancel()
     expect(runs[1]?.resumes).toMatchObject({ runId: start?.runId, trace: traceparent(1) })
-    // And so on: the run before is the latest one.
+    // Resumed again: the previous run is the latest one.
     agent({ model: scriptedModel(['Wiped.']), tools: [wipe], telemetry })
-      .resume([...told, ...(await collect(resumed)).slice(0, -1)])
+      .resume([...events, ...(await collect(resumed)).slice(0, -1)])
       .cancel()
     expect(runs[2]?.resumes).toEqual({ runId: resumed.id, trace: traceparent(50), calls: [] })
   })
 
-  test('has no trace of one that nobody looked on at', async () => {
-    const told = await collect(suspended())
-    const { telemetry, runs } = lookout()
+  test('has no trace of a run without telemetry', async () => {
+    const events = await collect(suspended())
+    const { telemetry, runs } = recordingTelemetry()
     agent({ model: scriptedModel(['Wiped.']), tools: [wipe], telemetry })
-      .resume(told, { decisions })
+      .resume(events, { decisions })
       .cancel()
-    expect(runs[0]?.resumes).toMatchObject({ runId: of(told, 'run-start')[0]?.runId, trace: undefined })
+    expect(runs[0]?.resumes).toMatchObject({ runId: of(events, 'run-start')[0]?.runId, trace: undefined })
   })
 })
 
-describe('an agent that is a tool', () => {
+describe('an agent as a tool', () => {
   const outer = (tools: AgentOptions['tools'], telemetry?: Telemetry) =>
     agent({
       name: 'boss',
@@ -232,27 +241,27 @@ describe('an agent that is a tool', () => {
   const inner = (telemetry?: Telemetry) =>
     agent({ name: 'helper', model: scriptedModel(['Helped.']), telemetry }).asTool({ description: 'Helps' })
 
-  test('is looked on at from inside the call that has started it', async () => {
-    const [boss, helper] = [lookout(), lookout()]
+  test('is nested in the call that started it', async () => {
+    const [boss, helper] = [recordingTelemetry(), recordingTelemetry()]
     await outer([inner(helper.telemetry)], boss.telemetry).run('Go.')
     expect(boss.runs).toMatchObject([
-      { agent: 'boss', inside: undefined },
-      { agent: 'helper', inside: 'boss/call_1', begunAt: 'boss/call_1', inThread: false },
+      { agent: 'boss', parentCall: undefined },
+      { agent: 'helper', parentCall: 'boss/call_1', startedIn: 'boss/call_1', inThread: false },
     ])
-    expect(boss.runs[1]?.told).toEqual(expect.arrayContaining(['run-start', 'call 1.1', 'run-end']))
+    expect(boss.runs[1]?.records).toEqual(expect.arrayContaining(['run-start', 'call 1.1', 'run-end']))
     expect(helper.runs).toEqual([])
   })
 
-  test('has its own onlooker where nobody looks on at the caller', async () => {
-    const { telemetry, runs } = lookout()
+  test('uses its own telemetry if the parent has none', async () => {
+    const { telemetry, runs } = recordingTelemetry()
     await outer([inner(telemetry)]).run('Go.')
-    expect(only(runs)).toMatchObject({ agent: 'helper', inside: undefined })
+    expect(only(runs)).toMatchObject({ agent: 'helper', parentCall: undefined })
   })
 })
 
-describe('what cannot be used is refused', () => {
+describe('invalid options are rejected', () => {
   const model = scriptedModel((_: ModelRequest) => 'Yes.')
-  const { telemetry } = lookout()
+  const { telemetry } = recordingTelemetry()
 
   test.each<[unknown, string]>([
     ['otel', 'a string'],
@@ -268,7 +277,7 @@ describe('what cannot be used is refused', () => {
         code: 'invalid_input',
         message: expect.stringMatching(
           new RegExp(
-            `option 'telemetry' must be what otel\\(\\) or logs\\(\\) gives, or a list of that, not ${kind}`,
+            `option 'telemetry' must be the result of otel\\(\\) or logs\\(\\), or a list of those, not ${kind}`,
           ),
         ),
       }),

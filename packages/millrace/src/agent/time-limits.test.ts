@@ -18,7 +18,7 @@ import { agent } from './agent.ts'
 
 failOnUnhandledRejections()
 
-/** A clock that knows how many of its timers have neither fired nor been called off. */
+/** A clock that counts the timers that have neither fired nor been canceled. */
 function countingClock() {
   const clock = fakeClock()
   const pending = new Set<object>()
@@ -38,35 +38,35 @@ function countingClock() {
 }
 
 describe('time', () => {
-  test('a model that does not begin, or falls silent, is a time-out and retried', async () => {
+  test('a model that sends no first event, or stops sending, times out and is retried', async () => {
     const clock = fakeClock()
     const model = scriptedModel([...script.hanging(), ...script.hanging('Hm'), 'Here'], { clock })
     const run = agent({ model, clock, firstEventMs: 1000, idleMs: 3000, retry: { baseMs: 0 } }).stream('go')
     const events = await clock.until(collect(run))
     expect(clock.now()).toBe(4000)
     expect(of(events, 'round-retry').map((event) => event.error.message)).toEqual([
-      "the model 'scripted' did not begin to answer for 1000 ms",
-      "the model 'scripted' fell silent for 3000 ms",
+      "the model 'scripted' sent no first event for 1000 ms",
+      "the model 'scripted' sent no event for 3000 ms",
     ])
     expect(await run.result).toMatchObject({ outcome: 'completed', text: 'Here' })
   })
 
-  test('a slow model that keeps talking is not silent', async () => {
+  test('a slow model that keeps sending does not time out', async () => {
     const clock = fakeClock()
     const model = scriptedModel(script.text('x'.repeat(50)), { deltaChars: 1, paceMs: 900, clock })
     const run = agent({ model, clock, firstEventMs: 1000, idleMs: 1000 }).stream('go')
     expect(await clock.until(run.result)).toMatchObject({ outcome: 'completed' })
   })
 
-  test('a model that ignores its signal does not hold up the retry', async () => {
+  test('a model that ignores its signal does not delay the retry', async () => {
     const clock = fakeClock()
-    const deaf: Model = {
+    const unresponsive: Model = {
       ...scriptedModel([]),
       id: 'deaf',
       stream: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) }),
     }
     const run = agent({
-      model: [deaf, scriptedModel(['ok'])],
+      model: [unresponsive, scriptedModel(['ok'])],
       clock,
       firstEventMs: 10,
       retry: { attempts: 1 },
@@ -74,7 +74,7 @@ describe('time', () => {
     expect(await clock.until(run.result)).toMatchObject({ text: 'ok' })
   })
 
-  test('the deadline of a run ends it, tools and all', async () => {
+  test('the deadline of a run ends it, including its tools', async () => {
     const clock = fakeClock()
     const slow = gate()
     const run = agent({
@@ -90,7 +90,7 @@ describe('time', () => {
     expect((await slow.started).aborted).toBe(true)
   })
 
-  test("a tool's time-out is told to the model, and its late result is not heard", async () => {
+  test("a tool's timeout is reported to the model, and its late result is ignored", async () => {
     const clock = fakeClock()
     const slow = gate()
     const run = agent({
@@ -105,7 +105,7 @@ describe('time', () => {
     expect(pairs(result)).toEqual([['call_1', 'The tool did not finish within 2000 ms and was stopped.']])
   })
 
-  test('after the first event, the shorter limit for silence holds', async () => {
+  test('after the first event, idleMs applies', async () => {
     const clock = fakeClock()
     const model = scriptedModel([[{ pause: 5000 }, { text: 'Hi' }, { hang: true }]], { clock })
     const run = agent({ model, clock, firstEventMs: 10_000, idleMs: 1000, retry: { attempts: 1 } }).stream(
@@ -113,12 +113,12 @@ describe('time', () => {
     )
     expect(await clock.until(run.result)).toMatchObject({
       outcome: 'failed',
-      error: { code: 'timeout', message: expect.stringMatching(/fell silent for 1000 ms/) },
+      error: { code: 'timeout', message: expect.stringMatching(/sent no event for 1000 ms/) },
     })
     expect(clock.now()).toBe(6000)
   })
 
-  test('the limit of one run counts more than that of the agent', async () => {
+  test('runMs of a run overrides that of the agent', async () => {
     const clock = fakeClock()
     const model = scriptedModel(script.hanging())
     const run = agent({ model, clock, runMs: 5000 }).stream('go', { runMs: 200 })
@@ -130,15 +130,15 @@ describe('time', () => {
     ['completed', script.tool('echo', { value: 'x' }, 'Done.'), () => {}],
     ['failed', script.failing({ code: 'auth' }, 'x'), () => {}],
     ['retried', [...script.failing({ code: 'overloaded' }, 'x'), 'Done.'], () => {}],
-    ['cancelled', script.hanging('x'), (run) => run.cancel()],
+    ['canceled', script.hanging('x'), (run) => run.cancel()],
     [
-      'cancelled while it waits to try again',
+      'canceled while it waits for a retry',
       script.failing({ code: 'rate_limit', retryAfterMs: 900 }),
       (run) => run.cancel(),
     ],
-    ['cancelled with a tool at work', script.tool('gate', {}, 'x'), (run) => run.cancel()],
+    ['canceled with a running tool', script.tool('gate', {}, 'x'), (run) => run.cancel()],
     ['suspended', script.tool('refund', { amount: 1 }, 'x'), () => {}],
-  ])('no timer is left of a run that was %s', async (_, rounds, stop) => {
+  ])('no timer is left after a run that was %s', async (_, rounds, stop) => {
     const clock = countingClock()
     const model = scriptedModel(rounds)
     const run = agent({ model, clock, runMs: 60_000, tools: [echo, gate().tool, refundOnApproval] }).stream(
@@ -152,28 +152,28 @@ describe('time', () => {
   })
 })
 
-describe('what never waits', () => {
-  // Real time: whether timers get their turn is the very question.
+describe('without awaiting anything', () => {
+  // Real time, since the question is whether timers get their turn.
   async function* babble(signal: AbortSignal): AsyncGenerator<ModelEvent> {
     while (!signal.aborted) yield { type: 'text', text: 'x' }
   }
 
-  test('a model is stopped by a cancel from a timer', async () => {
+  test('a model is stopped by cancel() from a timer', async () => {
     const model = rawModel((_, signal) => babble(signal))
     const run = agent({ model }).stream('go')
     setTimeout(() => run.cancel('enough'), 0)
-    expect(await run.result).toMatchObject({ outcome: 'cancelled', error: { message: 'enough' } })
+    expect(await run.result).toMatchObject({ outcome: 'canceled', error: { message: 'enough' } })
     expect(model.signals[0]?.aborted).toBe(true)
   })
 
-  test('a model is stopped by the time limit of the run', async () => {
+  test('a model is stopped by runMs', async () => {
     const model = rawModel((_, signal) => babble(signal))
     const run = agent({ model, runMs: 1 }).stream('go')
     expect(await run.result).toMatchObject({ outcome: 'failed', error: { code: 'timeout' } })
     expect(model.signals[0]?.aborted).toBe(true)
   })
 
-  test('a tool that yields without end is stopped by its time limit', async () => {
+  test('a tool that yields forever is stopped by its timeout', async () => {
     let closed = false
     const endless = tool({
       name: 'endless',
@@ -197,7 +197,7 @@ describe('what never waits', () => {
     expect(closed).toBe(true)
   })
 
-  test('a tool that yields without end and without awaiting is stopped too', async () => {
+  test('a tool that yields forever without awaiting is stopped too', async () => {
     const endless = tool({
       name: 'endless',
       description: 'Yields',

@@ -7,7 +7,7 @@ failOnUnhandledRejections()
 
 describe('toolChoice', () => {
   test.each(['required', { name: 'echo' }] as const)(
-    '%j holds for the first round, so that the model can answer',
+    '%j applies to the first round only, so that the model can answer',
     async (toolChoice) => {
       const model = scriptedModel(({ toolChoice }) =>
         toolChoice ? [{ call: 'echo', input: { value: 'x' } }] : 'Done.',
@@ -18,19 +18,19 @@ describe('toolChoice', () => {
     },
   )
 
-  test.each(['auto', 'none'] as const)('%j holds for every round', async (toolChoice) => {
+  test.each(['auto', 'none'] as const)('%j applies to every round', async (toolChoice) => {
     const model = scriptedModel(script.tool('echo', { value: 'x' }, 'Done.'))
     await agent({ model, tools: [echo], toolChoice }).stream('go').result
     expect(model.requests.map((request) => request.toolChoice)).toEqual([toolChoice, toolChoice])
   })
 
-  test('of one run counts more than that of the agent', async () => {
+  test('of a run overrides that of the agent', async () => {
     const model = scriptedModel(['Done.'])
     await agent({ model, tools: [echo], toolChoice: 'auto' }).stream('go', { toolChoice: 'none' }).result
     expect(model.requests[0]?.toolChoice).toBe('none')
   })
 
-  test('for a tool that is not there is refused, for the agent and for one run', () => {
+  test('for a missing tool is rejected, for the agent and for a run', () => {
     const model = scriptedModel([])
     const plain = agent({ model, tools: [echo] })
     expect(() => plain.stream('go', { toolChoice: { name: 'ecko' } })).toThrow(/toolChoice names 'ecko'/)

@@ -14,7 +14,7 @@ import { collect } from './agent.test-kit.ts'
 import { type Agent, agent } from './agent.ts'
 import type { AgentOptions } from './options.ts'
 import type { Plan, PlanResult } from './plan.ts'
-import type { Run, RunResult, Watchable } from './run.ts'
+import type { Run, RunResult, RunStream } from './run.ts'
 import type { RunEventOf } from './tool-types.ts'
 
 interface Order {
@@ -25,7 +25,7 @@ interface Order {
   cancel?(): void
 }
 
-/** The same after it went through JSON. */
+/** The same after a round trip through JSON. */
 interface OrderJson {
   readonly id: string
   readonly placed: string
@@ -73,7 +73,7 @@ const desk = agent({ name: 'desk', model, tools: [lookupOrder, track] })
 type Desk = RunEventOf<typeof desk>
 
 describe('the types of tools reach the events of a run', () => {
-  test('after a look at type and name, input and output are those of the tool', async () => {
+  test('type and name narrow input and output to those of the tool', async () => {
     const seen: unknown[] = []
     for await (const event of agent({ model: scriptedModel(calls), tools: [lookupOrder, track] }).stream(
       '?',
@@ -111,7 +111,7 @@ describe('the types of tools reach the events of a run', () => {
     ])
   })
 
-  test('a switch over the names leaves those that a model invents', async () => {
+  test('a switch over the names leaves invented names', async () => {
     const invents = scriptedModel(script.tool('look_up_order', { id: 1 }, 'Sorry.'))
     const results: string[] = []
     for await (const event of agent({ model: invents, tools: [lookupOrder, track] }).stream('?')) {
@@ -131,14 +131,14 @@ describe('the types of tools reach the events of a run', () => {
     expectTypeOf<Other['input']>().toEqualTypeOf<JsonObject>()
   })
 
-  test('a misspelt name is an error of the compiler', async () => {
+  test('a misspelled name is a type error', async () => {
     for await (const event of desk.stream('?'))
       if (event.type === 'tool-call')
-        // @ts-expect-error: there is no such tool
+        // @ts-expect-error: unknown tool
         expect(event.name === 'lookup_oder').toBe(false)
   })
 
-  test('a list of its own type knows its tools, with or without `as const`', () => {
+  test('a list in a variable keeps its tools, with or without `as const`', () => {
     const list = [lookupOrder, track]
     const constant = [lookupOrder, track] as const
     const fromList = agent({ model, tools: list })
@@ -147,7 +147,7 @@ describe('the types of tools reach the events of a run', () => {
     expectTypeOf<RunEventOf<typeof fromConstant>>().toEqualTypeOf<Desk>()
   })
 
-  test('and so does a tool that is defined in the list', () => {
+  test('an inline tool keeps its types', () => {
     const inline = agent({
       model,
       tools: [
@@ -163,7 +163,7 @@ describe('the types of tools reach the events of a run', () => {
     >()
   })
 
-  test('a text has no JSON, and what comes as content may be anything', () => {
+  test('a text result has no JSON part, and content may have any parts', () => {
     const input = z.object({})
     const say = tool({ name: 'say', description: 'x', input, run: () => 'hi' })
     const nothing = tool({ name: 'nothing', description: 'x', input, run: async () => {} })
@@ -177,7 +177,7 @@ describe('the types of tools reach the events of a run', () => {
     expectTypeOf<Result<'any'>['output']>().toEqualTypeOf<readonly ToolResultPart[]>()
   })
 
-  test('what afterCall puts in place of a result is among the types', async () => {
+  test('the result type includes what afterCall returns', async () => {
     const audited = agent({ model, tools: [track], afterCall: () => {} })
     const hiding = agent({
       model: scriptedModel(script.tool('track', { parcel: 2 }, 'Done.')),
@@ -198,8 +198,8 @@ describe('the types of tools reach the events of a run', () => {
   })
 })
 
-describe('they reach results too', () => {
-  test('calls that wait for a person', async () => {
+describe('the types of tools reach results', () => {
+  test('calls that wait for approval', async () => {
     const asks = agent({
       model: scriptedModel(script.tool('track', { parcel: 10 }, '')),
       tools: [lookupOrder, track],
@@ -210,7 +210,7 @@ describe('they reach results too', () => {
     expect(approvals).toMatchObject([{ name: 'track', input: { parcel: 10 } }])
   })
 
-  test('planned calls, whose input is certain only without a problem', async () => {
+  test('planned calls, whose input is only checked without a problem', async () => {
     const plans = agent({
       model: scriptedModel([
         [
@@ -247,7 +247,7 @@ describe('an agent as a tool', () => {
     expectTypeOf(clerk.asTool({ name: 'cashier', description: 'x' }).name).toEqualTypeOf<'cashier'>()
   })
 
-  test('asks a person for its own tools, whose names its caller does not know', () => {
+  test('requests approval for its own tools, whose names its parent does not know', () => {
     const boss = agent({ model, tools: [clerk.asTool({ description: 'x' }), lookupOrder] })
     expectTypeOf<
       Extract<RunEventOf<typeof boss>, { type: 'approval-request' }>
@@ -255,8 +255,8 @@ describe('an agent as a tool', () => {
   })
 })
 
-describe('plain types', () => {
-  test('are those of an agent whose tools are not known', () => {
+describe('the default types', () => {
+  test('are those of an agent with unknown tools', () => {
     const list: Tool[] = [lookupOrder]
     const box: Toolbox = { tools: list }
     const named = (name: string) => tool({ name, description: 'x', input: z.object({}), run: () => 1 })
@@ -274,11 +274,11 @@ describe('plain types', () => {
     expectTypeOf<RunEventOf<Agent>>().toEqualTypeOf<RunEvent>()
   })
 
-  test('take everything that has narrower ones', () => {
+  test('accept narrower types', () => {
     expectTypeOf(desk).toExtend<Agent>()
     expectTypeOf(desk).toExtend<Agent<never>>()
     expectTypeOf<ReturnType<typeof desk.stream>>().toExtend<Run>()
-    expectTypeOf<ReturnType<typeof desk.stream>>().toExtend<Watchable>()
+    expectTypeOf<ReturnType<typeof desk.stream>>().toExtend<RunStream>()
     expectTypeOf<ReturnType<typeof desk.plan>>().toExtend<Plan>()
     expectTypeOf<Awaited<ReturnType<typeof desk.run>>>().toExtend<RunResult>()
     expectTypeOf<Desk>().toExtend<RunEvent>()
@@ -287,7 +287,7 @@ describe('plain types', () => {
     expectTypeOf(track).toExtend<Tool<{ user: string }>>()
   })
 
-  test('stay what they were without type arguments', () => {
+  test('are unchanged without type arguments', () => {
     interface Own extends RunResult, PlanResult {
       readonly more: string
     }
@@ -305,24 +305,24 @@ describe('plain types', () => {
   })
 })
 
-test('options that do not exist are errors of the compiler', () => {
+test('unknown options are type errors', () => {
   const input = z.object({})
   const broken = [
     // @ts-expect-error: it is called tools
     () => agent({ model, tool: [track] }),
-    // @ts-expect-error: also beside the right one
+    // @ts-expect-error: also next to the right one
     () => agent({ model, tools: [track], maxRound: 3 }),
     // @ts-expect-error: attempts
     () => agent({ model, retry: { attemps: 2 } }),
     // @ts-expect-error: temperature
     () => agent({ model, settings: { temprature: 0 } }),
-    // @ts-expect-error: refuse
-    () => agent({ model, repeatLimits: { warn: 2, refuse: 3, refused: 4 } }),
+    // @ts-expect-error: block
+    () => agent({ model, repeatLimits: { warn: 2, block: 3, blocked: 4 } }),
     // @ts-expect-error: a model, not its name
     () => agent({ model: 'openai/gpt-5' }),
     // @ts-expect-error: timeoutMs
     () => tool({ name: 'x', description: 'x', input, run: () => 1, timeout: 3 }),
-    // @ts-expect-error: of a run too
+    // @ts-expect-error: also for a run
     () => desk.stream('?', { maxRound: 3 }),
   ]
   for (const one of broken) expect(one).toThrow(/does not exist|has no|must be a Model/)

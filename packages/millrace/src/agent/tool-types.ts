@@ -13,9 +13,12 @@ import type {
 } from '../protocol/index.ts'
 import type { Tool, Toolbox, ToolContent } from '../tools/index.ts'
 
-// How the types of an agent's tools reach the events and results of its runs.
+// Carries the types of an agent's tools to the events and results of its runs.
 
-/** How an agent's runs type its calls. These are the plain types, for an agent whose tools the compiler does not know. */
+/**
+ * The types of tool calls in an agent's runs. These are the untyped defaults, for tools that the
+ * compiler does not know.
+ */
 export interface CallTypes {
   readonly event: RunEvent
   readonly request: ApprovalRequestEvent
@@ -23,8 +26,9 @@ export interface CallTypes {
 }
 
 /**
- * The types for a list of tools: `event.name` selects those of `event.input` and `event.output`. `Replaced` is what the
- * `afterCall` hook returns. They are plain if a name is only known to be a string, or if there is a toolbox, whose tools may change.
+ * The types for a list of tools: `event.name` narrows `event.input` and `event.output`. `Replaced`
+ * is what the `afterCall` hook returns. Falls back to `CallTypes` if a name is only known to be a
+ * string, or if there is a toolbox, whose tools may change.
  */
 export type CallTypesOf<List extends readonly (Tool | Toolbox)[], Replaced> = [List[number]] extends [never]
   ? CallTypes
@@ -45,8 +49,9 @@ export type RunEventOf<Source extends { stream(...args: never): AsyncIterable<Ru
   ReturnType<Source['stream']> extends AsyncIterable<infer Event> ? Event : never
 
 /**
- * A tool that the agent does not have: models invent names. The enum stands for any of them. With `string` in its place the compiler
- * could not rule this tool out after `event.name === 'lookup_order'`, nor with a branded string.
+ * A tool that the agent does not have: models invent names. The enum stands for any such name. With
+ * `string` or a branded string instead, the compiler could not rule this tool out after
+ * `event.name === 'lookup_order'`.
  */
 type OtherTool = Tool<unknown, OtherName>
 declare enum OtherName {
@@ -61,7 +66,7 @@ type CallEventOf<One extends Tool, Replaced> = One extends Tool
       | ToolResultEvent<One['name'], PartOf<OutputOf<One> | Replaced>>
   : never
 
-/** A sub-agent also asks for its own tools, whose names are not known here. */
+/** A sub-agent also requests approval for its own tools, whose names are not known here. */
 type RequestOf<Tools extends Tool> = [Extract<Tools, AgentTool>] extends [never]
   ? ToolRequestOf<Tools | OtherTool>
   : ApprovalRequestEvent
@@ -77,18 +82,18 @@ export interface AgentTool<Context = any, Name extends string = string, Output =
   readonly notices: NonNullable<Toolbox['notices']>
 }
 
-/** A call that the model asked for and that was not run. */
+/** A tool call of a plan, which was not run. */
 export interface PlannedCall<Name extends string = string, Input = JsonObject> {
   readonly callId: string
   readonly name: Name
   readonly input: Input
-  /** A person would be asked first. */
+  /** The call would need approval first. */
   readonly needsApproval: boolean
-  /** Why it could not be run. */
+  /** Why the call could not run. */
   readonly problem?: string
 }
 
-/** The input has been checked only if there is no `problem`. */
+/** The input is only checked if there is no `problem`. */
 type PlannedCallOf<One extends Tool> = One extends Tool
   ?
       | (PlannedCall<One['name'], InputOf<One>> & { readonly problem?: undefined })
@@ -98,7 +103,7 @@ type PlannedCallOf<One extends Tool> = One extends Tool
 type InputOf<One extends Tool> =
   JsonOf<NonNullable<One['types']>['input']> extends infer Input extends JsonObject ? Input : JsonObject
 
-/** What the tool returns: of a generator, its return value. */
+/** What the tool returns; for a generator, its return value. */
 type OutputOf<One extends Tool> = One['run'] extends (...args: never) => infer Result
   ? Returned<Awaited<Result>>
   : never
@@ -106,7 +111,10 @@ type Returned<Result> = Result extends Generator<unknown, infer Value> | AsyncGe
   ? Awaited<Value>
   : Result
 
-/** A result in its event: text as text, `toolContent()` as any parts, everything else as JSON, or as text if it was cut. */
+/**
+ * A result in its event: text as text, `toolContent()` as any parts, everything else as JSON, or as
+ * text if it was truncated.
+ */
 type PartOf<Value> = unknown extends Value
   ? ToolResultPart
   : [Extract<Value, ToolContent>] extends [never]
@@ -119,7 +127,7 @@ type JsonPartOf<Value> = [JsonOf<Value>] extends [never]
     ? JsonPart<Json>
     : JsonPart
 
-/** A value after a round trip through JSON: a date is a string, and a function is gone. */
+/** A value after a round trip through JSON: a date becomes a string, and functions are dropped. */
 type JsonOf<Value> = unknown extends Value
   ? JsonValue
   : Value extends JsonValue
@@ -134,7 +142,7 @@ type JsonOf<Value> = unknown extends Value
             ? JsonObjectOf<Value>
             : never
 
-/** What may be left out is optional. */
+/** Fields that JSON may drop are optional. */
 type JsonObjectOf<Value> = {
   [Key in keyof Value as IfLeftOut<Value[Key], never, Key>]: JsonOf<Value[Key]>
 } & { [Key in keyof Value as IfLeftOut<Value[Key], Key, never>]?: JsonOf<Value[Key]> } extends infer All

@@ -33,7 +33,7 @@ describe('types', () => {
     expect((await both.run('go', { context: { user: 'ada', shop: 1 } })).text).toBe('Done.')
   })
 
-  test('what arrives is typed by what is written, what comes out by what it becomes', () => {
+  test("partials have the schema's input type, the output its output type", () => {
     const schema = z.object({ when: z.string().transform((text) => new Date(text)) })
     tool({
       name: 'at',

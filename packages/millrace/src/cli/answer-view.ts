@@ -1,8 +1,8 @@
 import type { Change } from '../view/index.ts'
 
-/** Shows an answer as it comes. */
+/** Shows an answer while it streams. */
 export interface AnswerView {
   take(change: Change): void
-  /** Ends what is on its way, before something else is written: more may follow. */
+  /** Completes the current line so that something else can be written. More changes may follow. */
   end(): void
 }

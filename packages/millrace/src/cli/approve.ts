@@ -1,62 +1,69 @@
 import type { RememberFor, ThreadView } from '../protocol/index.ts'
 import { invalidInput, isObject, MillraceError } from '../protocol/index.ts'
 import type { CommandLine } from './args.ts'
-import { asidesOn } from './asides.ts'
+import { openConversation } from './conversation.ts'
 import type { Flags } from './flags.ts'
 import { jsonLine } from './json-lines.ts'
+import { logLinesOn } from './log-lines.ts'
+import { missingThreadId } from './open-threads.ts'
 import type { Output } from './output.ts'
-import { showReply } from './reply.ts'
-import { openTalk } from './talk.ts'
+import { showAnswer } from './show-answer.ts'
 import { verboseLogs } from './verbose.ts'
 
 const op = 'millrace'
 
-/** Decides about a call that waits, and goes on with its run: here, or wherever the thread's agent is at home. */
+/**
+ * Approves or denies a pending tool call and shows the rest of the run. The run continues in this
+ * process, or on the server that runs the thread's agent.
+ */
 export async function approve({ words, flags }: CommandLine, output: Output): Promise<number> {
   const [id, callId] = words
-  if (id === undefined)
-    throw invalidInput(op, 'millrace approve takes the id of a thread: millrace threads lists them')
+  if (id === undefined) throw missingThreadId('approve')
   const input = flags.input === undefined ? undefined : readInput(flags.input)
   if (input && flags.deny !== undefined)
-    throw invalidInput(op, '--deny and --input together make no sense: the call either runs or not')
+    throw invalidInput(op, '--deny and --input cannot be combined: a denied call does not run')
   const remember = readRemember(flags)
-  const asides = asidesOn(output)
-  const talk = await openTalk({ ...flags, thread: id }, { telemetry: verboseLogs(flags, asides) })
+  const logLines = logLinesOn(output)
+  const conversation = await openConversation(
+    { ...flags, thread: id },
+    { telemetry: verboseLogs(flags, logLines) },
+  )
   try {
-    const view = await talk.thread.state({ bytes: 0 })
-    const request = theRequest(view, callId)
+    const view = await conversation.thread.state({ bytes: 0 })
+    const request = findRequest(view, callId)
     checkTool(
       request.callId,
       request.name,
-      talk.here?.tools.map(({ name }) => name),
+      conversation.local?.tools.map(({ name }) => name),
       flags,
     )
     const reason = flags.deny?.trim()
-    const seq = await talk.thread.approve(request.callId, {
+    const seq = await conversation.thread.approve(request.callId, {
       approved: flags.deny === undefined,
       ...(reason && { reason }),
       ...(input && { input }),
       ...(remember && { remember }),
     })
-    // Following ends where a run waits, so it begins behind the decision.
+    // Following stops at a suspended run, so it starts after the decision.
     if (flags.json)
-      for (const entry of await talk.thread.read({ after: seq - 1, limit: 1 })) output.say(jsonLine(entry))
-    return await showReply(talk, { flags, output, asides, after: seq })
+      for (const entry of await conversation.thread.read({ after: seq - 1, limit: 1 }))
+        output.print(jsonLine(entry))
+    return await showAnswer(conversation, { flags, output, logLines, after: seq })
   } finally {
-    await talk.app.close({ graceMs: 0 })
+    await conversation.app.close({ graceMs: 0 })
   }
 }
 
-function theRequest({ id, approvals }: ThreadView, callId: string | undefined) {
+function findRequest({ id, approvals }: ThreadView, callId: string | undefined) {
   const open = approvals.map((request) => `${request.callId} (${request.name})`).join(', ')
   const request = callId === undefined ? approvals[0] : approvals.find((one) => one.callId === callId)
   if (request && (callId !== undefined || approvals.length === 1)) return request
   const problem =
     approvals.length === 0
-      ? `no call of the thread '${id}' waits for a decision`
+      ? `no tool call in thread '${id}' is waiting for approval`
       : callId === undefined
-        ? `several calls of the thread '${id}' wait for a decision, name one: ${open}`
-        : `no call '${callId}' of the thread '${id}' waits for a decision; these do: ${open}`
+        ? `several tool calls in thread '${id}' are waiting for approval; name one: ${open}`
+        : `tool call '${callId}' in thread '${id}' is not waiting for approval; these are: ${open}`
   throw new MillraceError({
     op,
     code: approvals.length === 0 ? 'conflict' : 'invalid_input',
@@ -64,19 +71,20 @@ function theRequest({ id, approvals }: ThreadView, callId: string | undefined) {
   })
 }
 
-/** Without its tool the call would only be answered as unknown, and the decision be used up. */
+/** Without its tool the call would fail as unknown, and the decision cannot be made twice. */
 function checkTool(callId: string, name: string, tools: readonly string[] | undefined, flags: Flags): void {
   if (!tools || callId.includes('/') || tools.includes(name)) return
-  const hint = flags.tools === undefined ? 'pass --tools FILE as it was' : `${flags.tools} does not have it`
-  throw invalidInput(op, `the call that waits is to '${name}', which is not among the tools here: ${hint}`)
+  const hint =
+    flags.tools === undefined ? 'pass the same --tools FILE as before' : `${flags.tools} does not export it`
+  throw invalidInput(op, `the pending call uses the tool '${name}', which is not loaded: ${hint}`)
 }
 
 function readRemember({ remember, deny }: Flags): RememberFor | undefined {
   if (remember === undefined) return undefined
   if (deny !== undefined)
-    throw invalidInput(op, '--deny and --remember together make no sense: only what is allowed is remembered')
+    throw invalidInput(op, '--deny and --remember cannot be combined: only approvals are remembered')
   if (remember === 'thread' || remember === 'always') return remember
-  throw invalidInput(op, `--remember takes thread or always, not '${remember}'`)
+  throw invalidInput(op, `--remember must be thread or always, not '${remember}'`)
 }
 
 function readInput(text: string): object {
@@ -84,5 +92,5 @@ function readInput(text: string): object {
     const input: unknown = JSON.parse(text)
     if (isObject(input)) return input
   } catch {}
-  throw invalidInput(op, `--input takes a JSON object such as '{"id":"ORD-42"}'`)
+  throw invalidInput(op, `--input must be a JSON object such as '{"id":"ORD-42"}'`)
 }

@@ -7,8 +7,8 @@ const parse = (...argv: string[]) => {
   return { command, words, flags: { ...flags } }
 }
 
-describe('what is a command and what a question', () => {
-  test('a first word that is the name of a command is one', () => {
+describe('commands and questions', () => {
+  test('a first word that names a command is the command', () => {
     expect(parse('threads')).toEqual({ command: 'threads', words: [], flags: {} })
     expect(parse('show', 'abc', '--pace')).toEqual({ command: 'show', words: ['abc'], flags: { pace: true } })
     expect(parse('--data', 'x.db', 'stop', 'abc')).toEqual({
@@ -18,7 +18,7 @@ describe('what is a command and what a question', () => {
     })
   })
 
-  test('everything else is a question, in quotes or not', () => {
+  test('everything else is a question, quoted or not', () => {
     expect(parse('what is a millrace?').words).toEqual(['what is a millrace?'])
     expect(parse('what', 'is', 'a', 'show')).toMatchObject({
       command: 'ask',
@@ -28,7 +28,7 @@ describe('what is a command and what a question', () => {
     expect(parse()).toMatchObject({ command: 'ask', words: [] })
   })
 
-  test('what stands behind -- is a question, whatever it is', () => {
+  test('everything after -- is a question', () => {
     expect(parse('--', 'threads')).toMatchObject({ command: 'ask', words: ['threads'] })
     expect(parse('-m', 'x', '--', '--help')).toEqual({
       command: 'ask',
@@ -39,36 +39,38 @@ describe('what is a command and what a question', () => {
   })
 
   test.each(['thread', 'shwo', 'shows', 'Serv', 'exprot'])(
-    'the lone word %s is held to be a slip',
+    'the single word %s is treated as a typo',
     (word) => {
-      expect(() => parse(word)).toThrow(/did you mean the command 'millrace \w+'\?.*millrace -- /)
+      expect(() => parse(word)).toThrow(/did you mean 'millrace \w+'\?.*millrace -- /)
     },
   )
 
-  test('more words than a command takes are most likely a question', () => {
-    expect(() => parse('show', 'me', 'the', 'way')).toThrow(/takes only ID: to ask this as a question/)
-    expect(() => parse('threads', 'of', 'fate')).toThrow(/takes no words/)
+  test('too many arguments are rejected, since they are most likely a question', () => {
+    expect(() => parse('show', 'me', 'the', 'way')).toThrow(/takes only ID\. To ask a question instead/)
+    expect(() => parse('threads', 'of', 'time')).toThrow(/takes no arguments/)
   })
 })
 
 describe('flags', () => {
-  test('a misspelt one is refused, with the one that was meant', () => {
-    expect(() => parse('--modle', 'x', 'hi')).toThrow('there is no option --modle: did you mean --model?')
+  test('a misspelled flag is rejected with a suggestion', () => {
+    expect(() => parse('--modle', 'x', 'hi')).toThrow('unknown option --modle: did you mean --model?')
     expect(() => parse('--qqqqqqqq')).toThrow(/see millrace --help/)
-    expect(() => parse('-x')).toThrow(/there is no option -x/)
+    expect(() => parse('-x')).toThrow(/unknown option -x/)
   })
 
-  test('one without its value, or with one too many, is refused', () => {
+  test('a missing or unexpected value is rejected', () => {
     expect(() => parse('--model')).toThrow(/--model <value>' argument missing/)
     expect(() => parse('--json=yes', 'hi')).toThrow(/--json' does not take an argument/)
   })
 
-  test('one that another command takes is refused by name', () => {
-    expect(() => parse('threads', '--model', 'x')).toThrow('--model is no option of millrace threads')
-    expect(() => parse('hi there', '--port', '1')).toThrow('--port is no option of a question')
+  test('a flag of another command is rejected', () => {
+    expect(() => parse('threads', '--model', 'x')).toThrow(
+      "--model only works with a question, 'millrace approve', 'millrace serve', 'millrace mcp'",
+    )
+    expect(() => parse('hi there', '--port', '1')).toThrow("--port only works with 'millrace serve'")
   })
 
-  test('one that has choices may stand alone, and then means the first', () => {
+  test('a flag with choices defaults to the first one', () => {
     const voice = (...argv: string[]) => parse('serve', ...argv)
     expect(voice('--voice')).toMatchObject({ words: [], flags: { voice: 'flite' } })
     expect(voice('--voice', 'agents.ts')).toMatchObject({ words: ['agents.ts'], flags: { voice: 'flite' } })
@@ -78,23 +80,23 @@ describe('flags', () => {
       flags: { voice: 'openai' },
     })
     expect(voice('--voice=espeak').flags).toEqual({ voice: 'espeak' })
-    expect(() => voice('--voice=siri')).toThrow("--voice takes flite, espeak, openai, not 'siri'")
+    expect(() => voice('--voice=siri')).toThrow("--voice must be one of flite, espeak, openai, not 'siri'")
     expect(() => voice('agents.ts', '--voice', 'siri')).toThrow(
-      "--voice takes flite, espeak, openai, not 'siri'",
+      "--voice must be one of flite, espeak, openai, not 'siri'",
     )
     expect(parse('--voice', 'serve')).toMatchObject({ command: 'serve', flags: { voice: 'flite' } })
     expect(parse('--', '--voice')).toMatchObject({ command: 'ask', words: ['--voice'] })
   })
 
-  test('those that contradict each other are refused', () => {
-    expect(() => parse('hi there', '-q', '--verbose')).toThrow(
-      '--quiet and --verbose together make no sense: leave one of them out',
-    )
+  test('contradicting flags are rejected', () => {
+    expect(() => parse('hi there', '-q', '--verbose')).toThrow('--quiet and --verbose cannot be combined')
     expect(parse('serve', '--verbose').flags).toEqual({ verbose: true })
-    expect(() => parse('threads', '--verbose')).toThrow('--verbose is no option of millrace threads')
+    expect(() => parse('threads', '--verbose')).toThrow(
+      "--verbose only works with a question, 'millrace approve', 'millrace serve', 'millrace mcp'",
+    )
   })
 
-  test('short ones mean the same as long ones', () => {
+  test('short flags mean the same as long ones', () => {
     expect(parse('-m', 'x', '-q', '-t', 'abc', 'hi there').flags).toEqual({
       model: 'x',
       quiet: true,
@@ -104,7 +106,7 @@ describe('flags', () => {
 })
 
 describe('help', () => {
-  test('tells of every command and of the flags of a question', () => {
+  test('lists every command and the flags of a question', () => {
     const help = helpFor('ask')
     for (const word of [
       'serve',
@@ -121,12 +123,12 @@ describe('help', () => {
     expect(help).not.toContain('--port')
   })
 
-  test('tells of one command what that one takes', () => {
+  test('lists the flags of one command', () => {
     expect(helpFor('serve')).toContain('--port')
     expect(helpFor('serve')).not.toContain('--deny')
   })
 
-  test('fits into eighty columns but for a few words', () => {
+  test('has no line over 110 columns', () => {
     const lines = (['ask', 'serve', 'approve', 'show'] as const).flatMap((name) => helpFor(name).split('\n'))
     expect(lines.filter((line) => line.length > 110)).toEqual([])
   })

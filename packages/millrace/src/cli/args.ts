@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util'
 import { closest, invalidInput } from '../protocol/index.ts'
 import type { Command, Flags } from './flags.ts'
-import { choicesOf, commands, flags, takes } from './flags.ts'
+import { choicesOf, commands, commandsTaking, flags, takes } from './flags.ts'
 
 export interface CommandLine {
   readonly command: Command
-  /** What stands behind the command; for `ask` the words of the question. */
+  /** The arguments after the command. For `ask`, the words of the question. */
   readonly words: readonly string[]
   readonly flags: Flags
 }
@@ -13,8 +13,8 @@ export interface CommandLine {
 const op = 'millrace'
 
 /**
- * A first word that is the name of a command is one; everything else is a question, and so is whatever stands behind `--`.
- * Throws `invalid_input` that says what was meant, as far as that can be guessed.
+ * The first word is the command if it names one. Otherwise, and after `--`, the words are a question.
+ * Throws `invalid_input`, with a suggestion where one can be guessed.
  */
 export function readArgs(argv: readonly string[]): CommandLine {
   const { values, tokens } = parse(argv)
@@ -27,22 +27,17 @@ export function readArgs(argv: readonly string[]): CommandLine {
 
   if (command === 'ask') {
     if (words.length === 1 && first && first.index < end) checkLoneWord(first.value)
-  } else if (rest.length > commands[command].most) {
-    const [verb, most] = [commands[command].words, commands[command].most]
+  } else if (rest.length > commands[command].maxArgs) {
+    const { args, maxArgs } = commands[command]
     throw invalidInput(
       op,
-      `millrace ${command} takes ${most === 0 ? 'no words' : `only ${verb}`}: to ask this as a question, put it in quotes or behind --`,
+      `millrace ${command} takes ${maxArgs === 0 ? 'no arguments' : `only ${args}`}. To ask a question instead, quote it or put it after --`,
     )
   }
   for (const name of Object.keys(values) as (keyof Flags)[])
-    if (!takes(command, name))
-      throw invalidInput(
-        op,
-        `--${name} is no option of ${command === 'ask' ? 'a question' : `millrace ${command}`}`,
-      )
+    if (!takes(command, name)) throw invalidInput(op, `--${name} only works with ${commandsTaking(name)}`)
   const given = values as Flags
-  if (given.quiet && given.verbose)
-    throw invalidInput(op, '--quiet and --verbose together make no sense: leave one of them out')
+  if (given.quiet && given.verbose) throw invalidInput(op, '--quiet and --verbose cannot be combined')
   return { command, words: rest, flags: given }
 }
 
@@ -62,12 +57,12 @@ function parse(argv: readonly string[]) {
     const like = given.startsWith('--') ? closest(given, Object.keys(flags)) : undefined
     const hint = like
       ? `did you mean --${like}?`
-      : 'see millrace --help; words that begin with - go behind --'
-    throw invalidInput(op, `there is no option ${given}: ${hint}`)
+      : 'see millrace --help; put words that start with - after --'
+    throw invalidInput(op, `unknown option ${given}: ${hint}`)
   }
 }
 
-/** `--voice agents.ts` is one without a word behind it, which `parseArgs` knows nothing of. */
+/** Fills in the default for a flag with choices that has no value, which `parseArgs` cannot express. */
 function withChoices(argv: readonly string[]): string[] {
   const end = argv.indexOf('--')
   return argv.map((word, at) => {
@@ -76,32 +71,32 @@ function withChoices(argv: readonly string[]): string[] {
     const choices = choicesOf(name)
     if (!choices) return word
     if (given !== undefined && !choices.includes(given))
-      throw invalidInput(op, `--${name} takes ${choices.join(', ')}, not '${given}'`)
+      throw invalidInput(op, `--${name} must be one of ${choices.join(', ')}, not '${given}'`)
     const next = argv[at + 1] ?? ''
-    // No module has such a name: it has a dot in it.
+    // A plain word is a mistyped choice: a module path contains a dot.
     if (
       given === undefined &&
       /^[a-z]+$/i.test(next) &&
       !choices.includes(next) &&
       !Object.hasOwn(commands, next)
     )
-      throw invalidInput(op, `--${name} takes ${choices.join(', ')}, not '${next}'`)
+      throw invalidInput(op, `--${name} must be one of ${choices.join(', ')}, not '${next}'`)
     return given !== undefined || choices.includes(next) ? word : `${word}=${choices[0]}`
   })
 }
 
-/** `millrace thread` is a slip of the finger rather than a question, and a question costs money. */
+/** `millrace thread` is more likely a typo than a question, and a question costs money. */
 function checkLoneWord(word: string): void {
-  const like = Object.keys(commands).find((name) => isSlip(word.toLowerCase(), name))
+  const like = Object.keys(commands).find((name) => isTypo(word.toLowerCase(), name))
   if (like)
-    throw invalidInput(
-      op,
-      `did you mean the command 'millrace ${like}'? To ask it as a question: millrace -- ${word}`,
-    )
+    throw invalidInput(op, `did you mean 'millrace ${like}'? To ask it as a question: millrace -- ${word}`)
 }
 
-/** One letter too many, too few or wrong, or two that changed places. `hello` is not `help`, and the first thing people try. */
-function isSlip(word: string, name: string): boolean {
+/**
+ * One letter added, missing, wrong, or two swapped. `hello` must not match `help`: it is the first
+ * thing people try.
+ */
+function isTypo(word: string, name: string): boolean {
   let start = 0
   while (start < word.length && word[start] === name[start]) start++
   let [a, b] = [word.slice(start), name.slice(start)]

@@ -7,8 +7,8 @@ import { toolsFile } from './tools.test-kit.ts'
 
 const esc = String.fromCharCode(27)
 
-describe.concurrent('one question', () => {
-  test('the answer is on stdout, nothing else is, and nothing at all on stderr', async () => {
+describe.concurrent('a question', () => {
+  test('the answer goes to stdout, and stderr stays empty', async () => {
     const home = await homeWith(['A millrace drives a wheel.'])
     expect(await home.run(['What is', 'a millrace?'])).toEqual({
       exit: 0,
@@ -21,7 +21,7 @@ describe.concurrent('one question', () => {
     })
   })
 
-  test('it is streamed: the first words are there while the rest has not been generated', async () => {
+  test('the answer streams: the first words arrive before the rest is generated', async () => {
     const home = await homeWith([[{ text: 'First words' }, { hang: true }]])
     const { child, see, ended } = home.start(['hello'])
     await see('First words')
@@ -29,7 +29,7 @@ describe.concurrent('one question', () => {
     await ended
   })
 
-  test('words that are retracted come again in a pipe only below a line that says so', async () => {
+  test('in a pipe, a line separates retracted text from the text that replaces it', async () => {
     const home = await homeWith([[{ text: 'The answer is 4' }, { end: true }], 'The answer is 42.'])
     expect(await home.run(['hello', '--quiet'])).toEqual({
       exit: 0,
@@ -38,11 +38,11 @@ describe.concurrent('one question', () => {
     })
   })
 
-  test('what is on stdin is joined to the question, after a blank line', async () => {
+  test('stdin is appended to the question, after a blank line', async () => {
     const home = await homeWith(['ok'])
-    await home.run(['Summarise:'], { input: 'line one\nline two\n' })
+    await home.run(['Summarize:'], { input: 'line one\nline two\n' })
     expect(home.simulator.requests[0]?.body).toMatchObject({
-      messages: [{ role: 'user', content: 'Summarise:\n\nline one\nline two' }],
+      messages: [{ role: 'user', content: 'Summarize:\n\nline one\nline two' }],
     })
   })
 
@@ -52,36 +52,36 @@ describe.concurrent('one question', () => {
     expect(home.simulator.requests[0]?.body).toMatchObject({ messages: [{ content: 'only this' }] })
   })
 
-  test('a stdin that stays open and silent is told of, and waited for', async () => {
+  test('a stdin that stays open and silent is reported and waited for', async () => {
     const home = await homeWith(['ok'])
-    const { child, see, ended } = home.start(['Summarise:'], { stdin: 'pipe' })
-    await see('waiting for the end of stdin')
+    const { child, see, ended } = home.start(['Summarize:'], { stdin: 'pipe' })
+    await see('waiting for stdin to close')
     child.stdin?.end('at last')
     expect(await ended).toMatchObject({ exit: 0, stdout: 'ok\n' })
     expect(home.simulator.requests[0]?.body).toMatchObject({
-      messages: [{ content: 'Summarise:\n\nat last' }],
+      messages: [{ content: 'Summarize:\n\nat last' }],
     })
   })
 
-  test('neither is a mistake', async () => {
+  test('no question and an empty stdin is a usage error', async () => {
     const home = makeHome()
     expect(await home.run([], { input: ' \n' })).toMatchObject({
       exit: 2,
       stdout: '',
-      stderr: expect.stringContaining('there is no question'),
+      stderr: expect.stringContaining('nothing to ask'),
     })
   })
 
-  test('what is no text is refused before anybody is asked', async () => {
+  test('binary input is rejected before the model is called', async () => {
     const home = await homeWith([])
     const { exit, stderr } = await home.run(['what is this?'], {
       input: Buffer.from([0x89, 0x50, 0xff, 0xfe]),
     })
-    expect({ exit, stderr }).toEqual({ exit: 2, stderr: 'millrace: what is on stdin is no UTF-8 text\n' })
+    expect({ exit, stderr }).toEqual({ exit: 2, stderr: 'millrace: stdin is not UTF-8 text\n' })
     expect(home.simulator.requests).toHaveLength(0)
   })
 
-  test('--system is what the model is told to be', async () => {
+  test('--system sets the system prompt', async () => {
     const home = await homeWith(['Arr.'])
     await home.run(['hi there', '--system', 'You are a pirate.'])
     expect(home.simulator.requests[0]?.body).toMatchObject({
@@ -89,7 +89,7 @@ describe.concurrent('one question', () => {
     })
   })
 
-  test('orders to the terminal do not come through, however the stream is cut', async () => {
+  test('control sequences are removed, however the stream is split', async () => {
     const nasty = `a${esc}[31mred${esc}]52;c;ZXZpbA==\u0007 \u009b2J\u202eb`
     for (const deltaChars of [1, 3, 1000]) {
       const home = await homeWith([nasty], { deltaChars })
@@ -97,7 +97,7 @@ describe.concurrent('one question', () => {
     }
   })
 
-  test('a reader that goes away early is no error, and the run is stopped', async () => {
+  test('a reader that closes the pipe early is not an error, and the run is stopped', async () => {
     const endless = Array.from({ length: 1000 }, () => [{ text: 'more ' }, { pause: 30 }]).flat()
     const home = await homeWith([endless])
     const { child, stderr, ended } = home.start(['hello'])
@@ -108,7 +108,7 @@ describe.concurrent('one question', () => {
     expect(linesOf(stdout)[0]).toMatchObject({ thread: { status: 'idle' } })
   })
 
-  test('threads are kept where XDG says, for nobody else to read', async () => {
+  test('threads are stored in the XDG data directory, readable only by the user', async () => {
     const home = await homeWith(['a', 'b'])
     await home.run(['hello'])
     const path = join(home.folder, '.local', 'share', 'millrace', 'threads.db')
@@ -122,7 +122,7 @@ describe.concurrent('one question', () => {
 describe.concurrent('tools', () => {
   const calls = [[{ text: 'Let me look.' }, { call: 'look_up', input: { id: 'A' } }], 'It has shipped.']
 
-  test('those of a module are used, and told of on stderr', async () => {
+  test('tools of a module are used, with a line for each call on stderr', async () => {
     const home = await homeWith(calls)
     home.write('tools.ts', toolsFile)
     const { exit, stdout, stderr } = await home.run(['where is A?', '--tools', 'tools.ts'])
@@ -141,7 +141,7 @@ describe.concurrent('tools', () => {
 })
 
 describe.concurrent('--json', () => {
-  test('is one versioned event a line, without a gap, and the last line is the result', async () => {
+  test('prints one versioned event per line, without gaps, and the result as the last line', async () => {
     const home = await homeWith(['Hello you.'])
     const { exit, stdout } = await home.run(['hi there', '--json'])
     const lines = linesOf(stdout)
@@ -162,7 +162,7 @@ describe.concurrent('--json', () => {
     expect(exit).toBe(0)
   })
 
-  test('tells of a failure in the result too', async () => {
+  test('includes a failure in the result', async () => {
     const home = await homeWith([[{ error: { status: 400, message: 'bad request' } }]])
     const { exit, stdout } = await home.run(['hi there', '--json'])
     expect(linesOf(stdout).at(-1)).toMatchObject({
@@ -173,10 +173,10 @@ describe.concurrent('--json', () => {
 
   test.each([
     ['no key', ['--json', 'hi'], 3],
-    ['no such thread', ['--json', '--thread', 'nobody', 'hi'], 2],
+    ['no such thread', ['--json', '--thread', 'missing', 'hi'], 2],
     ['no such model', ['--json', '--model', 'nowhere/x', 'hi'], 2],
   ])('ends with a result when there is %s', async (_, args, exit) => {
-    // Nothing is found where a local model would listen.
+    // No local model listens there.
     const home = makeHome({ OLLAMA_HOST: 'http://127.0.0.1:9' })
     const ended = await home.run(args)
     expect(ended.exit).toBe(exit)
@@ -192,8 +192,8 @@ describe.concurrent('--json', () => {
   })
 })
 
-describe.concurrent('going on', () => {
-  test('--thread goes on with a thread, and the model hears what was said before', async () => {
+describe.concurrent('continuing', () => {
+  test('--thread continues a thread, and the model gets its earlier messages', async () => {
     const home = await homeWith(['First answer.', 'Second answer.'])
     const first = linesOf((await home.run(['first question', '--json'])).stdout).at(-1) as unknown as Result
     const { threadId } = first.result
@@ -209,7 +209,7 @@ describe.concurrent('going on', () => {
     })
   })
 
-  test('--new gives a thread its name, once', async () => {
+  test('--new creates a thread with a given id, once', async () => {
     const home = await homeWith(['one', 'two'])
     expect(await home.run(['hello', '--thread', 'notes', '--new'])).toMatchObject({
       exit: 0,
@@ -217,18 +217,18 @@ describe.concurrent('going on', () => {
     })
     expect(await home.run(['hello', '--thread', 'notes', '--new'])).toMatchObject({
       exit: 2,
-      stderr: expect.stringContaining("there is a thread 'notes' already"),
+      stderr: expect.stringContaining("thread 'notes' already exists"),
     })
     expect(await home.run(['hello', '--thread', 'notes'])).toMatchObject({ exit: 0, stdout: 'two\n' })
   })
 
-  test('a thread that is not there is a mistake', async () => {
+  test('a thread that does not exist is a usage error', async () => {
     const home = await homeWith(['one'])
     await home.run(['hello'])
     expect(await home.run(['hello', '--thread', 'nope'])).toEqual({
       exit: 2,
       stdout: '',
-      stderr: "millrace: there is no thread 'nope': millrace threads lists those there are\n",
+      stderr: "millrace: no thread 'nope'; list threads with millrace threads\n",
     })
   })
 
@@ -240,7 +240,7 @@ describe.concurrent('going on', () => {
 describe.concurrent('exit codes', () => {
   test.each([
     [1, [{ error: { status: 400, message: 'no' } }], 'failed'],
-    [3, [{ error: { status: 401, message: 'bad key' } }], 'a refused key'],
+    [3, [{ error: { status: 401, message: 'bad key' } }], 'a rejected key'],
     [
       4,
       [{ error: { status: 400, code: 'context_overflow', message: 'too long' } }],
@@ -251,7 +251,7 @@ describe.concurrent('exit codes', () => {
     const home = await homeWith([round as ScriptRound])
     const ended = await home.run(['hello'])
     expect(ended.exit).toBe(exit)
-    expect(ended.stderr).toMatch(/^millrace: .*\nto go on: millrace --thread \w+\n$/)
+    expect(ended.stderr).toMatch(/^millrace: .*\ncontinue with: millrace --thread \w+\n$/)
   })
 
   test('3: no key', async () => {
@@ -262,43 +262,43 @@ describe.concurrent('exit codes', () => {
     })
   })
 
-  test('4: more rounds of tools than there may be', async () => {
+  test('4: the round limit is reached', async () => {
     let id = 0
     const home = await homeWith(() => [{ call: 'look_up', input: { id: String(++id) } }])
     home.write('tools.ts', toolsFile)
     const { exit, stderr } = await home.run(['hello', '--tools', 'tools.ts'])
-    expect(stderr).toContain('has used up its rounds')
+    expect(stderr).toContain('reached its round limit')
     expect(exit).toBe(4)
   })
 
-  test('5: the time is up; what was said is kept, and how to go on is told', async () => {
+  test('5: a timeout saves the partial answer and prints how to continue', async () => {
     const home = await homeWith([[{ text: 'Half a' }, { hang: true }]])
     const { exit, stdout, stderr } = await home.run(['hello', '--timeout', '1s'])
     expect({ exit, stdout }).toEqual({ exit: 5, stdout: 'Half a\n' })
     expect(stderr).toMatch(
-      /^the time of 1 s was up; what was said is kept\nto go on: millrace --thread \w+\n$/,
+      /^timed out after 1 s; the partial answer is saved\ncontinue with: millrace --thread \w+\n$/,
     )
   })
 
-  test('5: also in the result of --json', async () => {
+  test('5: the result of --json has the timeout too', async () => {
     const home = await homeWith([[{ hang: true }]])
     const { exit, stdout } = await home.run(['hello', '--timeout', '500ms', '--json'])
     expect(linesOf(stdout).at(-1)).toMatchObject({
-      result: { outcome: 'cancelled', error: { code: 'timeout' } },
+      result: { outcome: 'canceled', error: { code: 'timeout' } },
     })
     expect(exit).toBe(5)
   })
 
-  test('a file that cannot be used is told of, and is no usage error', async () => {
+  test('1: the database file cannot be opened', async () => {
     const home = makeHome({ MILLRACE_MODEL: 'simulator' })
-    home.write('broken.db', 'this is no database, but long enough to be taken for one: '.repeat(20))
+    home.write('broken.db', 'not a database, but long enough to look like one: '.repeat(20))
     const { exit, stderr } = await home.run(['hello', '--data', 'broken.db'])
     expect(stderr).toMatch(/^millrace: .*broken\.db/)
     expect(exit).toBe(1)
   })
 })
 
-test('a disk that fills up while it is answered ends it at once, and says what is wrong', async () => {
+test('a full disk ends the answer at once, with the reason', async () => {
   const endless = Array.from({ length: 1000 }, () => [
     { text: 'more words '.repeat(20) },
     { pause: 10 },
@@ -317,7 +317,7 @@ test('a disk that fills up while it is answered ends it at once, and says what i
 describe.concurrent('interrupted', () => {
   const hanging = [[{ text: 'Half an answer' }, { hang: true } as const], 'Whole.']
 
-  test('the first Ctrl-C cancels and saves, and says how to go on', async () => {
+  test('the first Ctrl-C cancels, saves, and prints how to continue', async () => {
     const home = await homeWith(hanging)
     const { child, see, ended } = home.start(['hello', '--system', "don't"])
     await see('Half an answer')
@@ -325,7 +325,7 @@ describe.concurrent('interrupted', () => {
     const { exit, stdout, stderr } = await ended
     expect({ exit, stdout }).toEqual({ exit: 130, stdout: 'Half an answer\n' })
     expect(stderr).toMatch(
-      /^interrupted; what was said is kept\nto go on: millrace --thread (\w+) --system 'don'\\''t'\n$/,
+      /^interrupted; the partial answer is saved\ncontinue with: millrace --thread (\w+) --system 'don'\\''t'\n$/,
     )
     await home.simulator.idle()
     const [, id = ''] = /--thread (\w+)/.exec(stderr) ?? []
@@ -341,7 +341,7 @@ describe.concurrent('interrupted', () => {
     expect((await ended).exit).toBe(143)
   })
 
-  test('a second one leaves at once, whatever a tool does', async () => {
+  test('a second signal exits at once, even while a tool runs', async () => {
     const home = await homeWith([[{ call: 'look_up', input: {} }]])
     home.write('tools.ts', toolsFile.replace(/run: .*/, 'run: () => new Promise(() => {}),'))
     const { child, see, ended } = home.start(['hello', '--tools', 'tools.ts'])
@@ -352,16 +352,20 @@ describe.concurrent('interrupted', () => {
     expect((await ended).exit).toBe(130)
   })
 
-  test('kill -9 loses nothing that was said: the next question goes on from there', {
+  test('kill -9 loses nothing: the next question continues from there', {
     timeout: 60_000,
   }, async () => {
-    const home = await homeWith([[{ text: 'Half an answer' }, { hang: true }], 'Told again.', 'And more.'])
+    const home = await homeWith([
+      [{ text: 'Half an answer' }, { hang: true }],
+      'Generated again.',
+      'And more.',
+    ])
     const { child, see, ended } = home.start(['hello', '--thread', 'mine', '--new'])
     await see('Half an answer')
     child.kill('SIGKILL')
     await ended
     const { exit, stdout } = await home.run(['and?', '--thread', 'mine'])
     expect({ exit, stdout }).toEqual({ exit: 0, stdout: 'And more.\n' })
-    expect((await home.run(['show', 'mine'])).stdout).toMatch(/Told again\..*And more\./s)
+    expect((await home.run(['show', 'mine'])).stdout).toMatch(/Generated again\..*And more\./s)
   })
 })

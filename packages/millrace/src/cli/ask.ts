@@ -1,18 +1,18 @@
 import { invalidInput } from '../protocol/index.ts'
 import type { CommandLine } from './args.ts'
-import { asidesOn } from './asides.ts'
+import { openConversation } from './conversation.ts'
 import { readDuration } from './duration.ts'
 import { exitCodes } from './exit-codes.ts'
-import { decisionHints } from './hints.ts'
+import { approvalHints } from './hints.ts'
 import { jsonLine } from './json-lines.ts'
+import { logLinesOn } from './log-lines.ts'
 import type { Output } from './output.ts'
-import { showReply } from './reply.ts'
+import { showAnswer } from './show-answer.ts'
 import { joinQuestion, textFromStdin } from './stdin.ts'
-import { openTalk } from './talk.ts'
 import { cleanLine } from './terminal/index.ts'
 import { verboseLogs } from './verbose.ts'
 
-/** One question, one answer. Without a question it is a chat, if there is a terminal for it. */
+/** Answers one question. Without a question it opens a chat, if there is a terminal. */
 export async function ask({ words, flags }: CommandLine, output: Output): Promise<number> {
   const { stdin, stdout } = process
   if (flags.timeout !== undefined) readDuration(flags.timeout, '--timeout')
@@ -20,38 +20,40 @@ export async function ask({ words, flags }: CommandLine, output: Output): Promis
     ? ''
     : await textFromStdin({
         onSilence: () =>
-          flags.quiet ||
-          output.tell('waiting for the end of stdin; to go on without it: millrace … < /dev/null'),
+          flags.quiet || output.note('waiting for stdin to close; to run without it: millrace … < /dev/null'),
       })
   const question = joinQuestion(words.join(' '), piped)
   if (!question) {
     if (!stdin.isTTY || !stdout.isTTY || flags.json)
-      throw invalidInput('millrace', 'there is no question: millrace "question", or millrace --help')
+      throw invalidInput('millrace', 'nothing to ask: pass a question, or run millrace --help')
     const { openChat } = await import('./open-chat.ts')
     return openChat(flags, output)
   }
 
-  const asides = asidesOn(output)
-  const talk = await openTalk(flags, { telemetry: verboseLogs(flags, asides) })
+  const logLines = logLinesOn(output)
+  const conversation = await openConversation(flags, { telemetry: verboseLogs(flags, logLines) })
   try {
-    if (talk.here?.why && !flags.quiet && process.stderr.isTTY) output.tell(cleanLine(talk.here.why))
+    if (conversation.local?.why && !flags.quiet && process.stderr.isTTY)
+      output.note(cleanLine(conversation.local.why))
     const waiting =
-      flags.thread !== undefined && !flags.new ? (await talk.thread.state({ bytes: 0 })).approvals : []
+      flags.thread !== undefined && !flags.new
+        ? (await conversation.thread.state({ bytes: 0 })).approvals
+        : []
     if (waiting.length > 0) {
-      // It would not be heard before somebody has decided, and whoever waits here cannot.
-      output.tell('the question was not put: the thread waits for a person')
+      // The model would see it only after the decision, which cannot be made here.
+      output.note('the question was not sent: this thread is waiting for approval')
       if (flags.json)
-        output.say(
+        output.print(
           jsonLine({
-            result: { threadId: talk.thread.id, outcome: 'suspended', text: '', approvals: waiting },
+            result: { threadId: conversation.thread.id, outcome: 'suspended', text: '', approvals: waiting },
           }),
         )
-      for (const hint of decisionHints(talk.thread.id, flags, waiting)) output.tell(hint)
+      for (const hint of approvalHints(conversation.thread.id, flags, waiting)) output.note(hint)
       return exitCodes.waiting
     }
-    const seq = await talk.thread.send(question)
-    return await showReply(talk, { flags, output, asides, after: seq - 1, seq })
+    const seq = await conversation.thread.send(question)
+    return await showAnswer(conversation, { flags, output, logLines, after: seq - 1, seq })
   } finally {
-    await talk.app.close({ graceMs: 0 })
+    await conversation.app.close({ graceMs: 0 })
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { memoryStore } from '../threads/index.ts'
-import { onlyLooking, onlyOwn } from './claims.ts'
+import { claimOnlyOwn, withoutClaims } from './claims.ts'
 
 const input = { type: 'input', message: { role: 'user', content: 'hi' }, mode: 'queue' } as const
 const ask = async (store: ReturnType<typeof memoryStore>, id: string) => {
@@ -8,35 +8,35 @@ const ask = async (store: ReturnType<typeof memoryStore>, id: string) => {
   await store.signal(id, undefined, input)
 }
 
-test('a process takes up what it has said itself, and leaves alone what others have', async () => {
+test('a process claims threads it sent messages to, and no others', async () => {
   const store = memoryStore()
-  const mine = onlyOwn(store)
+  const mine = claimOnlyOwn(store)
   await ask(store, 'theirs')
   await ask(mine, 'mine')
-  expect(await mine.stranded(10, ['cli'])).toEqual(['mine'])
+  expect(await mine.findRunnable(10, ['cli'])).toEqual(['mine'])
   expect(await mine.claim('theirs', 'me', 1000)).toBeUndefined()
   expect(await mine.claim('mine', 'me', 1000)).toMatchObject({ lease: { threadId: 'mine' } })
   await store.close()
 })
 
-test('it takes up a thread of others when it speaks to it, or was told to', async () => {
+test('it claims threads of others after sending to them, or if they are listed', async () => {
   const store = memoryStore()
   await ask(store, 'theirs')
-  await ask(store, 'told')
-  const mine = onlyOwn(store, ['told'])
-  expect(await mine.stranded(10, ['cli'])).toEqual(['told'])
+  await ask(store, 'listed')
+  const mine = claimOnlyOwn(store, ['listed'])
+  expect(await mine.findRunnable(10, ['cli'])).toEqual(['listed'])
   await mine.signal('theirs', undefined, input)
-  expect([...(await mine.stranded(10, ['cli']))].sort()).toEqual(['theirs', 'told'])
+  expect([...(await mine.findRunnable(10, ['cli']))].sort()).toEqual(['listed', 'theirs'])
   expect(await mine.claim('theirs', 'me', 1000)).toBeDefined()
   await store.close()
 })
 
-test('who only looks never takes anything up', async () => {
+test('a store without claims never claims', async () => {
   const store = memoryStore()
-  const looking = onlyLooking(store)
-  await ask(looking, 'one')
-  expect(await looking.stranded(10, ['cli'])).toEqual([])
-  expect(await looking.claim('one', 'me', 1000)).toBeUndefined()
+  const reading = withoutClaims(store)
+  await ask(reading, 'one')
+  expect(await reading.findRunnable(10, ['cli'])).toEqual([])
+  expect(await reading.claim('one', 'me', 1000)).toBeUndefined()
   expect(await store.claim('one', 'other', 1000)).toBeDefined()
   await store.close()
 })

@@ -1,9 +1,10 @@
 import type { ThreadStore } from '../threads/index.ts'
 
-// Many commands share one file, each with a model and tools of its own: none may pick up what was begun with another's.
+// Several commands share one database file, each with its own model and tools. None of them may
+// continue a run that was started with another command's.
 
-/** The same store for a process that works only on the threads it has spoken to, and on `ids`. */
-export function onlyOwn(store: ThreadStore, ids: Iterable<string> = []): ThreadStore {
+/** Limits claims to `ids` and to threads that this process created, forked or sent something to. */
+export function claimOnlyOwn(store: ThreadStore, ids: Iterable<string> = []): ThreadStore {
   const own = new Set(ids)
   return {
     ...store,
@@ -22,16 +23,16 @@ export function onlyOwn(store: ThreadStore, ids: Iterable<string> = []): ThreadS
     async claim(threadId, ...rest) {
       return own.has(threadId) ? store.claim(threadId, ...rest) : undefined
     },
-    async stranded(limit, ...rest) {
+    async findRunnable(limit, ...rest) {
       if (own.size === 0) return []
-      // Those of others count too, and may be many.
-      const all = await store.stranded(Math.max(limit, 10_000), ...rest)
+      // The limit also counts threads of other commands, of which there may be many.
+      const all = await store.findRunnable(Math.max(limit, 10_000), ...rest)
       return all.filter((id) => own.has(id)).slice(0, limit)
     },
   }
 }
 
-/** The same store for who looks on and leaves word: the work is for others. */
-export function onlyLooking(store: ThreadStore): ThreadStore {
-  return { ...store, claim: async () => undefined, stranded: async () => [] }
+/** For a process that reads threads and sends signals, and leaves the runs to others. */
+export function withoutClaims(store: ThreadStore): ThreadStore {
+  return { ...store, claim: async () => undefined, findRunnable: async () => [] }
 }

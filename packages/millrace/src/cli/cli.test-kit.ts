@@ -10,35 +10,35 @@ import { afterFile } from '../../../../test/clean-up.ts'
 import type { ScriptRound } from '../testing/index.ts'
 
 const packages = fileURLToPath(new URL('../../..', import.meta.url))
-/** The command as it is built, which starts in half the time; the set-up of the tests sees to it that it is that of the sources. */
+/** The built command, which starts in half the time. The test setup builds it from the sources. */
 export const main = join(packages, 'millrace/dist/cli/main.js')
-/** The path of what is built of an entry point, for files that the command loads. */
+/** The path of a built entry point, for files that the command loads. */
 export const built = (entry: string, name = 'millrace') => join(packages, name, 'dist', `${entry}.js`)
-// Only turns a hang into a failure.
+// Only to turn a hang into a failure.
 const limit = { timeout: 60_000, killSignal: 'SIGKILL' } as const
 
 interface Ended {
-  /** The exit code, or the signal it died of. */
+  /** The exit code, or the signal that ended it. */
   readonly exit: number | string | null
   readonly stdout: string
   readonly stderr: string
 }
 
-/** A home of its own for the commands of one test: a folder, an environment, and a provider if there is one. */
+/** A separate home folder and environment for the commands of one test. */
 export interface Home {
   readonly folder: string
   readonly env: NodeJS.ProcessEnv
   write(name: string, text: string): string
-  /** Begins a command outside any terminal. */
+  /** Starts a command without a terminal. */
   start(args: readonly string[], options?: StartOptions): Started
-  /** Runs one to its end, with this on its stdin. */
+  /** Runs a command to its end, with `input` as its stdin. */
   run(args: readonly string[], options?: { input?: string | Buffer; env?: NodeJS.ProcessEnv }): Promise<Ended>
 }
 
 interface StartOptions {
   readonly stdin?: 'ignore' | 'pipe'
   readonly env?: NodeJS.ProcessEnv
-  /** No file may become longer: for a disk that is full. */
+  /** The maximum file size, to simulate a full disk. */
   readonly longestFileKb?: number
 }
 
@@ -47,14 +47,14 @@ export interface Started {
   readonly stdout: () => string
   readonly stderr: () => string
   readonly ended: Promise<Ended>
-  /** Resolves when this stands on stdout or stderr; rejects if it ends without. */
+  /** Resolves when this appears on stdout or stderr. Rejects if the process ends without it. */
   see(what: string | RegExp): Promise<void>
 }
 
 export function makeHome(env: NodeJS.ProcessEnv = {}): Home {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-cli-'))
   afterFile(() => rmSync(folder, { recursive: true, force: true }))
-  // What a stranger's shell has: no keys of ours, and nothing of vitest's.
+  // A clean environment, without API keys and vitest's variables.
   const { PATH, TMPDIR } = process.env
   const plain = { PATH, TMPDIR, HOME: folder, ...env }
 
@@ -90,7 +90,7 @@ export function makeHome(env: NodeJS.ProcessEnv = {}): Home {
   }
 }
 
-/** A home with a provider that plays a script, as the model of every command. */
+/** A home whose model is a scripted provider. */
 export async function homeWith(
   script: readonly ScriptRound[] | ((request: SimulatedRequest, index: number) => ScriptRound),
   options: ProviderSimulatorOptions = {},
@@ -125,7 +125,9 @@ function watchProcess(child: ChildProcess): Started {
         }
         child.stdout?.on('data', look)
         child.stderr?.on('data', look)
-        void ended.then((end) => reject(new Error(`it ended without ${what}: ${JSON.stringify(end)}`)))
+        void ended.then((end) =>
+          reject(new Error(`the process ended without ${what}: ${JSON.stringify(end)}`)),
+        )
         look()
       }),
   }
@@ -139,12 +141,12 @@ function collect(stream: ChildProcess['stdout']): () => string {
   return () => text
 }
 
-// `script` runs a command in a pseudo-terminal. Part of every Linux; those of macOS and BSD take other options.
+// `script` runs a command in a pseudo-terminal. It is part of every Linux; macOS and BSD have another one.
 export const hasTerminals = /util-linux/.test(
   spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '',
 )
 
-/** Begins a command in a pseudo-terminal of its own. What it writes to stdout and stderr comes out as one. */
+/** Starts a command in a pseudo-terminal. Its stdout and stderr are one stream. */
 export function openTerminal(
   { folder, env }: Home,
   args: readonly string[],
@@ -164,7 +166,7 @@ export function openTerminal(
   const { stdout, ended } = watchProcess(child)
   let seen = 0
 
-  /** Waits until this is written after all that was seen before. */
+  /** Waits until this appears after everything that was seen before. */
   function see(what: string | RegExp): Promise<void> {
     return new Promise((resolve, reject) => {
       const look = () => {
@@ -176,7 +178,7 @@ export function openTerminal(
         resolve()
       }
       child.stdout.on('data', look)
-      void ended.then(() => reject(new Error(`it ended without ${what}:\n${stdout().slice(-2000)}`)))
+      void ended.then(() => reject(new Error(`the process ended without ${what}:\n${stdout().slice(-2000)}`)))
       look()
     })
   }
@@ -184,7 +186,7 @@ export function openTerminal(
   return { see, output: stdout, ended, type: (keys: string) => child.stdin.write(keys) }
 }
 
-/** The objects that `--json` has written, one a line. */
+/** The objects printed by `--json`, one per line. */
 export function linesOf(stdout: string): Record<string, unknown>[] {
   return stdout
     .split('\n')

@@ -3,7 +3,7 @@ import { styleText } from 'node:util'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Whether to colour what goes to a stream. FORCE_COLOR counts before NO_COLOR, as Node itself has it. */
+/** Whether to use colors on a stream. FORCE_COLOR takes precedence over NO_COLOR, as in Node. */
 export function wantsColor(
   stream: Pick<WriteStream, 'isTTY'> | { readonly isTTY?: boolean },
   env: Environment = process.env,
@@ -13,7 +13,7 @@ export function wantsColor(
   return stream.isTTY === true && !NO_COLOR && TERM !== 'dumb'
 }
 
-/** A line for stderr that matters less than the others. */
+/** A less important line for stderr. */
 export function dimmed(line: string): string {
   return wantsColor(process.stderr) ? styleText('dim', line, { validateStream: false }) : line
 }

@@ -13,7 +13,7 @@ const asksFirst = [
   'It is done.',
 ] as const
 
-/** A thread named `mine` whose refund waits for a person. */
+/** A thread `mine` with a refund that waits for approval. */
 async function waiting(script: readonly (string | readonly object[])[] = asksFirst, file = toolsFile) {
   const home = await homeWith(script as never)
   home.write('tools.ts', file)
@@ -26,44 +26,42 @@ const refunds = ({ folder }: Home) => {
   return existsSync(file) ? readFileSync(file, 'utf8') : ''
 }
 
-describe.concurrent('a call that waits for a person', () => {
-  test('suspends the run where there is no terminal, and tells how to answer', async () => {
+describe.concurrent('a pending tool call', () => {
+  test('suspends the run without a terminal, and prints how to decide', async () => {
     const { home, ended } = await waiting()
     expect(ended).toMatchObject({ exit: 6, stdout: 'Money goes out.\n' })
     const [, callId] = /approve mine (\S+)/.exec(ended.stderr) ?? []
     expect(ended.stderr).toContain(
       [
-        'refund waits for a person: Refund A?',
-        `  to allow it:   millrace approve mine ${callId} --tools tools.ts`,
-        `  to decline it: millrace approve mine ${callId} --deny reason --tools tools.ts\n`,
+        'refund is waiting for approval: Refund A?',
+        `  to approve: millrace approve mine ${callId} --tools tools.ts`,
+        `  to deny:    millrace approve mine ${callId} --deny reason --tools tools.ts\n`,
       ].join('\n'),
     )
     expect(refunds(home)).toBe('')
   })
 
-  test('runs when it is allowed, and the answer goes on from there', async () => {
+  test('runs when it is approved, and the answer continues', async () => {
     const { home, ended } = await waiting()
-    const [, command = ''] = /to allow it: +millrace (.*)/.exec(ended.stderr) ?? []
+    const [, command = ''] = /to approve: +millrace (.*)/.exec(ended.stderr) ?? []
     const { exit, stdout, stderr } = await home.run(command.split(' '))
     expect({ exit, stdout }).toEqual({ exit: 0, stdout: 'It is done.\n' })
     expect(stderr).toMatch(/\[refund\] done in/)
     expect(refunds(home)).toBe('A\n')
     expect(await home.run(['approve', 'mine', '--tools', 'tools.ts'])).toMatchObject({
       exit: 1,
-      stderr: "millrace: no call of the thread 'mine' waits for a decision\n",
+      stderr: "millrace: no tool call in thread 'mine' is waiting for approval\n",
     })
   })
 
-  test('is allowed for good where the rules of its agent ask, and not asked about in the next thread', async () => {
+  test('is always allowed with --remember always, also in the next thread', async () => {
     const { home, ended } = await waiting([...asksFirst, ...asksFirst, ...asksFirst], ruledFile)
-    expect(ended.stderr).toContain(
-      'refund waits for a person: refund {"id":"A"}: it would write `A`. Allow it?',
-    )
-    const command = (how: string) => new RegExp(`to allow it ${how}: millrace (.*)`).exec(ended.stderr)?.[1]
+    expect(ended.stderr).toContain('refund is waiting for approval: refund {"id":"A"}: Write `A`?')
+    const command = (how: string) => new RegExp(`to approve ${how}: millrace (.*)`).exec(ended.stderr)?.[1]
     expect(command('in this thread')).toMatch(/^approve mine \S+ --remember thread --tools tools.ts$/)
     for (const [remember, problem] of [
-      ['ever', "--remember takes thread or always, not 'ever'"],
-      ['thread', '--deny and --remember together make no sense'],
+      ['ever', "--remember must be thread or always, not 'ever'"],
+      ['thread', '--deny and --remember cannot be combined'],
     ] as const) {
       const wrong = ['approve', 'mine', '--remember', remember, '--tools', 'tools.ts']
       expect(await home.run(remember === 'thread' ? [...wrong, '--deny', 'no'] : wrong)).toMatchObject({
@@ -77,33 +75,35 @@ describe.concurrent('a call that waits for a person', () => {
     const next = await home.run(['refund A', '--tools', 'tools.ts'])
     expect(next).toMatchObject({ exit: 0, stdout: expect.stringContaining('It is done.') })
     expect(refunds(home)).toBe('A\nA\n')
-    expect((await home.run(['show', 'mine'])).stdout).toContain('(allowed always)')
+    expect((await home.run(['show', 'mine'])).stdout).toContain('(approved always)')
   })
 
-  test('does not run when it is declined, and the model is told why', async () => {
+  test('does not run when it is denied, and the model gets the reason', async () => {
     const { home } = await waiting()
-    const ended = await home.run(['approve', 'mine', '--deny', 'too dear', '--tools', 'tools.ts'])
+    const ended = await home.run(['approve', 'mine', '--deny', 'too expensive', '--tools', 'tools.ts'])
     expect(ended).toMatchObject({ exit: 0, stdout: 'It is done.\n' })
     expect(refunds(home)).toBe('')
-    expect(JSON.stringify(home.simulator.requests[1]?.body)).toContain('too dear')
+    expect(JSON.stringify(home.simulator.requests[1]?.body)).toContain('too expensive')
   })
 
-  test('runs with another input if it is given one', async () => {
+  test('runs with other arguments if --input gives them', async () => {
     const { home } = await waiting()
     await home.run(['approve', 'mine', '--input', '{"id":"B"}', '--tools', 'tools.ts'])
     expect(refunds(home)).toBe('B\n')
   })
 
-  test('is not decided by a command that could not run it', async () => {
+  test('cannot be decided by a command without its tool', async () => {
     const { home } = await waiting()
     expect(await home.run(['approve', 'mine'])).toMatchObject({
       exit: 2,
-      stderr: expect.stringContaining("is to 'refund', which is not among the tools here: pass --tools FILE"),
+      stderr: expect.stringContaining(
+        "uses the tool 'refund', which is not loaded: pass the same --tools FILE",
+      ),
     })
     expect(await home.run(['approve', 'mine', '--tools', 'tools.ts'])).toMatchObject({ exit: 0 })
   })
 
-  test('is told of in the result of --json, and every event of its end too', async () => {
+  test('with --json prints every event since the decision, and the result', async () => {
     const { home } = await waiting()
     const { stdout, exit } = await home.run(['approve', 'mine', '--tools', 'tools.ts', '--json'])
     const lines = linesOf(stdout)
@@ -116,11 +116,11 @@ describe.concurrent('a call that waits for a person', () => {
     expect(exit).toBe(0)
   })
 
-  test('may be one of several, which are decided one by one', async () => {
+  test('can be one of several, which are decided one by one', async () => {
     const calls = ['A', 'B'].map((id) => ({ call: 'refund', input: { id } }))
     const { home, ended } = await waiting([calls, 'Both are done.'])
     const [first = '', second = ''] = [
-      ...ended.stderr.matchAll(/to allow it: +millrace approve mine (\S+)/g),
+      ...ended.stderr.matchAll(/to approve: +millrace approve mine (\S+)/g),
     ].map(([, callId]) => callId)
     expect(await home.run(['approve', 'mine', '--tools', 'tools.ts'])).toMatchObject({
       exit: 2,
@@ -141,32 +141,32 @@ describe.concurrent('a call that waits for a person', () => {
     expect(refunds(home)).toBe('A\nB\n')
   })
 
-  test('holds up other questions in its thread, and that is said at once', async () => {
+  test('blocks other questions in its thread, which is reported at once', async () => {
     const { home } = await waiting()
     const { exit, stderr } = await home.run(['and B?', '--thread', 'mine', '--tools', 'tools.ts'])
-    expect(stderr).toContain('refund waits for a person: Refund A?')
+    expect(stderr).toContain('refund is waiting for approval: Refund A?')
     expect(exit).toBe(6)
     expect(home.simulator.requests).toHaveLength(1)
   })
 
-  test('is over when the thread is stopped', async () => {
+  test('is canceled when the thread is stopped', async () => {
     const { home } = await waiting()
     expect(await home.run(['stop', 'mine'])).toMatchObject({
       exit: 0,
-      stderr: "the thread 'mine' has stopped\n",
+      stderr: "stopped thread 'mine'\n",
     })
     expect(linesOf((await home.run(['threads', '--json'])).stdout)).toMatchObject([
       { thread: { id: 'mine', status: 'idle' } },
     ])
     expect(await home.run(['stop', 'mine'])).toMatchObject({
       exit: 0,
-      stderr: expect.stringContaining('nothing'),
+      stderr: expect.stringContaining('not running'),
     })
   })
 })
 
 describe.concurrent('threads', () => {
-  test('are listed with how they began, the latest first', async () => {
+  test('are listed with their titles, most recent first', async () => {
     const home = await homeWith(['a', 'b', 'c'])
     for (const id of ['first', 'second', 'third'])
       await home.run([`question of the ${id}`, '--thread', id, '--new'])
@@ -188,27 +188,30 @@ describe.concurrent('threads', () => {
     expect(await home.run(['threads', '--search', 'fourth'])).toMatchObject({
       exit: 0,
       stdout: '',
-      stderr: 'no thread has all of these words\n',
+      stderr: 'no thread contains all of these words\n',
     })
     expect(await home.run(['threads', '--search', ' '])).toMatchObject({ exit: 2 })
   })
 
-  test('that are not there are told of, and no file is made for it', async () => {
+  test('a missing database file is reported, and not created', async () => {
     const home = makeHome()
     expect(await home.run(['threads', '--data', 'none.db'])).toMatchObject({
       exit: 2,
-      stderr: expect.stringContaining('there are no threads yet at'),
+      stderr: expect.stringContaining('no threads yet at'),
     })
     expect(existsSync(join(home.folder, 'none.db'))).toBe(false)
   })
 
-  test.each([['show'], ['export'], ['stop'], ['delete'], ['approve']])('%s wants an id', async (command) => {
-    const home = makeHome()
-    expect(await home.run([command])).toMatchObject({
-      exit: 2,
-      stderr: `millrace: millrace ${command} takes the id of a thread: millrace threads lists them\n`,
-    })
-  })
+  test.each([['show'], ['export'], ['stop'], ['delete'], ['approve']])(
+    '%s needs a thread id',
+    async (command) => {
+      const home = makeHome()
+      expect(await home.run([command])).toMatchObject({
+        exit: 2,
+        stderr: `millrace: millrace ${command} needs a thread id; list threads with millrace threads\n`,
+      })
+    },
+  )
 })
 
 describe.concurrent('one thread', () => {
@@ -224,7 +227,7 @@ describe.concurrent('one thread', () => {
     return home
   }
 
-  test('is played back, at once or at its pace, with the same words', async () => {
+  test('is replayed with the same text, at once or with --pace', async () => {
     const home = await talked()
     const { exit, stdout, stderr } = await home.run(['show', 'mine'])
     expect(stdout.replace(/\d+ ms/, '5 ms')).toBe(
@@ -248,17 +251,17 @@ describe.concurrent('one thread', () => {
     expect(paced).toMatchObject({ exit: 0, stdout })
   })
 
-  test('is played back to a program with every number once', async () => {
+  test('is replayed as JSON with every number once', async () => {
     const home = await talked()
     const lines = linesOf((await home.run(['show', 'mine', '--json', '--pace'])).stdout)
     expect(lines.map(({ seq }) => seq)).toEqual(lines.map((_, index) => index + 1))
   })
 
-  test('is exported for people', async () => {
+  test('is exported as Markdown', async () => {
     const home = await talked()
     const { exit, stdout } = await home.run(['export', 'mine'])
     expect(stdout).toMatch(
-      /^# Thread mine\n\nagent cli · begun .* · \d+ tokens in, \d+ out\n\n## You\n\nWhere is A\?\n/,
+      /^# Thread mine\n\nagent cli · started .* · \d+ tokens in, \d+ out\n\n## You\n\nWhere is A\?\n/,
     )
     expect(stdout).toContain(
       '## Assistant\n\nLet me look.\n\n**look_up**\n\n```json\n{\n  "id": "A"\n}\n```\n',
@@ -270,7 +273,7 @@ describe.concurrent('one thread', () => {
     expect(exit).toBe(0)
   })
 
-  test('is exported for programs, as a transcript with its log', async () => {
+  test('is exported as JSON, a transcript with its log', async () => {
     const home = await talked()
     const { exit, stdout } = await home.run(['export', 'mine', '--format', 'json'])
     expect(readTranscript(stdout).map(({ role }) => role)).toEqual([
@@ -287,11 +290,11 @@ describe.concurrent('one thread', () => {
     expect(exit).toBe(0)
     expect(await home.run(['export', 'mine', '--format', 'pdf'])).toMatchObject({
       exit: 2,
-      stderr: "millrace: --format takes md, json, test, not 'pdf'\n",
+      stderr: "millrace: --format must be one of md, json, test, not 'pdf'\n",
     })
   })
 
-  test('is exported as a test that plays it again', async () => {
+  test('is exported as a test that replays it', async () => {
     const home = await talked()
     const { exit, stdout } = await home.run(['export', 'mine', '--format', 'test'])
     expect(stdout).toContain("test('Where is A?', async () => {")
@@ -299,11 +302,11 @@ describe.concurrent('one thread', () => {
     expect(exit).toBe(0)
   })
 
-  test('is gone when it is deleted', async () => {
+  test('no longer exists after it is deleted', async () => {
     const home = await talked()
     expect(await home.run(['delete', 'mine'])).toMatchObject({
       exit: 0,
-      stderr: "the thread 'mine' is deleted\n",
+      stderr: "deleted thread 'mine'\n",
     })
     expect(await home.run(['show', 'mine'])).toMatchObject({
       exit: 2,
@@ -311,7 +314,7 @@ describe.concurrent('one thread', () => {
     })
   })
 
-  test('is stopped from elsewhere while it answers', async () => {
+  test('can be stopped by another process while it answers', async () => {
     const home = await homeWith([[{ text: 'Half an answer' }, { hang: true }]])
     const asking = home.start(['hello', '--thread', 'mine', '--new'])
     await asking.see('Half an answer')
@@ -321,7 +324,7 @@ describe.concurrent('one thread', () => {
     expect(exit).toBe(130)
   })
 
-  test('is not worked on by a command that is about another', async () => {
+  test('is not claimed by a command for another thread', async () => {
     const home = await homeWith(['An answer.', 'Another.'])
     const file = join(home.folder, 'shared.db')
     const store = sqliteStore(file)
@@ -337,7 +340,7 @@ describe.concurrent('one thread', () => {
   })
 })
 
-test('--version and --help need nothing', async () => {
+test('--version and --help work without a model', async () => {
   const home = makeHome()
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   expect(await home.run(['--version'])).toEqual({ exit: 0, stdout: `${version}\n`, stderr: '' })

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { hasTerminals, homeWith, openTerminal } from './cli.test-kit.ts'
 
 describe.concurrent('the data file', () => {
-  test('is all there is when a command has ended', async () => {
+  test('has no -wal file next to it when a command has ended', async () => {
     const home = await homeWith(['kept'])
     await home.run(['--data', 'own.db', 'hello'])
     expect(existsSync(join(home.folder, 'own.db-wal'))).toBe(false)
@@ -12,7 +12,7 @@ describe.concurrent('the data file', () => {
   })
 
   test.runIf(hasTerminals)(
-    'has a history of its own beside it: a file of that name is left alone',
+    'has its own history file; another file named history is not touched',
     async () => {
       const home = await homeWith(['hi there'])
       const own = join(home.folder, 'history')

@@ -7,17 +7,17 @@ import type { ThreadStore } from '../threads/index.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Where threads are kept: as told, else where the XDG base directories put the data of a user. */
+/** The database file: as given, or in the user's XDG data directory. */
 export function dataPath(given: string | undefined, env: Environment = process.env): string {
-  const told = given ?? env.MILLRACE_DATA?.trim()
-  if (told) return resolve(told)
+  const chosen = given ?? env.MILLRACE_DATA?.trim()
+  if (chosen) return resolve(chosen)
   const xdg = env.XDG_DATA_HOME?.trim()
   // "If an implementation encounters a relative path … it should consider the path invalid and ignore it."
   const base = xdg && isAbsolute(xdg) ? xdg : join(homedir(), '.local', 'share')
   return join(base, 'millrace', 'threads.db')
 }
 
-/** Opens it, and makes it if it is not there yet. `mustExist` is for who only wants to look. */
+/** Opens the database file. Creates it if it does not exist, unless `mustExist` is set. */
 export function openData(
   given: string | undefined,
   { mustExist = false }: { readonly mustExist?: boolean } = {},
@@ -27,23 +27,23 @@ export function openData(
     throw new MillraceError({
       op: 'millrace',
       code: 'not_found',
-      message: `there are no threads yet at ${path}`,
+      message: `no threads yet at ${path}`,
     })
-  // Conversations are nobody else's business.
+  // Conversations are private: only the user can read the file.
   const before = process.umask(0o077)
   try {
-    makeFolder(dirname(path))
+    createFolder(dirname(path))
     return sqliteStore(path)
   } finally {
     process.umask(before)
   }
 }
 
-function makeFolder(folder: string): void {
+function createFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true })
   } catch (cause) {
-    const message = `the folder ${folder} cannot be made: ${messageOf(cause)}; choose another file with --data`
+    const message = `cannot create the folder ${folder}: ${messageOf(cause)}; choose another file with --data`
     throw new MillraceError({ op: 'millrace', code: 'store_error', message, cause })
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { inWords, readDuration } from './duration.ts'
+import { formatDuration, readDuration } from './duration.ts'
 
 test.each([
   ['30', 30_000],
@@ -12,10 +12,10 @@ test.each([
   expect(readDuration(text, '--timeout')).toBe(ms)
 })
 
-test.each(['', '0', '-1', 'soon', '5d', '1e9x'])("'%s' is no time", (text) => {
-  expect(() => readDuration(text, '--timeout')).toThrow(/--timeout takes a time such as 30s/)
+test.each(['', '0', '-1', 'soon', '5d', '1e9x'])("'%s' is not a time", (text) => {
+  expect(() => readDuration(text, '--timeout')).toThrow(/--timeout must be a time such as 30s/)
 })
 
-test('times are told as people do', () => {
-  expect([12, 1500, 90_000, 600_000].map(inWords)).toEqual(['12 ms', '1.5 s', '90 s', '10 min'])
+test('durations are formatted for people', () => {
+  expect([12, 1500, 90_000, 600_000].map(formatDuration)).toEqual(['12 ms', '1.5 s', '90 s', '10 min'])
 })

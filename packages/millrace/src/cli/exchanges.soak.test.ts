@@ -6,7 +6,7 @@ import { homeWith } from './cli.test-kit.ts'
 
 const token = 's3cret-of-the-server'
 
-test('a server keeps what goes to models, and has it still when it was killed; it goes with the thread', async () => {
+test('recorded exchanges survive a killed server, and are deleted with their thread', async () => {
   const home = await homeWith(['Ahoy.', [{ text: 'Half an ' }, { text: 'answer' }], 'A whole answer.'], {
     deltaChars: 8,
     faults: [{ kind: 'stall', at: { event: 2 }, request: 1 }],
@@ -39,7 +39,7 @@ test('a server keeps what goes to models, and has it still when it was killed; i
   for await (const { event } of again.follow({ after: next, until: next }))
     if (event.type === 'run-start') runs.push(event.runId)
   expect(await again.exchanges({ run: run?.id ?? '' })).toEqual(before)
-  // The run that was cut off, and the one that went on from there.
+  // The interrupted run, and the one that continued it.
   expect(runs).toHaveLength(2)
   expect(await again.exchanges({ run: runs[1] ?? '' })).toMatchObject([
     { round: 1, attempt: 1, ms: expect.any(Number) },

@@ -1,19 +1,18 @@
 import type { ErrorCode, Outcome } from '../protocol/index.ts'
 import { isMillraceError } from '../protocol/index.ts'
 
-/** What a script can tell from how the command ended. */
 export const exitCodes = {
   ok: 0,
   /** The run failed, or the command did. */
   failed: 1,
-  /** The command line makes no sense: also a thread that is not there. */
+  /** Invalid command line, or a thread that does not exist. */
   usage: 2,
-  /** There is no key, or it is refused. */
+  /** The API key is missing or rejected. */
   auth: 3,
-  /** Somebody's limit: the provider's rate, its context or output, the rounds of the agent. */
+  /** The provider's rate, context or output limit, or the agent's round limit. */
   limit: 4,
   timeout: 5,
-  /** A person has to decide before it goes on. */
+  /** A tool call needs approval before the run can continue. */
   waiting: 6,
   interrupted: 130,
 } as const
@@ -31,16 +30,15 @@ const byOutcome: Record<Outcome, number> = {
   'max-rounds': exitCodes.limit,
   truncated: exitCodes.limit,
   suspended: exitCodes.waiting,
-  cancelled: exitCodes.interrupted,
+  canceled: exitCodes.interrupted,
   failed: exitCodes.failed,
 }
 
-/** How a run came out. */
 export function exitOfRun({ outcome, code }: { outcome: Outcome; code?: ErrorCode | undefined }): number {
   return outcome === 'failed' && code ? (byError[code] ?? exitCodes.failed) : byOutcome[outcome]
 }
 
-/** What was thrown instead of a run. */
+/** The exit code of a command that threw before or instead of a run. */
 export function exitOfError(thrown: unknown): number {
   if (!isMillraceError(thrown)) return exitCodes.failed
   const { code } = thrown

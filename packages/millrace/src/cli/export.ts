@@ -5,8 +5,8 @@ import type { CommandLine } from './args.ts'
 import { exitCodes } from './exit-codes.ts'
 import { safeJson } from './json-lines.ts'
 import { markdownOf } from './markdown-export.ts'
+import { missingThreadId, openThread } from './open-threads.ts'
 import type { Output } from './output.ts'
-import { threadAt } from './threads-at.ts'
 
 const formats: Readonly<Record<string, (thread: Thread) => Promise<string>>> = {
   md: async (thread) => markdownOf(await thread.state()),
@@ -14,18 +14,20 @@ const formats: Readonly<Record<string, (thread: Thread) => Promise<string>>> = {
   test: async (thread) => testScript(await wholeLog(thread)),
 }
 
-/** Writes a thread to stdout, to be read by people or by programs, or to be run. */
+/** Prints a thread as Markdown, as JSON, or as a test that replays it. */
 export async function exportThread({ words, flags }: CommandLine, output: Output): Promise<number> {
   const [id] = words
   const { format: name = 'md' } = flags
-  if (id === undefined)
-    throw invalidInput('millrace', 'millrace export takes the id of a thread: millrace threads lists them')
+  if (id === undefined) throw missingThreadId('export')
   const format = Object.hasOwn(formats, name) ? formats[name] : undefined
   if (!format)
-    throw invalidInput('millrace', `--format takes ${Object.keys(formats).join(', ')}, not '${name}'`)
-  const { app, thread } = await threadAt(flags.data, id)
+    throw invalidInput(
+      'millrace',
+      `--format must be one of ${Object.keys(formats).join(', ')}, not '${name}'`,
+    )
+  const { app, thread } = await openThread(flags.data, id)
   try {
-    output.say(await format(thread))
+    output.print(await format(thread))
     return exitCodes.ok
   } finally {
     await app.close()

@@ -1,14 +1,14 @@
-/** The commands there are; whatever begins otherwise is a question. */
+/** All commands, with their help. A command line that starts with none of them is a question. */
 export const commands = {
-  serve: { words: '[agents.ts]', says: 'Serve agents over HTTP and WebSocket', most: 1 },
-  mcp: { words: '[agents.ts]', says: 'Serve agents as MCP tools, on stdin and stdout', most: 1 },
-  threads: { words: '', says: 'List the threads, the latest first', most: 0 },
-  show: { words: 'ID', says: 'Play a thread back', most: 1 },
-  export: { words: 'ID', says: 'Write a thread to stdout as Markdown, JSON or a test', most: 1 },
-  approve: { words: 'ID [CALL]', says: 'Allow (or --deny) a call that waits, and go on', most: 2 },
-  stop: { words: 'ID', says: 'Stop what a thread is doing', most: 1 },
-  delete: { words: 'ID', says: 'Delete a thread and everything in it', most: 1 },
-  help: { words: '[COMMAND]', says: 'Tell more about a command', most: 1 },
+  serve: { args: '[agents.ts]', maxArgs: 1, help: 'Serve agents over HTTP and WebSocket' },
+  mcp: { args: '[agents.ts]', maxArgs: 1, help: 'Serve agents as MCP tools over stdin and stdout' },
+  threads: { args: '', maxArgs: 0, help: 'List threads, most recent first' },
+  show: { args: 'ID', maxArgs: 1, help: 'Replay a thread' },
+  export: { args: 'ID', maxArgs: 1, help: 'Print a thread as Markdown, JSON or a test' },
+  approve: { args: 'ID [CALL]', maxArgs: 2, help: 'Approve (or --deny) a pending tool call and continue' },
+  stop: { args: 'ID', maxArgs: 1, help: "Stop a thread's run" },
+  delete: { args: 'ID', maxArgs: 1, help: 'Delete a thread and all its data' },
+  help: { args: '[COMMAND]', maxArgs: 1, help: 'Show help for a command' },
 } as const
 
 export type Command = keyof typeof commands | 'ask'
@@ -16,102 +16,148 @@ export type Command = keyof typeof commands | 'ask'
 interface Flag {
   readonly type: 'string' | 'boolean'
   readonly short?: string
-  /** What stands behind it. */
+  /** The placeholder for its value. */
   readonly value?: string
-  /** The only words that may stand behind it; if none of them does, the first is meant. */
+  /** The allowed values. The value may be omitted; it is then the first one. */
   readonly choices?: readonly [string, ...string[]]
-  /** The commands that take it; `all` take those of everybody. */
-  readonly of: readonly Command[] | 'all'
-  readonly says: string
+  readonly commands: readonly Command[] | 'all'
+  readonly help: string
 }
 
-const talking = ['ask', 'approve'] as const
-const withAgent = [...talking, 'serve', 'mcp'] as const
+const answering = ['ask', 'approve'] as const
+const withAgent = [...answering, 'serve', 'mcp'] as const
 
-/** Every flag, in the order in which they are told. What is not here does not exist. */
+/** All flags, in the order of the help. */
 export const flags = {
   model: {
     type: 'string',
     short: 'm',
     value: 'NAME',
-    of: withAgent,
-    says: 'provider/name, or URL#name; else MILLRACE_MODEL, or what is found',
+    commands: withAgent,
+    help: 'provider/name or URL#name (default: MILLRACE_MODEL, or auto-detected)',
   },
-  system: { type: 'string', short: 's', value: 'TEXT', of: withAgent, says: 'What the model is to be' },
-  tools: { type: 'string', value: 'FILE', of: withAgent, says: 'A module that exports tools' },
-  thread: { type: 'string', short: 't', value: 'ID', of: ['ask'], says: 'Go on with this thread' },
-  new: { type: 'boolean', of: ['ask'], says: 'Begin a thread, under the id that --thread gives it' },
-  timeout: { type: 'string', value: 'TIME', of: talking, says: 'Give up after 30s, 2m, 500ms …' },
+  system: { type: 'string', short: 's', value: 'TEXT', commands: withAgent, help: 'System prompt' },
+  tools: { type: 'string', value: 'FILE', commands: withAgent, help: 'Module that exports tools' },
+  thread: { type: 'string', short: 't', value: 'ID', commands: ['ask'], help: 'Continue this thread' },
+  new: { type: 'boolean', commands: ['ask'], help: 'Start a new thread with the id given by --thread' },
+  timeout: {
+    type: 'string',
+    value: 'TIME',
+    commands: answering,
+    help: 'Give up after this time: 30s, 2m, 500ms …',
+  },
   json: {
     type: 'boolean',
-    of: [...talking, 'threads', 'show'],
-    says: 'One JSON object a line; the last one of an answer is the result',
+    commands: [...answering, 'threads', 'show'],
+    help: 'Print one JSON object per line; an answer ends with its result',
   },
-  quiet: { type: 'boolean', short: 'q', of: talking, says: 'Nothing on stderr but errors' },
-  verbose: {
-    type: 'boolean',
-    of: withAgent,
-    says: 'A line on stderr for each run, and for what fails',
+  quiet: { type: 'boolean', short: 'q', commands: answering, help: 'Print only errors to stderr' },
+  verbose: { type: 'boolean', commands: withAgent, help: 'Log each run and each failure to stderr' },
+  pace: { type: 'boolean', commands: ['show'], help: 'Replay at the original speed; long pauses are cut' },
+  format: {
+    type: 'string',
+    value: 'md|json|test',
+    commands: ['export'],
+    help: 'Output format (default: md)',
   },
-  pace: { type: 'boolean', of: ['show'], says: 'As fast as it was told then; long silences are cut' },
-  format: { type: 'string', value: 'md|json|test', of: ['export'], says: 'md unless told otherwise' },
-  deny: { type: 'string', value: 'REASON', of: ['approve'], says: 'Decline the call; the model is told why' },
-  input: { type: 'string', value: 'JSON', of: ['approve'], says: 'Run the call with this instead' },
+  deny: {
+    type: 'string',
+    value: 'REASON',
+    commands: ['approve'],
+    help: 'Deny the call; the model sees the reason',
+  },
+  input: {
+    type: 'string',
+    value: 'JSON',
+    commands: ['approve'],
+    help: 'Run the call with these arguments instead',
+  },
   remember: {
     type: 'string',
     value: 'thread|always',
-    of: ['approve'],
-    says: 'Allow the same from now on, where the rules of the agent ask',
+    commands: ['approve'],
+    help: 'Allow the same from now on (if a permission rule asked)',
   },
-  limit: { type: 'string', value: 'N', of: ['threads'], says: 'How many at most; 20 unless told otherwise' },
+  limit: {
+    type: 'string',
+    value: 'N',
+    commands: ['threads'],
+    help: 'Maximum number of threads (default: 20)',
+  },
   search: {
     type: 'string',
     value: 'WORDS',
-    of: ['threads'],
-    says: 'Only those that have all of these words',
+    commands: ['threads'],
+    help: 'List only threads that contain all of these words',
   },
-  port: { type: 'string', value: 'N', of: ['serve'], says: '8787 unless told otherwise; 0 takes a free one' },
-  host: { type: 'string', value: 'HOST', of: ['serve'], says: '127.0.0.1 unless told otherwise' },
+  port: {
+    type: 'string',
+    value: 'N',
+    commands: ['serve'],
+    help: 'Port to listen on (default: 8787; 0 picks a free one)',
+  },
+  host: {
+    type: 'string',
+    value: 'HOST',
+    commands: ['serve'],
+    help: 'Address to listen on (default: 127.0.0.1)',
+  },
   token: {
     type: 'string',
     value: 'TEXT',
-    of: ['serve'],
-    says: 'Only who shows it gets in; or MILLRACE_TOKEN',
+    commands: ['serve'],
+    help: 'Require this access token (or set MILLRACE_TOKEN)',
   },
-  mcp: { type: 'boolean', of: ['serve'], says: 'The agents as MCP tools too, at /mcp' },
+  mcp: { type: 'boolean', commands: ['serve'], help: 'Also serve the agents as MCP tools at /mcp' },
   voice: {
     type: 'string',
     value: '[flite|…]',
     choices: ['flite', 'espeak', 'openai'],
-    of: ['serve'],
-    says: 'Speak, with flite unless told espeak or openai; and listen',
+    commands: ['serve'],
+    help: 'Speak and listen, with the voice of flite (default), espeak or openai',
   },
-  otel: { type: 'boolean', of: ['serve'], says: 'Send traces and metrics where OTEL_* variables say' },
-  hosts: { type: 'string', value: 'A,B', of: ['serve'], says: 'Names it goes by, beside its address' },
-  origins: { type: 'string', value: 'A,B', of: ['serve'], says: 'Origins whose pages may use it' },
+  otel: {
+    type: 'boolean',
+    commands: ['serve'],
+    help: 'Send traces and metrics, configured by OTEL_* variables',
+  },
+  hosts: {
+    type: 'string',
+    value: 'A,B',
+    commands: ['serve'],
+    help: 'Host names to accept besides its address',
+  },
+  origins: { type: 'string', value: 'A,B', commands: ['serve'], help: 'Origins whose web pages may use it' },
   data: {
     type: 'string',
     value: 'FILE',
-    of: [...withAgent, 'threads', 'show', 'export', 'stop', 'delete'],
-    says: 'Where threads are kept; or MILLRACE_DATA',
+    commands: [...withAgent, 'threads', 'show', 'export', 'stop', 'delete'],
+    help: 'Database file for threads (or set MILLRACE_DATA)',
   },
-  help: { type: 'boolean', short: 'h', of: 'all', says: 'This' },
-  version: { type: 'boolean', short: 'v', of: 'all', says: 'The version' },
+  help: { type: 'boolean', short: 'h', commands: 'all', help: 'Show this help' },
+  version: { type: 'boolean', short: 'v', commands: 'all', help: 'Show the version' },
 } as const satisfies Record<string, Flag>
 
 type FlagTable = typeof flags
 
-/** The flags that were given. */
+/** The flags given on the command line. */
 export type Flags = {
   readonly [Name in keyof FlagTable]?: FlagTable[Name]['type'] extends 'boolean' ? boolean : string
 }
 
 export function takes(command: Command, name: keyof FlagTable): boolean {
-  const { of }: Flag = flags[name]
-  return of === 'all' || of.includes(command)
+  const { commands }: Flag = flags[name]
+  return commands === 'all' || commands.includes(command)
 }
 
-/** What may stand behind a flag, if that is not anything. */
+/** Which commands take a flag, as a phrase: `a question, 'millrace approve'`. */
+export function commandsTaking(name: keyof FlagTable): string {
+  const { commands }: Flag = flags[name]
+  if (commands === 'all') return 'every command'
+  return commands.map((command) => (command === 'ask' ? 'a question' : `'millrace ${command}'`)).join(', ')
+}
+
+/** The allowed values of a flag; undefined if it takes any value. */
 export function choicesOf(name: string): readonly string[] | undefined {
   const known: Readonly<Record<string, Flag>> = flags
   return Object.hasOwn(known, name) ? known[name]?.choices : undefined

@@ -1,19 +1,22 @@
 import type { Command } from './flags.ts'
 import { commands, flags, takes } from './flags.ts'
 
-/** What `--help` says: of everything, or of one command. */
+/** The text of `--help`: of `millrace` itself, or of one command. */
 export function helpFor(command: Command): string {
   const lines =
     command === 'ask'
       ? [
-          'millrace "question"             One answer on stdout; what is on stdin is joined to it',
-          'millrace                        A chat, in a terminal',
-          ...Object.entries(commands).map(([name, { words, says }]) =>
-            column(`millrace ${name} ${words}`.trimEnd(), says),
-          ),
+          row('millrace "question"', 'Ask once and print the answer (stdin is appended to the question)'),
+          row('millrace', 'Chat in the terminal'),
+          ...Object.keys(commands).map((name) => commandLine(name as keyof typeof commands)),
         ]
-      : [column(`millrace ${command} ${commands[command].words}`.trimEnd(), commands[command].says)]
-  return [...lines, '', ...flagLines(command), '', ...ending(command), ''].join('\n')
+      : [commandLine(command)]
+  return [...lines, '', ...flagLines(command), '', ...footer(command), ''].join('\n')
+}
+
+function commandLine(command: keyof typeof commands): string {
+  const { args, help } = commands[command]
+  return row(`millrace ${command} ${args}`.trimEnd(), help)
 }
 
 function flagLines(command: Command): string[] {
@@ -23,20 +26,21 @@ function flagLines(command: Command): string[] {
     .map((name) => {
       const flag = flags[name]
       const short = 'short' in flag ? `-${flag.short}, ` : '    '
-      return column(`  ${short}--${name}${'value' in flag ? ` ${flag.value}` : ''}`, flag.says)
+      return row(`  ${short}--${name}${'value' in flag ? ` ${flag.value}` : ''}`, flag.help)
     })
 }
 
-function ending(command: Command): string[] {
+function footer(command: Command): string[] {
   return command === 'ask'
     ? [
-        'Keys are read from the environment: ANTHROPIC_API_KEY, OPENAI_API_KEY, …; a local Ollama is found by itself.',
-        'To try it without either: millrace --model simulator "hello".',
-        'Exit: 0, 1 failed, 2 usage, 3 auth, 4 limit, 5 time-out, 6 waits for a person, 130 interrupted.',
+        'API keys are read from the environment: ANTHROPIC_API_KEY, OPENAI_API_KEY, …',
+        'A local Ollama is detected automatically.',
+        'To try it without a model: millrace --model simulator "hello"',
+        'Exit codes: 0 ok, 1 failed, 2 usage, 3 auth, 4 limit, 5 timeout, 6 waiting for approval, 130 interrupted.',
       ]
-    : ['millrace --help tells the rest.']
+    : ['See millrace --help for everything else.']
 }
 
-function column(left: string, right: string): string {
+function row(left: string, right: string): string {
   return `${left.padEnd(31)} ${right}`
 }

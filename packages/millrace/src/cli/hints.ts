@@ -1,22 +1,22 @@
 import type { ApprovalRequestEvent } from '../protocol/index.ts'
-import { questionOf } from './confirm.ts'
+import { approvalQuestion } from './ask-approval.ts'
 import type { Flags } from './flags.ts'
 import { shellCommand } from './shell-words.ts'
 import { cleanLine } from './terminal/index.ts'
 
 /** The flags that a later command on the same thread needs as well. */
-function sameFlags(flags: Flags): string[] {
+function repeatedFlags(flags: Flags): string[] {
   const kept = ['model', 'system', 'tools', 'data'] as const
   return kept.flatMap((name) => (flags[name] === undefined ? [] : [`--${name}`, flags[name]]))
 }
 
-/** How to go on with a thread. */
+/** The command that continues a thread. */
 export function resumeHint(threadId: string, flags: Flags): string {
-  return `to go on: ${shellCommand(['--thread', threadId, ...sameFlags(flags)])}`
+  return `continue with: ${shellCommand(['--thread', threadId, ...repeatedFlags(flags)])}`
 }
 
-/** What waits for a person, and how to decide about it. */
-export function decisionHints(
+/** The pending tool calls, and the commands that approve or deny them. */
+export function approvalHints(
   threadId: string,
   flags: Flags,
   approvals: readonly ApprovalRequestEvent[],
@@ -26,19 +26,19 @@ export function decisionHints(
       shellCommand([
         'approve',
         threadId,
-        // Some id of a provider's that cannot be shown cannot be pasted either; of a lone call it is not needed.
+        // An id with unprintable characters cannot be pasted. A single pending call does not need its id.
         ...(cleanLine(request.callId) === request.callId ? [request.callId] : []),
         ...words,
-        ...sameFlags(flags),
+        ...repeatedFlags(flags),
       ])
     return [
-      `${cleanLine(request.name)} waits for a person: ${questionOf(request)}`,
-      `  to allow it:   ${command()}`,
+      `${cleanLine(request.name)} is waiting for approval: ${approvalQuestion(request)}`,
+      `  to approve: ${command()}`,
       ...(request.remember?.for ?? []).map(
         (how) =>
-          `  to allow it ${how === 'thread' ? 'in this thread' : 'always'}: ${command('--remember', how)}`,
+          `  to approve ${how === 'thread' ? 'in this thread' : 'always'}: ${command('--remember', how)}`,
       ),
-      `  to decline it: ${command('--deny', 'reason')}`,
+      `  to deny:    ${command('--deny', 'reason')}`,
     ]
   })
 }

@@ -1,7 +1,7 @@
 import { exitCodes } from './exit-codes.ts'
 
-/** Why the command has to end before its time, and with which exit code. */
-export interface Ending {
+/** Why the command ends early, and its exit code. */
+export interface Interruption {
   readonly exit: number
   readonly reason: string
 }
@@ -9,15 +9,15 @@ export interface Ending {
 const signals = { SIGINT: exitCodes.interrupted, SIGTERM: 143, SIGHUP: 129 } as const
 
 /**
- * Calls back on the first Ctrl-C, or another signal that asks to leave. A second one leaves at once, whatever is going on. For the
- * rest of the process: there is nothing after a command.
+ * Calls `end` on the first Ctrl-C, SIGTERM or SIGHUP. A second signal exits immediately. The handlers
+ * are never removed: the process ends with the command.
  */
-export function onInterrupt(end: (ending: Ending) => void): void {
-  let asked = false
+export function onInterrupt(end: (ending: Interruption) => void): void {
+  let signaled = false
   for (const [signal, exit] of Object.entries(signals))
     process.on(signal, () => {
-      if (asked) process.exit(exit)
-      asked = true
-      end({ exit, reason: signal === 'SIGINT' ? 'interrupted' : `ended by ${signal}` })
+      if (signaled) process.exit(exit)
+      signaled = true
+      end({ exit, reason: signal === 'SIGINT' ? 'interrupted' : `stopped by ${signal}` })
     })
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { jsonLine } from './json-lines.ts'
 
-test('a line is one versioned object, whatever is in it', () => {
+test('a line is one versioned object, whatever its text contains', () => {
   const text = 'a\nb\u0085c\u2028d\u001b[31m\u009b2J\u202e\u200f\u007fé😀'
   const line = jsonLine({ text })
   expect(line.endsWith('\n')).toBe(true)

@@ -1,10 +1,10 @@
-/** The version of what `--json` writes. A reader refuses a larger one, and passes over fields it does not know. */
+/** The version of the `--json` format. Readers reject a newer version and ignore unknown fields. */
 const version = 1
 
-// JSON leaves these as they are, and a terminal takes some of them for orders; others make text run backwards.
+// JSON does not escape these. Terminals interpret some as control codes; others reverse the text.
 const unsafe = /[\x7f-\x9f\u2028\u2029]|\p{Bidi_Control}/gu
 
-/** One object on a line of its own: the same value, in characters that are safe anywhere. */
+/** One object per line, with everything escaped that is unsafe in a terminal. */
 export function jsonLine(value: object): string {
   return `${safeJson({ v: version, ...value })}\n`
 }

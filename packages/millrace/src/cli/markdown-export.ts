@@ -2,7 +2,7 @@ import type { Message, ThreadView, ToolResultPart } from '../protocol/index.ts'
 import { textOf, toolCallsOf } from '../protocol/index.ts'
 import { cleanText } from './terminal/index.ts'
 
-/** A conversation for people, in the order in which it took place. */
+/** A thread as Markdown. */
 export function markdownOf({
   id,
   agent,
@@ -12,7 +12,7 @@ export function markdownOf({
 }: Pick<ThreadView, 'id' | 'agent' | 'createdAt' | 'messages' | 'usage'>): string {
   const facts = [
     `agent ${agent}`,
-    `begun ${new Date(createdAt).toISOString()}`,
+    `started ${new Date(createdAt).toISOString()}`,
     `${usage.inputTokens} tokens in, ${usage.outputTokens} out`,
   ]
   const parts = [`# Thread ${id}`, facts.join(' · '), ...messages.flatMap(partsOf)]
@@ -51,7 +51,7 @@ function resultOf(part: ToolResultPart): string {
   return part.type === 'json' ? fenced(JSON.stringify(part.value, undefined, 2), 'json') : `(${part.type})`
 }
 
-/** CommonMark 4.5: a fence is closed only by one that is as long. */
+/** CommonMark 4.5: only a fence of at least the same length closes a code block. */
 function fenced(text: string, language: string): string {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((ticks) => ticks.length))
   const fence = '`'.repeat(longest + 1)

@@ -15,7 +15,7 @@ const agentsFile = `
   import { agent, tool } from ${JSON.stringify(built('index'))}
   import { scriptedModel } from ${JSON.stringify(built('testing/index'))}
   console.log('agents are loaded')
-  process.stdout.write('and more is said\\n')
+  process.stdout.write('and more output\\n')
   const cut = tool({
     name: 'cut_rope',
     description: 'Cuts the rope',
@@ -48,7 +48,7 @@ function homeWithAgents(): Home {
   return home
 }
 
-/** How an MCP client is told to start it. */
+/** How an MCP client starts it. */
 function commandIn({ folder, env }: Home): StdioTarget {
   return {
     command: process.execPath,
@@ -68,7 +68,7 @@ async function logOf({ folder }: Home) {
 }
 
 describe.each(some(clients))('%s starts millrace mcp', (_, connect) => {
-  test('and asks its agents, whatever they print, from one process to the next', async () => {
+  test('and calls its agents, whatever they print, across processes', async () => {
     const home = homeWithAgents()
     const first = await connect(commandIn(home))
     expect((await first.tools()).map(({ name }) => name)).toEqual(['desk', 'muser', 'asker'])
@@ -80,7 +80,7 @@ describe.each(some(clients))('%s starts millrace mcp', (_, connect) => {
     expect(textOf(await second.call('desk', { prompt: 'And?', thread }))).toBe('Answer 2.')
   })
 
-  test('and asks its user what the agent asks', async () => {
+  test('and asks its user for approval', async () => {
     const client = await connect(commandIn(homeWithAgents()), { user: () => 'accept' })
     expect(textOf(await client.call('asker', { prompt: 'Cut it.' }))).toBe('It is cut.')
   })
@@ -89,23 +89,23 @@ describe.each(some(clients))('%s starts millrace mcp', (_, connect) => {
     const home = homeWithAgents()
     const client = await connect(commandIn(home))
     const cancel = new AbortController()
-    const told: string[] = []
+    const progress: string[] = []
     const call = client.call(
       'muser',
       { prompt: 'Think.' },
-      { signal: cancel.signal, onProgress: (message) => told.push(message) },
+      { signal: cancel.signal, onProgress: (message) => progress.push(message) },
     )
-    const refused = expect(call).rejects.toThrow()
-    await until(() => told.includes('Hm.'))
+    const rejected = expect(call).rejects.toThrow()
+    await until(() => progress.includes('Hm.'))
     cancel.abort()
-    await refused
+    await rejected
     await until(async () => (await logOf(home)).at(-1)?.type === 'run-end')
-    expect((await logOf(home)).at(-1)).toMatchObject({ outcome: 'cancelled' })
+    expect((await logOf(home)).at(-1)).toMatchObject({ outcome: 'canceled' })
     expect((await client.tools()).length).toBe(3)
   })
 })
 
-test('our own client starts millrace mcp, so that an agent has one of another process as a tool', async () => {
+test('with our own client, an agent can use an agent of another process as a tool', async () => {
   const home = homeWithAgents()
   const desk = await mcp(commandIn(home))
   onTestFinished(() => desk.close())
@@ -131,7 +131,7 @@ describe.concurrent('millrace mcp', () => {
     _meta: { progressToken: 1 },
   })
 
-  test('ends when it is hung up on, and stops what it was asked for', async () => {
+  test('ends when stdin is closed, and stops its runs', async () => {
     const home = homeWithAgents()
     const { child, see, ended } = home.start(['mcp', 'agents.ts'], { stdin: 'pipe' })
     child.stdin?.write(hello + think)
@@ -141,13 +141,13 @@ describe.concurrent('millrace mcp', () => {
     expect(exit).toBe(0)
     for (const line of linesOf(stdout)) expect(line).toMatchObject({ jsonrpc: '2.0' })
     expect(stderr).toMatch(
-      /^agents are loaded\nand more is said\nagents: desk, muser, asker; threads are kept in /,
+      /^agents are loaded\nand more output\nagents: desk, muser, asker; threads are stored in /,
     )
     expect((await logOf(home)).map(({ type }) => type)).toContain('stop')
   })
 
-  // On the wire, since the official clients drop progress that they read together with the answer.
-  test('tells its progress to the last word before it answers', async () => {
+  // Checked on the wire: the official clients drop progress that arrives together with the answer.
+  test('sends all progress before the answer', async () => {
     const { child, see, ended } = homeWithAgents().start(['mcp', 'agents.ts'], { stdin: 'pipe' })
     const call = { name: 'desk', arguments: { prompt: 'Hi' }, _meta: { progressToken: 1 } }
     child.stdin?.write(hello + request(3, 'tools/call', call))
@@ -162,7 +162,7 @@ describe.concurrent('millrace mcp', () => {
     expect(JSON.stringify(lines.at(-1))).toContain('Answer 1.')
   })
 
-  test('ends when it is told to before its agents are loaded', async () => {
+  test('ends on SIGTERM even before its agents are loaded', async () => {
     const home = makeHome()
     home.write(
       'agents.ts',
@@ -175,7 +175,7 @@ describe.concurrent('millrace mcp', () => {
     expect(child.signalCode ?? child.exitCode).toBe('SIGTERM')
   })
 
-  test('tells whoever waits that it goes when it is ended, and leaves the run to the next', async () => {
+  test('on SIGTERM it answers pending requests with an error, and leaves the run to the next process', async () => {
     const home = homeWithAgents()
     const { child, see, ended } = home.start(['mcp', 'agents.ts'], { stdin: 'pipe' })
     child.stdin?.write(hello + think)
@@ -184,23 +184,23 @@ describe.concurrent('millrace mcp', () => {
     const { exit, stdout } = await ended
     expect(exit).toBe(0)
     expect(linesOf(stdout).at(-1)).toMatchObject({ id: 2, result: { isError: true } })
-    expect(stdout).toContain('The server is going away')
+    expect(stdout).toContain('The server is shutting down')
     expect((await logOf(home)).map(({ type }) => type)).not.toContain('stop')
   })
 
   test.each([
-    [['nowhere.ts'], /^millrace: mcp: there is no file nowhere\.ts/],
-    [['agents.ts', '--system', 'x'], /--system is for a server without a file of agents/],
-    [['agents.ts', '--port', '1'], /--port is no option of millrace mcp/],
-  ])('%j is refused', async (args, message) => {
+    [['nowhere.ts'], /^millrace: mcp: file not found: nowhere\.ts/],
+    [['agents.ts', '--system', 'x'], /--system cannot be combined with an agents file/],
+    [['agents.ts', '--port', '1'], /--port only works with 'millrace serve'/],
+  ])('%j is rejected', async (args, message) => {
     const { exit, stdout, stderr } = await homeWithAgents().run(['mcp', ...args])
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' })
     expect(stderr).toMatch(message)
   })
 
-  test('tells what it is', async () => {
+  test('has help', async () => {
     const { stdout } = await makeHome().run(['help', 'mcp'])
-    expect(stdout).toMatch(/^millrace mcp \[agents\.ts\] +Serve agents as MCP tools, on stdin and stdout\n/)
+    expect(stdout).toMatch(/^millrace mcp \[agents\.ts\] +Serve agents as MCP tools over stdin and stdout\n/)
     expect(stdout).toContain('--data FILE')
     expect(stdout).not.toContain('--port')
   })

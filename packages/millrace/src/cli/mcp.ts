@@ -1,38 +1,38 @@
 import { Writable } from 'node:stream'
 import { millrace } from '../threads/index.ts'
 import type { CommandLine } from './args.ts'
-import { asidesOn } from './asides.ts'
 import { dataPath, openData } from './data.ts'
 import { exchangesAt } from './exchanges.ts'
 import { exitCodes } from './exit-codes.ts'
 import { onInterrupt } from './interrupts.ts'
+import { logLinesOn } from './log-lines.ts'
 import type { Output } from './output.ts'
 import { loadPackage } from './packages.ts'
-import { servedAgents, tellNotices } from './served-agents.ts'
+import { agentsToServe, printNotices } from './served-agents.ts'
 import { verboseLogs } from './verbose.ts'
 
-/** Whoever has started it waits two seconds for it to end, and then kills it. */
+/** MCP clients wait two seconds for the process to exit, then kill it. */
 const graceMs = 1000
 
-/** Serves agents to the process that has started this one, until that hangs up or a signal comes. */
+/** Serves agents over stdin and stdout until the client closes stdin or a signal arrives. */
 export async function serveMcp({ words, flags }: CommandLine, output: Output): Promise<number> {
-  // Before anything of somebody else's is loaded.
+  // Before any user code is loaded, which might print.
   const stdout = takeStdout()
   const { mcpServer } = await loadPackage(() => import('@millrace/tools/mcp'), {
     flag: 'millrace mcp',
     install: '@millrace/tools',
   })
-  const agents = await servedAgents(words[0], flags, 'mcp')
+  const agents = await agentsToServe(words[0], flags, 'mcp')
   const store = openData(flags.data)
-  const telemetry = verboseLogs(flags, asidesOn(output))
+  const telemetry = verboseLogs(flags, logLinesOn(output))
   const app = millrace({ agents, store, exchanges: exchangesAt(flags.data), telemetry })
   const server = mcpServer(app)
   try {
-    output.tell(`agents: ${app.agents.join(', ')}; threads are kept in ${dataPath(flags.data)}`)
-    await tellNotices(app, output)
+    output.note(`agents: ${app.agents.join(', ')}; threads are stored in ${dataPath(flags.data)}`)
+    await printNotices(app, output)
     if (process.stdin.isTTY)
-      output.tell('this speaks MCP on stdin and stdout: have it started by an MCP client, not by hand')
-    // Whoever waits for an answer is told that it goes, before the pipe is closed.
+      output.note('this speaks MCP over stdin and stdout; it is meant to be started by an MCP client')
+    // Pending requests are answered with an error before the pipe closes.
     onInterrupt(() => void server.close())
     await server.stdio({ stdout })
     return exitCodes.ok
@@ -43,7 +43,7 @@ export async function serveMcp({ words, flags }: CommandLine, output: Output): P
   }
 }
 
-/** Stdout carries the protocol and nothing else: what agents, tools and their packages print goes to stderr. */
+/** Stdout carries only the protocol. What agents, tools and their packages print goes to stderr. */
 function takeStdout(): Writable {
   const { stdout, stderr } = process
   const write = stdout.write.bind(stdout)

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { openModel } from './models.ts'
 
-/** A machine without a local server. */
-const fetch = () => Promise.reject(new Error('nobody listens'))
+/** No local server answers. */
+const fetch = () => Promise.reject(new Error('connection refused'))
 const open = async (name: string, env = {}) => (await openModel(name, { env, fetch })).model
 
 test.each([
@@ -19,24 +19,24 @@ test.each([
   ['claude-opus-5', 'anthropic', 'claude-opus-5'],
   ['gpt-5.5', 'openai', 'gpt-5.5'],
   ['simulator', 'scripted', 'simulator'],
-])('--model %s is of %s', async (name, provider, id) => {
+])('--model %s uses the provider %s', async (name, provider, id) => {
   expect(await open(name)).toMatchObject({ provider, id })
 })
 
-test('MILLRACE_MODEL counts where --model is not given', async () => {
+test('MILLRACE_MODEL is used without --model', async () => {
   const { model } = await openModel(undefined, { env: { MILLRACE_MODEL: 'openai/gpt-5.5' } })
   expect(model.id).toBe('gpt-5.5')
-  const { model: told } = await openModel('simulator', { env: { MILLRACE_MODEL: 'openai/gpt-5.5' } })
-  expect(told.id).toBe('simulator')
+  const { model: named } = await openModel('simulator', { env: { MILLRACE_MODEL: 'openai/gpt-5.5' } })
+  expect(named.id).toBe('simulator')
 })
 
-test('without either it is the one that is found, and why', async () => {
+test('without either, the detected model is used, with the reason', async () => {
   const { model, why } = await openModel(undefined, { env: { ANTHROPIC_API_KEY: 'k' } })
   expect(model.provider).toBe('anthropic')
   expect(why).toContain('because ANTHROPIC_API_KEY is set')
 })
 
-test('a bare name goes to whoever is found', async () => {
+test('a bare name goes to the detected provider', async () => {
   expect(await open('some-model', { MISTRAL_API_KEY: 'k' })).toMatchObject({
     provider: 'mistral',
     id: 'some-model',
@@ -44,18 +44,18 @@ test('a bare name goes to whoever is found', async () => {
 })
 
 test.each([
-  ['opnai/gpt-5.5', /'opnai', which is not known \(did you mean 'openai'\?\)/],
-  ['openai/', /names no model: openai\/NAME/],
-  ['http://host/v1', /put it behind a #, as in http:\/\/host\/v1#NAME/],
-  ['http://user:secret@host/v1#m', /no user name and no password/],
-])('--model %s is refused with what to write instead', async (name, message) => {
+  ['opnai/gpt-5.5', /unknown provider 'opnai' in --model \(did you mean 'openai'\?\)/],
+  ['openai/', /has no model name: use openai\/NAME/],
+  ['http://host/v1', /add it after a #, as in http:\/\/host\/v1#NAME/],
+  ['http://user:secret@host/v1#m', /must not contain a user name or password/],
+])('--model %s is rejected, with what to write instead', async (name, message) => {
   await expect(open(name)).rejects.toMatchObject({
     code: 'invalid_input',
     message: expect.stringMatching(message),
   })
 })
 
-test('where there is nothing, it says which keys to set and how to try it without', async () => {
+test('without any model, the error says which keys to set and how to try it without one', async () => {
   const failure = openModel(undefined, { env: {}, fetch })
   await expect(failure).rejects.toMatchObject({ code: 'auth' })
   await expect(failure).rejects.toThrow(/ANTHROPIC_API_KEY.*\n.*--model.*\n.*simulator/)

@@ -8,13 +8,13 @@ type Environment = NonNullable<DetectOptions['env']>
 
 export interface NamedModel {
   readonly model: Model
-  /** Why it is this one, for people; absent if they named it themselves. */
+  /** Why this model was chosen. Absent if the user named it. */
   readonly why?: string
 }
 
 const op = 'millrace'
 
-/** Those that speak Chat Completions, and where. Each gets its own key from the environment. */
+/** Providers of Chat Completions, with their URLs. Each reads its own key from the environment. */
 const compatible: Readonly<Record<string, string>> = {
   gemini: 'https://generativelanguage.googleapis.com/v1beta/openai',
   mistral: 'https://api.mistral.ai/v1',
@@ -29,9 +29,9 @@ const compatible: Readonly<Record<string, string>> = {
 }
 
 /**
- * The model that `--model`, or MILLRACE_MODEL, names: `provider/name`, `http://host/v1#name`, `simulator`, or a bare name for
- * whoever is found. Without a name it is what `detectModel()` finds. Throws `invalid_input` on a name that cannot be meant, and
- * `auth` if there is nothing to be found.
+ * Opens the model named by `--model` or MILLRACE_MODEL: `provider/name`, `http://host/v1#name`,
+ * `simulator`, or a bare name for the detected provider. Without a name, uses the model that
+ * `detectModel()` finds. Throws `invalid_input` on an invalid name, and `auth` if no model is found.
  */
 export async function openModel(
   given: string | undefined,
@@ -44,20 +44,20 @@ export async function openModel(
     return { model, why }
   }
   if (name === 'simulator') return { model: await simulator() }
-  if (/^https?:/i.test(name)) return { model: await atAddress(name) }
+  if (/^https?:/i.test(name)) return { model: await fromUrl(name) }
   const slash = name.indexOf('/')
-  if (slash < 0) return bareName(name, { env, ...options })
-  return { model: await ofProvider(name.slice(0, slash), name.slice(slash + 1), env) }
+  if (slash < 0) return fromBareName(name, { env, ...options })
+  return { model: await fromProvider(name.slice(0, slash), name.slice(slash + 1), env) }
 }
 
-// Wires are loaded only when one is chosen.
+// Each wire format is loaded only if it is used.
 const anthropic = async (id: string) => (await import('../models/anthropic.ts')).anthropic(id)
 const openai = async (id: string) => (await import('../models/openai.ts')).openai(id)
 const openaiChat = async (id: string, options: OpenAIChatOptions = {}) =>
   (await import('../models/openai.ts')).openaiChat(id, options)
 
-async function ofProvider(provider: string, id: string, env: Environment): Promise<Model> {
-  if (!id) throw invalidInput(op, `--model ${provider}/ names no model: ${provider}/NAME`)
+async function fromProvider(provider: string, id: string, env: Environment): Promise<Model> {
+  if (!id) throw invalidInput(op, `--model ${provider}/ has no model name: use ${provider}/NAME`)
   switch (provider) {
     case 'anthropic':
       return anthropic(id)
@@ -74,19 +74,19 @@ async function ofProvider(provider: string, id: string, env: Environment): Promi
   const like = closest(provider, names)
   throw invalidInput(
     op,
-    `--model names the provider '${provider}', which is not known${like ? ` (did you mean '${like}'?)` : ''}: ` +
-      `use one of ${names.join(', ')}, or an address as in http://host:8000/v1#NAME`,
+    `unknown provider '${provider}' in --model${like ? ` (did you mean '${like}'?)` : ''}: ` +
+      `use one of ${names.join(', ')}, or a URL such as http://host:8000/v1#NAME`,
   )
 }
 
-/** The name of the model stands behind a `#`, since both may have slashes in them. */
-async function atAddress(name: string): Promise<Model> {
+/** The model name follows a `#`, since both the URL and the name may contain slashes. */
+async function fromUrl(name: string): Promise<Model> {
   const [baseURL = '', id] = name.split('#', 2)
-  if (!id) throw invalidInput(op, `--model ${name} names no model: put it behind a #, as in ${name}#NAME`)
+  if (!id) throw invalidInput(op, `--model ${name} has no model name: add it after a #, as in ${name}#NAME`)
   return openaiChat(id, { baseURL })
 }
 
-async function bareName(name: string, options: DetectOptions): Promise<NamedModel> {
+async function fromBareName(name: string, options: DetectOptions): Promise<NamedModel> {
   if (/^claude-/.test(name)) return { model: await anthropic(name) }
   if (/^(gpt-\d|o\d)/.test(name)) return { model: await openai(name) }
   const { model, why } = await detectModel({ ...options, model: name })
@@ -94,11 +94,11 @@ async function bareName(name: string, options: DetectOptions): Promise<NamedMode
   return { model, why }
 }
 
-/** Ollama's own variable: `0.0.0.0:11434`, `box`, or a whole address. */
+/** OLLAMA_HOST is Ollama's own variable: `0.0.0.0:11434`, `box`, or a full URL. */
 function ollamaAddress({ OLLAMA_HOST }: Environment): string {
   const host = OLLAMA_HOST?.trim() || '127.0.0.1:11434'
   const address = /^https?:\/\//.test(host) ? host : `http://${host}`
-  if (!URL.canParse(address)) throw invalidInput(op, 'OLLAMA_HOST in the environment is no address')
+  if (!URL.canParse(address)) throw invalidInput(op, 'OLLAMA_HOST is not a valid address')
   const url = new URL(address)
   if (!/:\d+\/?$|^https?:/.test(host)) url.port = '11434'
   if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
@@ -109,19 +109,19 @@ function noModel(why: string): MillraceError {
   const message = [
     why,
     'Set one of these keys, start Ollama, or name a model with --model.',
-    'To try it without any: millrace --model simulator "hello", or npm start in a checkout.',
+    'To try it without a model: millrace --model simulator "hello", or npm start in a checkout.',
   ].join('\n')
   return new MillraceError({ op, code: 'auth', message })
 }
 
-/** Stands in where there is neither key nor server, and says so. */
+/** Answers without a key or a server, and says that it is a simulator. */
 async function simulator(): Promise<Model> {
   const { scriptedModel } = await import('../testing/index.ts')
   return scriptedModel(
     ({ messages }) => {
-      const asked = messages.findLast(({ role }) => role === 'user')
-      const words = (asked ? textOf(asked) : '').replace(/\s+/g, ' ').trim()
-      return `I am only a simulator: no model has read this. You said: ${words.slice(0, 200)}`
+      const question = messages.findLast(({ role }) => role === 'user')
+      const text = (question ? textOf(question) : '').replace(/\s+/g, ' ').trim()
+      return `I am only a simulator: no model has read this. You said: ${text.slice(0, 200)}`
     },
     { id: 'simulator', deltaChars: [3, 5, 2, 4], paceMs: 15 },
   )

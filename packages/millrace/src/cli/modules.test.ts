@@ -31,7 +31,7 @@ describe('--tools', () => {
     return toolsIn(tools).map(({ name }) => name)
   }
 
-  test('takes a list, one tool, or whatever named exports are tools', async () => {
+  test('accepts a list, one tool, or named exports that are tools', async () => {
     expect(await names(`export default [make('a'), make('b')]`)).toEqual(['a', 'b'])
     expect(await names(`export default make('a')`)).toEqual(['a'])
     expect(await names(`export const one = make('a'), two = make('b'), three = 3`)).toEqual(['a', 'b'])
@@ -45,28 +45,31 @@ describe('--tools', () => {
   })
 
   test.each([
-    [`export const nothing = 1`, /exports no tools: write export default \[tool/],
+    [`export const nothing = 1`, /exports no tools: add export default \[tool/],
     [`export default []`, /exports no tools/],
-    [`export default [{ name: 'x', run() {} }]`, /item 1 of the default export of .* is an object \(x\)/],
-    [`export default 7`, /the default export of .* is a number/],
+    [
+      `export default [{ name: 'x', run() {} }]`,
+      /item 1 of the default export of .* must be made with tool.*, not an object \(x\)/,
+    ],
+    [`export default 7`, /the default export of .* must be made with tool.*, not a number/],
     [`export default [make('a'), make('a')]`, /two tools named 'a'/],
     [`export default [make('a'), { tools: [make('a')] }]`, /two tools named 'a'/],
-    [`export default make('a'); export const permission = 'all'`, /must be what permission\(/],
-    [`export default [`, /cannot be loaded: /],
-    [`throw new Error('no luck')`, /cannot be loaded: no luck/],
-    [`import 'not-there-at-all'`, /cannot be loaded: .*not-there-at-all/],
-  ])('refuses %s', async (text, message) => {
+    [`export default make('a'); export const permission = 'all'`, /must be made with permission\(/],
+    [`export default [`, /cannot load .*: /],
+    [`throw new Error('no luck')`, /cannot load .*: no luck/],
+    [`import 'not-there-at-all'`, /cannot load .*: .*not-there-at-all/],
+  ])('rejects %s', async (text, message) => {
     await expect(names(text)).rejects.toMatchObject({
       code: 'invalid_input',
       message: expect.stringMatching(message),
     })
   })
 
-  test('refuses a file that is not there', async () => {
-    await expect(toolsFrom('nope.ts')).rejects.toThrow('--tools: there is no file nope.ts')
+  test('rejects a missing file', async () => {
+    await expect(toolsFrom('nope.ts')).rejects.toThrow('--tools: file not found: nope.ts')
   })
 
-  test('says so where Node cannot read TypeScript', async () => {
+  test('rejects TypeScript where Node cannot run it', async () => {
     const path = write(`export default []`)
     await expect(importFile(path, '--tools', { typescript: false })).rejects.toThrow(
       /is TypeScript, which Node v\S+ cannot run: use Node 22.18/,
@@ -74,7 +77,7 @@ describe('--tools', () => {
   })
 })
 
-describe('the file of serve', () => {
+describe('the agents file', () => {
   const made = `
     import { agent } from ${millrace}
     import { scriptedModel } from ${testing}
@@ -82,21 +85,24 @@ describe('the file of serve', () => {
   `
   const names = async (text: string) => Object.keys(await agentsFrom(write(made + text), 'serve'))
 
-  test('exports one agent, a record of them, or some by name', async () => {
+  test('exports one agent, a record of agents, or named agents', async () => {
     expect(await names(`export default make('desk')`)).toEqual(['desk'])
     expect(await names(`export default { a: make('x'), b: make('y') }`)).toEqual(['a', 'b'])
     expect(await names(`export const a = make('x'), b = make('y'), c = 1`)).toEqual(['a', 'b'])
   })
 
   test.each([
-    [`export default {}`, /exports no agents: write export default agent/],
+    [`export default {}`, /exports no agents: add export default agent/],
     [`export const nothing = 1`, /exports no agents/],
     [
       `export default { a: make('x'), b: {} }`,
-      /'b' of the default export of .* is an object, not what agent/,
+      /'b' in the default export of .* must be an agent made with agent.*, not an object/,
     ],
-    [`export default 'desk'`, /the default export of .* is a string, and should be an agent/],
-  ])('refuses %s', async (text, message) => {
+    [
+      `export default 'desk'`,
+      /the default export of .* must be an agent or a record of agents, not a string/,
+    ],
+  ])('rejects %s', async (text, message) => {
     await expect(names(text)).rejects.toMatchObject({
       code: 'invalid_input',
       message: expect.stringMatching(message),

@@ -5,14 +5,14 @@ import { invalidInput, isObject, messageOf } from '../protocol/index.ts'
 
 const op = 'millrace'
 
-/** What a file of the user's exports. Throws `invalid_input` that says why it cannot be had. */
+/** Imports a module of the user. Throws `invalid_input` with the reason if it cannot be loaded. */
 export async function importFile(
   file: string,
   flag: string,
   { typescript = Boolean(process.features.typescript) } = {},
 ): Promise<Record<string, unknown>> {
   const path = resolve(file)
-  if (!existsSync(path)) throw invalidInput(op, `${flag}: there is no file ${file}`)
+  if (!existsSync(path)) throw invalidInput(op, `${flag}: file not found: ${file}`)
   if (/^\.[cm]?ts$/.test(extname(path)) && !typescript)
     throw invalidInput(
       op,
@@ -21,15 +21,15 @@ export async function importFile(
   try {
     return await import(pathToFileURL(path).href)
   } catch (thrown) {
-    throw invalidInput(op, `${flag}: ${file} cannot be loaded: ${reasonOf(thrown)}`, thrown)
+    throw invalidInput(op, `${flag}: cannot load ${file}: ${reasonOf(thrown)}`, thrown)
   }
 }
 
 function reasonOf(thrown: unknown): string {
   const code = isObject(thrown) ? thrown.code : undefined
   const message = messageOf(thrown).replace(/ imported from .*$/s, '')
-  if (code === 'ERR_MODULE_NOT_FOUND') return `${message} (is it installed beside the file?)`
-  // Node puts the place of a syntax error before the stack, and nowhere else.
+  if (code === 'ERR_MODULE_NOT_FOUND') return `${message} (is it installed next to the file?)`
+  // Node reports the location of a syntax error only in the line before the stack.
   const stack = isObject(thrown) && typeof thrown.stack === 'string' ? thrown.stack : ''
   const [place] = /^file:\/\/\S+:\d+$/m.exec(stack.split('\n', 1)[0] ?? '') ?? []
   return place ? `${message} (${place})` : message

@@ -1,28 +1,28 @@
 import { invalidInput } from '../protocol/index.ts'
-import { asidesOn } from './asides.ts'
 import { chat } from './chat/index.ts'
+import { newId, openConversation } from './conversation.ts'
 import { dataPath } from './data.ts'
 import type { Flags } from './flags.ts'
 import { resumeHint } from './hints.ts'
+import { logLinesOn } from './log-lines.ts'
 import { openModel } from './models.ts'
 import type { Output } from './output.ts'
-import { newId, openTalk } from './talk.ts'
 import { verboseLogs } from './verbose.ts'
 
-/** A chat in the terminal, with the thread and the agent that the flags name. */
+/** Opens a chat in the terminal, with the thread and the agent configured by the flags. */
 export async function openChat(flags: Flags, output: Output): Promise<number> {
   const own = (['timeout', 'quiet'] as const).find((name) => flags[name] !== undefined)
-  if (own) throw invalidInput('millrace', `--${own} is for a question, and there is none`)
-  let tell: ((problem: unknown) => void) | undefined
-  const asides = asidesOn(output)
+  if (own) throw invalidInput('millrace', `--${own} only works with a question, not in a chat`)
+  let reportError: ((error: unknown) => void) | undefined
+  const asides = logLinesOn(output)
   asides.hold()
-  const { app, thread, here, agent } = await openTalk(flags, {
+  const { app, thread, local, agent } = await openConversation(flags, {
     telemetry: verboseLogs(flags, asides),
-    onError: (problem) => tell?.(problem),
+    onError: (error) => reportError?.(error),
   })
-  const model = here && {
-    name: () => `${here.model.provider}/${here.model.id}`,
-    use: async (name: string) => here.model.use((await openModel(name)).model),
+  const model = local && {
+    name: () => `${local.model.provider}/${local.model.id}`,
+    use: async (name: string) => local.model.use((await openModel(name)).model),
   }
   try {
     return await chat({
@@ -31,14 +31,14 @@ export async function openChat(flags: Flags, output: Output): Promise<number> {
       agent,
       newId,
       model,
-      tools: here?.tools,
-      notices: here?.notices,
+      tools: local?.tools,
+      notices: local?.notices,
       historyFile: `${dataPath(flags.data)}.history`,
       resumeHint: (id) => resumeHint(id, flags),
-      onListen(listener) {
-        tell = listener
+      onReady(report) {
+        reportError = report
       },
-      asides: asides.take,
+      takeLogLines: asides.take,
     })
   } finally {
     asides.release()

@@ -1,16 +1,18 @@
 import type { OtelOptions } from '@millrace/otel'
 import { invalidInput } from '../protocol/index.ts'
 
-// What the environment says about telemetry. A variable that is empty is not there, as the specification of OpenTelemetry has it.
+// Telemetry settings from the environment. An empty variable counts as unset, as the OpenTelemetry
+// specification says.
 
 type Env = Readonly<Record<string, string | undefined>>
 
 const contentVariable = 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'
 
-/** How much is told, and by which names. Throws `invalid_input` at a word that means nothing. */
+/** What is recorded, and under which names. Throws `invalid_input` on an unknown value. */
 export function otelOptions(env: Env): OtelOptions {
   return {
-    // The words of other instrumentations of generative AI. There are no events here: what is for those alone is nowhere.
+    // The values that other GenAI instrumentations use. We emit no events, so content that is
+    // captured for events only is not captured.
     content: choice(env, contentVariable, {
       true: true,
       false: false,
@@ -33,41 +35,41 @@ function choice<Value>(env: Env, name: string, choices: Readonly<Record<string, 
   if (word === undefined) return undefined
   const key = word.toLowerCase()
   if (Object.hasOwn(choices, key)) return choices[key]
-  throw invalidInput('millrace', `${name} takes ${Object.keys(choices).join(', ')}, not '${word}'`)
+  throw invalidInput('millrace', `${name} must be one of ${Object.keys(choices).join(', ')}, not '${word}'`)
 }
 
-/** What is meant where the user has not said otherwise; undefined is not for the SDK to see. */
+/** Variables for the SDK: the user's, or our defaults. An undefined one is hidden from the SDK. */
 export function otelDefaults(env: Env, { version }: { version: string }): Record<string, string | undefined> {
   const own = `service.name=millrace,service.version=${version}`
   const theirs = given(env, 'OTEL_RESOURCE_ATTRIBUTES')
   return {
-    // The last one of a name counts, and OTEL_SERVICE_NAME more than all.
+    // The last value of an attribute wins, and OTEL_SERVICE_NAME overrides them all.
     OTEL_RESOURCE_ATTRIBUTES: theirs === undefined ? own : `${own},${theirs}`,
     OTEL_TRACES_EXPORTER: exporters(env, 'TRACES').join(','),
     OTEL_METRICS_EXPORTER: exporters(env, 'METRICS').join(','),
-    // We make none: for `logs()` see the flag `--verbose`.
+    // We send no logs; for `logs()` see the flag `--verbose`.
     OTEL_LOGS_EXPORTER: given(env, 'OTEL_LOGS_EXPORTER') ?? 'none',
-    // All but that of the process: it tells the command line, and with it the token of the server.
+    // All but `process`, which would send the command line, and with it the server's token.
     OTEL_NODE_RESOURCE_DETECTORS: given(env, 'OTEL_NODE_RESOURCE_DETECTORS') ?? 'env,host,os,serviceinstance',
-    // The SDK would write to stdout then, past whoever listens to its problems.
+    // With a level, the SDK would write to stdout instead of calling our logger.
     OTEL_LOG_LEVEL: undefined,
   }
 }
 
-/** Where things go, without credentials. Throws `invalid_input` if that is no URL. */
+/** Where telemetry is sent, without credentials. Throws `invalid_input` if an endpoint is not a URL. */
 export function otelDestinations(env: Env): string {
   if (given(env, 'OTEL_SDK_DISABLED')?.toLowerCase() === 'true')
-    return 'sends no telemetry: OTEL_SDK_DISABLED is true'
-  const [traces, metrics] = [placesOf(env, 'TRACES'), placesOf(env, 'METRICS')]
+    return 'not sending telemetry: OTEL_SDK_DISABLED is true'
+  const [traces, metrics] = [destinationOf(env, 'TRACES'), destinationOf(env, 'METRICS')]
   if (traces === undefined && metrics === undefined)
-    return 'sends no telemetry: OTEL_TRACES_EXPORTER and OTEL_METRICS_EXPORTER are none'
-  if (traces === metrics) return `sends traces and metrics to ${traces}`
-  return `sends ${[traces && `traces to ${traces}`, metrics && `metrics to ${metrics}`].filter(Boolean).join(', ')}`
+    return 'not sending telemetry: OTEL_TRACES_EXPORTER and OTEL_METRICS_EXPORTER are set to none'
+  if (traces === metrics) return `sending traces and metrics to ${traces}`
+  return `sending ${[traces && `traces to ${traces}`, metrics && `metrics to ${metrics}`].filter(Boolean).join(', ')}`
 }
 
 type Signal = 'TRACES' | 'METRICS'
 
-function placesOf(env: Env, signal: Signal): string | undefined {
+function destinationOf(env: Env, signal: Signal): string | undefined {
   const names = exporters(env, signal).filter((name) => name !== 'none')
   return names.length === 0
     ? undefined
@@ -86,31 +88,35 @@ function endpoint(env: Env, signal: Signal): string {
   if (variable === undefined) return protocol === 'grpc' ? 'http://localhost:4317' : 'http://localhost:4318'
   const url = given(env, variable) ?? ''
   const shown = withoutCredentials(url)
-  // The SDK would take it for a protocol `localhost:`, or send to its own default. gRPC knows addresses of other forms.
+  // The SDK would read `localhost:` as a URL scheme, or fall back to its default endpoint. gRPC also
+  // accepts other forms.
   if (protocol !== 'grpc' && !(/^https?:\/\//i.test(url) && URL.canParse(url)))
-    throw invalidInput('millrace', `${variable} takes a URL, such as http://localhost:4318, not '${shown}'`)
+    throw invalidInput('millrace', `${variable} must be a URL such as http://localhost:4318, not '${shown}'`)
   return shown
 }
 
-/** Who asks is named before the host, and some put a key into the query. */
+/** Credentials may be in front of the host, or in the query. */
 export function withoutCredentials(url: string): string {
   return url.replace(/^(\w+:\/\/)?[^/]*@/, '$1').replace(/[?#].*$/, '')
 }
 
 const signals = ['', 'TRACES_', 'METRICS_', 'LOGS_']
 
-/** Where things are to go, word for word: also what is no address, which the SDK quotes when it says so. */
+/** The endpoints exactly as configured, even invalid ones: the SDK quotes them in its messages. */
 export function otelEndpoints(env: Env): string[] {
   return signals.flatMap((signal) => given(env, `OTEL_EXPORTER_OTLP_${signal}ENDPOINT`) ?? [])
 }
 
-/** What is sent along to show who we are: none of it is ever told. A value that is short is no key, and may stand anywhere. */
+/**
+ * The values of the OTLP headers, which must never be printed. Short values are not keys, and might
+ * occur anywhere.
+ */
 export function otelSecrets(env: Env): string[] {
   return signals.flatMap((signal) =>
     (given(env, `OTEL_EXPORTER_OTLP_${signal}HEADERS`) ?? '').split(',').flatMap((pair) => {
       const value = pair.slice(pair.indexOf('=') + 1).trim()
       const plain = decoded(value)
-      // Also without what stands before it, such as `Bearer`.
+      // Also without a scheme such as `Bearer`.
       return [value, plain, plain.slice(plain.indexOf(' ') + 1)].filter((text) => text.length > 5)
     }),
   )

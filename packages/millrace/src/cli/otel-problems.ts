@@ -7,20 +7,20 @@ import { cleanLine, cleanText } from './terminal/index.ts'
 
 interface ProblemsOptions {
   readonly env: Readonly<Record<string, string | undefined>>
-  readonly tell: Output['tell']
+  readonly note: Output['note']
 }
 
-/** A collector may give another reason each time. */
-const mostProblems = 20
+/** A collector might fail with a different reason each time. */
+const maxProblems = 20
 
 /**
- * What the SDK has to say about itself. A collector that is away fails every export, so each problem is told once. What is below a warning
- * comes only to those who have set OTEL_LOG_LEVEL, all of it.
+ * Prints the SDK's own messages. An unreachable collector fails every export, so each problem is
+ * reported once. Messages below a warning are all printed, if OTEL_LOG_LEVEL is set.
  */
-export function otelProblems({ env, tell }: ProblemsOptions): DiagLogger {
-  const told = new Set<string>()
+export function otelProblems({ env, note }: ProblemsOptions): DiagLogger {
+  const reported = new Set<string>()
   const endpoints = otelEndpoints(env)
-  // The longest first: one may be a part of another.
+  // Longest first: one may be part of another.
   const secrets = otelSecrets(env).toSorted((one, other) => other.length - one.length)
 
   function plain(text: string): string {
@@ -30,36 +30,36 @@ export function otelProblems({ env, tell }: ProblemsOptions): DiagLogger {
   }
 
   function once(message: string, ...more: unknown[]): void {
-    // It is what was asked for, and metrics are sent all the same.
-    if (/_EXPORTER contains "none"/.test(message) || told.size >= mostProblems) return
-    // What a collector answers is no line of ours.
+    // The user asked for this, and metrics are still sent.
+    if (/_EXPORTER contains "none"/.test(message) || reported.size >= maxProblems) return
+    // The collector's response must not add lines to our output.
     const text = cleanLine(plain(reasonOf(message, more)))
-    // How many and how long is another number each time.
+    // Counts and durations differ each time.
     const problem = text.replace(/\d+/g, '#')
-    if (told.has(problem)) return
-    told.add(problem)
-    tell(`telemetry: ${text} (told once; serving goes on)`)
+    if (reported.has(problem)) return
+    reported.add(problem)
+    note(`telemetry: ${text} (reported once; the server keeps running)`)
   }
 
   const always = (message: string, ...more: unknown[]) =>
-    tell(`telemetry: ${plain(format(message, ...more))}`)
+    note(`telemetry: ${plain(format(message, ...more))}`)
   return { error: once, warn: once, info: always, debug: always, verbose: always }
 }
 
 /**
- * Why, in a line. Errors come as JSON with all their fields, among them the answer's body, which is the collector's to write and may
- * hold anything; those of metrics are wrapped up in another.
+ * The reason, in one line. The SDK passes errors as JSON with all their fields, including the body of
+ * the response, which may contain anything. Errors of metrics are wrapped in another error.
  */
 function reasonOf(message: string, more: readonly unknown[]): string {
   const error = more.find((one) => one instanceof Error) ?? parsed(message)
   if (!isObject(error)) return format(message, ...more)
   const { code } = error
-  const words = String(error.message ?? '').replace(
+  const reason = String(error.message ?? '').replace(
     /^PeriodicExportingMetricReader: metrics export failed \(error (?:\w*Error: )?(.*)\)$/s,
     '$1',
   )
-  // Of a host with two addresses there is only a code.
-  return words || String(code ?? error.name ?? 'something went wrong')
+  // The error of a host with two addresses has only a code.
+  return reason || String(code ?? error.name ?? 'unknown error')
 }
 
 function parsed(text: string): unknown {

@@ -1,48 +1,49 @@
-/** Where the command speaks: the answer on stdout, everything else on stderr. */
+/** The answer goes to stdout, everything else to stderr. */
 export interface Output {
-  say(text: string): void
-  /** A line for people. */
-  tell(line: string): void
-  /** Resolves when stdout has taken what was said, or nobody reads it any more. */
+  /** Writes to stdout. */
+  print(text: string): void
+  /** Writes a line to stderr. */
+  note(line: string): void
+  /** Resolves when stdout can take more, or is closed. */
   drained(): Promise<void>
-  /** The same for both: before the process may leave. */
+  /** Resolves when everything is written to stdout and stderr, before the process exits. */
   flushed(): Promise<void>
-  /** Aborted when stdout takes nothing any more. */
-  readonly gone: AbortSignal
-  /** Why it does not, if that is not because whoever read it has gone. */
-  readonly problem: string | undefined
+  /** Aborted when stdout can no longer be written. */
+  readonly closed: AbortSignal
+  /** Why stdout failed; undefined if its reader closed it. */
+  readonly error: string | undefined
 }
 
 export function openOutput(): Output {
   const { stdout, stderr } = process
-  const gone = new AbortController()
-  let problem: string | undefined
+  const closed = new AbortController()
+  let error: string | undefined
   stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
-    // `millrace … | head -1` is no error of ours. A terminal that was closed fails with EIO.
-    if (code !== 'EPIPE' && code !== 'EIO') problem ??= message
-    gone.abort()
+    // `millrace … | head -1` is not an error. A closed terminal fails with EIO.
+    if (code !== 'EPIPE' && code !== 'EIO') error ??= message
+    closed.abort()
   })
   stderr.on('error', () => {})
 
   return {
-    gone: gone.signal,
-    get problem() {
-      return problem
+    closed: closed.signal,
+    get error() {
+      return error
     },
-    say(text) {
-      if (!gone.signal.aborted) stdout.write(text)
+    print(text) {
+      if (!closed.signal.aborted) stdout.write(text)
     },
-    tell: (line) => void stderr.write(`${line}\n`),
+    note: (line) => void stderr.write(`${line}\n`),
     async drained() {
-      if (!stdout.writableNeedDrain || gone.signal.aborted) return
+      if (!stdout.writableNeedDrain || closed.signal.aborted) return
       await new Promise<void>((resolve) => {
-        const taken = () => {
-          stdout.off('drain', taken)
-          gone.signal.removeEventListener('abort', taken)
+        const onDrain = () => {
+          stdout.off('drain', onDrain)
+          closed.signal.removeEventListener('abort', onDrain)
           resolve()
         }
-        stdout.on('drain', taken)
-        gone.signal.addEventListener('abort', taken)
+        stdout.on('drain', onDrain)
+        closed.signal.addEventListener('abort', onDrain)
       })
     },
     async flushed() {

@@ -1,6 +1,6 @@
 import { invalidInput, isObject } from '../protocol/index.ts'
 
-/** A package that only some commands need. Rejects with `invalid_input` that says how to install it. */
+/** Loads an optional package. Rejects with `invalid_input` that says how to install it. */
 export async function loadPackage<Module>(
   load: () => Promise<Module>,
   { flag, install }: { readonly flag: string; readonly install: string },
@@ -11,7 +11,7 @@ export async function loadPackage<Module>(
     if (!isObject(cause) || cause.code !== 'ERR_MODULE_NOT_FOUND') throw cause
     throw invalidInput(
       'millrace',
-      `${flag} needs a package that is not installed: npm install ${install}`,
+      `${flag} needs a package that is not installed: run npm install ${install}`,
       cause,
     )
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ThreadEvent } from '../protocol/index.ts'
-import { createView, take } from '../view/index.ts'
+import { applyEntry, createView } from '../view/index.ts'
 import { plainView } from './plain-view.ts'
 
 const call: ThreadEvent = { type: 'tool-call', callId: 'c1', name: 'look_up', input: { id: 7 } }
@@ -19,35 +19,35 @@ const round = (number: number): ThreadEvent => ({ type: 'round-start', round: nu
 const roundEnd: ThreadEvent = { type: 'round-end', round: 1, model: 'm', finish: 'stop' }
 const text = (words: string): ThreadEvent => ({ type: 'text', text: words })
 
-function play(events: readonly ThreadEvent[], { onePlace = false, quiet = false, hold = false } = {}) {
+function play(events: readonly ThreadEvent[], { interleaved = false, quiet = false, hold = false } = {}) {
   let out = ''
   let err = ''
   const view = plainView({
-    say: (words) => {
+    print: (words) => {
       out += words
     },
-    tell: quiet
+    note: quiet
       ? undefined
       : (line) => {
-          if (onePlace) out += `${line}\n`
+          if (interleaved) out += `${line}\n`
           else err += `${line}\n`
         },
-    onePlace,
+    interleaved,
     hold,
   })
   const log = createView()
-  for (const [index, event] of events.entries()) view.take(take(log, { seq: index + 1, at: 0, event }))
+  for (const [index, event] of events.entries()) view.take(applyEntry(log, { seq: index + 1, at: 0, event }))
   view.end()
   return { out, err }
 }
 
-test('words are on stdout alone and end with a newline; all else is on stderr', () => {
+test('only text goes to stdout, ending with a newline; notes go to stderr', () => {
   const { out, err } = play([round(1), text('\n Let me'), text(' look.'), call, progress, result, roundEnd])
   expect(out).toBe('Let me look.\n')
   expect(err).toBe('[look_up] {"id":7}\n[look_up] half way\n[look_up] failed after 20 ms: no such thing\n')
 })
 
-test('rounds are paragraphs', () => {
+test('each round is a paragraph', () => {
   const { out } = play([
     round(1),
     text('One.'),
@@ -61,78 +61,79 @@ test('rounds are paragraphs', () => {
   expect(out).toBe('One.\n\nTwo.\n\nThree.\n')
 })
 
-test('in one place a line waits for the end of a sentence', () => {
-  const events = [round(1), text('First. Second'), progress, text(' goes on. '), text('Third.'), roundEnd]
-  expect(play([call, ...events], { onePlace: true }).out).toBe(
-    '[look_up] {"id":7}\nFirst. Second goes on. \n[look_up] half way\nThird.\n',
+test('interleaved notes wait for the end of the sentence', () => {
+  const events = [round(1), text('First. Second'), progress, text(' continues. '), text('Third.'), roundEnd]
+  expect(play([call, ...events], { interleaved: true }).out).toBe(
+    '[look_up] {"id":7}\nFirst. Second continues. \n[look_up] half way\nThird.\n',
   )
 })
 
-test('a quiet one says the words and nothing else', () => {
+test('without notes, only text is written', () => {
   expect(play([round(1), call, text('Hi.'), result], { quiet: true })).toEqual({ out: 'Hi.\n', err: '' })
 })
 
-describe('a round that is retracted', () => {
+describe('a retracted round', () => {
   const retract: ThreadEvent = { type: 'round-retract', round: 1, reason: 'the stream broke' }
   const events = [round(1), text('half an ans'), retract, text('A whole answer.'), roundEnd]
 
-  test('is generated again below a line that says so, also where notes go elsewhere', () => {
+  test('is followed by a separator, even if notes go elsewhere', () => {
     const { out, err } = play(events)
     expect(out).toBe('half an ans\n[stream interrupted, answer restarts]\nA whole answer.\n')
-    expect(err).toContain('taken back and told again: the stream broke')
+    expect(err).toContain('retracted, generating it again: the stream broke')
   })
 
-  test('has that line also where it is to be quiet', () => {
-    for (const onePlace of [false, true])
-      expect(play(events, { quiet: true, onePlace }).out).toBe(
+  test('is followed by a separator without notes too', () => {
+    for (const interleaved of [false, true])
+      expect(play(events, { quiet: true, interleaved }).out).toBe(
         'half an ans\n[stream interrupted, answer restarts]\nA whole answer.\n',
       )
   })
 
-  test('has only its note where notes and words come out in one place', () => {
-    expect(play(events, { onePlace: true }).out).toBe(
-      'half an ans\nwhat was said last is taken back and told again: the stream broke\nA whole answer.\n',
+  test('is followed only by its note if notes are interleaved', () => {
+    expect(play(events, { interleaved: true }).out).toBe(
+      'half an ans\npartial answer retracted, generating it again: the stream broke\nA whole answer.\n',
     )
   })
 
-  test('has no line if none of its words were written', () => {
+  test('has no separator if none of its text was written', () => {
     expect(play([round(1), call, retract, text('A whole answer.'), roundEnd]).out).toBe('A whole answer.\n')
   })
 
-  test('leaves nothing of an unfinished escape sequence behind', () => {
+  test('does not leave an escape sequence open', () => {
     const esc = String.fromCharCode(27)
     const cut = [round(1), text(`half${esc}]0;ti`), retract, text('A whole answer.'), roundEnd]
     expect(play(cut).out).toMatch(/\nA whole answer\.\n$/)
   })
 
-  test('never shows where words are held, not even its line', () => {
+  test('is not shown at all if text is held back', () => {
     const more = [round(2), text('More.'), { ...roundEnd, round: 2 } as ThreadEvent]
     expect(play([...events, ...more], { hold: true }).out).toBe('A whole answer.\n\nMore.\n')
   })
 })
 
-describe('words that are held', () => {
+describe('text that is held back', () => {
   const start: ThreadEvent = { type: 'tool-start', callId: 'c1', name: 'look_up', attempt: 1 }
-  const said = (events: readonly ThreadEvent[]) => {
+  const printed = (events: readonly ThreadEvent[]) => {
     const words: string[] = []
-    const view = plainView({ say: (text) => words.push(text), onePlace: false, hold: true })
+    const view = plainView({ print: (text) => words.push(text), interleaved: false, hold: true })
     const log = createView()
-    for (const [index, event] of events.entries()) view.take(take(log, { seq: index + 1, at: 0, event }))
+    for (const [index, event] of events.entries())
+      view.take(applyEntry(log, { seq: index + 1, at: 0, event }))
     return { words, end: () => view.end() }
   }
 
-  test('are written at the end of their round, or at the end of all', () => {
-    expect(said([round(1), text('Let me'), text(' see.')]).words).toEqual([])
-    expect(said([round(1), text('Let me'), text(' see.'), roundEnd]).words).toEqual(['Let me see.', '\n'])
-    const { words, end } = said([round(1), text('Half')])
+  test('is written at the end of its round, or at the end', () => {
+    expect(printed([round(1), text('Let me'), text(' see.')]).words).toEqual([])
+    expect(printed([round(1), text('Let me'), text(' see.'), roundEnd]).words).toEqual(['Let me see.', '\n'])
+    const { words, end } = printed([round(1), text('Half')])
     end()
     expect(words).toEqual(['Half', '\n'])
   })
 
-  test('are written as they come once a tool of their round has started', () => {
-    const begun = [round(1), text('Let me see.'), call, start, text(' One'), text(' moment.')]
-    expect(said(begun).words).toEqual(['Let me see.', ' One', ' moment.'])
-    expect(said([...begun, roundEnd, round(2), text('Half')]).words).toEqual([
+  test('streams once a tool of its round has started', () => {
+    const started = [round(1), text('Let me see.'), call, start, text(' One'), text(' moment.')]
+    expect(printed(started).words).toEqual(['Let me see.', ' One', ' moment.'])
+    expect(printed([...started, roundEnd, round(2), text('Half')]).words).toEqual([
       'Let me see.',
       ' One',
       ' moment.',
@@ -141,7 +142,7 @@ describe('words that are held', () => {
   })
 })
 
-test('orders to a terminal come neither through words, cut anywhere, nor through names and notes', () => {
+test('control sequences are removed from text, split anywhere, and from names and notes', () => {
   const esc = String.fromCharCode(27)
   const nasty = `a${esc}]0;title\u0007b${esc}[2Jc\u009b31md\u202ee`
   for (let cut = 0; cut <= nasty.length; cut++) {

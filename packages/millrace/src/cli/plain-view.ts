@@ -4,65 +4,65 @@ import { noteOf } from './notes.ts'
 import { deltaCleaner } from './terminal/index.ts'
 
 export interface PlainViewOptions {
-  readonly say: (words: string) => void
-  /** Takes a line on what happens besides; absent if nobody wants to know. */
-  readonly tell?: ((line: string) => void) | undefined
-  /** Words and lines come out in the same place: a line waits for the end of the sentence that is being said. */
-  readonly onePlace: boolean
-  /** Words come out only once they can no longer be retracted: for a file, where they would stay. */
+  readonly print: (text: string) => void
+  /** Writes a line about tool calls, retries and the like. Absent if they are not shown. */
+  readonly note?: ((line: string) => void) | undefined
+  /** Text and notes go to the same place, so a note waits for the end of the sentence. */
+  readonly interleaved: boolean
+  /** Holds text back until it can no longer be retracted. For files. */
   readonly hold?: boolean
 }
 
-/** For a pipe, a file, a log or a terminal that can do nothing: words as they come, and a line for whatever happens besides. */
-export function plainView({ say, tell, onePlace, hold = false }: PlainViewOptions): AnswerView {
+/** For pipes, files, logs and dumb terminals: text as it streams, and a line for everything else. */
+export function plainView({ print, note, interleaved, hold = false }: PlainViewOptions): AnswerView {
   let cleanDelta = deltaCleaner()
-  /** The end of what was said. */
-  let said = ''
+  /** The last two characters written. */
+  let tail = ''
   let newRound = false
-  /** A sentence was broken off for a line: what separates it from the next is there already. */
-  let broken = false
+  /** A note interrupted a sentence, so no separator is needed before the next text. */
+  let interrupted = false
   let notes: string[] = []
-  /** Words of the current round were written. */
+  /** Text of the current round was written. */
   let roundShown = false
-  /** Words of the current round that wait. */
+  /** Text of the current round that is held back. */
   let held = ''
   let roundKept = false
 
-  function write(words: string) {
-    if (!words) return
-    say(words)
-    said = (said + words).slice(-2)
+  function write(text: string) {
+    if (!text) return
+    print(text)
+    tail = (tail + text).slice(-2)
   }
 
   function endLine() {
-    if (said && !said.endsWith('\n')) write('\n')
+    if (tail && !tail.endsWith('\n')) write('\n')
   }
 
   function flushNotes() {
-    if (!tell || notes.length === 0) return
-    if (onePlace && said && !said.endsWith('\n')) {
+    if (!note || notes.length === 0) return
+    if (interleaved && tail && !tail.endsWith('\n')) {
       endLine()
-      broken = true
+      interrupted = true
     }
-    for (const note of notes) tell(note)
+    for (const line of notes) note(line)
     notes = []
   }
 
-  function speak(text: string) {
-    const words = cleanDelta(text)
-    // What a model says before and after its calls are paragraphs of their own.
-    if (newRound && words.trim()) {
-      if (said) write(said.endsWith('\n\n') ? '' : said.endsWith('\n') ? '\n' : '\n\n')
+  function addText(delta: string) {
+    const text = cleanDelta(delta)
+    // Text before and after tool calls forms separate paragraphs.
+    if (newRound && text.trim()) {
+      if (tail) write(tail.endsWith('\n\n') ? '' : tail.endsWith('\n') ? '\n' : '\n\n')
       newRound = false
     }
-    write(said && !broken ? words : words.trimStart())
-    roundShown ||= words !== ''
-    broken &&= !words.trim()
-    if (/[.!?]\s$|\n$/.test(said)) flushNotes()
+    write(tail && !interrupted ? text : text.trimStart())
+    roundShown ||= text !== ''
+    interrupted &&= !text.trim()
+    if (/[.!?]\s$|\n$/.test(tail)) flushNotes()
   }
 
   function release() {
-    if (held) speak(held)
+    if (held) addText(held)
     held = ''
   }
 
@@ -70,8 +70,8 @@ export function plainView({ say, tell, onePlace, hold = false }: PlainViewOption
     held = ''
     cleanDelta = deltaCleaner()
     endLine()
-    // The words come again: separate them, unless a note already does.
-    if (roundShown && !(tell && onePlace)) write(retractNotice.trimStart())
+    // The text is generated again: separate it, unless a note already does.
+    if (roundShown && !(note && interleaved)) write(retractNotice.trimStart())
     roundShown = false
   }
 
@@ -80,7 +80,7 @@ export function plainView({ say, tell, onePlace, hold = false }: PlainViewOption
       const { text, round, call, delta } = change
       if (text?.kind === 'text') {
         if (hold && !roundKept) held += delta
-        else speak(delta)
+        else addText(delta)
         return
       }
       if (round?.retracted) retract()
@@ -91,16 +91,16 @@ export function plainView({ say, tell, onePlace, hold = false }: PlainViewOption
         newRound = true
         roundShown = roundKept = false
       }
-      // Once a call of it has started, a round is never retracted.
+      // A round is never retracted once one of its tool calls has started.
       if (call?.attempts) {
         roundKept = true
         release()
       }
-      const note = noteOf(change)
-      if (note) notes.push(note)
-      // The model itself has paused elsewhere; a tool may report at any time.
+      const line = noteOf(change)
+      if (line) notes.push(line)
+      // Tools may report in the middle of a sentence; other changes come between sentences.
       const midSentence = change.progress !== undefined || change.inner || call?.result
-      if (!onePlace || !midSentence || said.endsWith('\n')) flushNotes()
+      if (!interleaved || !midSentence || tail.endsWith('\n')) flushNotes()
     },
     end() {
       release()

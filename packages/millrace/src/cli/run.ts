@@ -11,21 +11,21 @@ import { openOutput } from './output.ts'
 import { cleanText } from './terminal/index.ts'
 import { readVersion } from './version.ts'
 
-/** Runs one command and leaves with its exit code, once everything is written. */
+/** Runs one command, then exits with its exit code once all output is written. */
 export async function run(argv: readonly string[]): Promise<never> {
   const output = openOutput()
-  // Part of Node 22 is an experiment to Node, and none to whoever asks a question.
+  // Node 22 warns about features that we use and that it calls experimental.
   process.removeAllListeners('warning').on('warning', ({ name, message, code }: NodeJS.ErrnoException) => {
-    // The missing sandbox is told where the tools are taken up.
-    if (name !== 'ExperimentalWarning' && code !== 'MILLRACE_NO_SANDBOX') output.tell(`${name}: ${message}`)
+    // A missing sandbox is reported as a notice of its tools.
+    if (name !== 'ExperimentalWarning' && code !== 'MILLRACE_NO_SANDBOX') output.note(`${name}: ${message}`)
   })
   const exit = await execute(argv, output).catch((thrown: unknown) => {
-    output.tell(cleanText(`millrace: ${messageOf(thrown)}`))
+    output.note(cleanText(`millrace: ${messageOf(thrown)}`))
     return exitOfError(thrown)
   })
   await output.flushed()
-  if (output.problem === undefined) process.exit(exit)
-  output.tell(`millrace: stdout cannot be written: ${output.problem}`)
+  if (output.error === undefined) process.exit(exit)
+  output.note(`millrace: cannot write to stdout: ${output.error}`)
   await output.flushed()
   process.exit(exitCodes.failed)
 }
@@ -34,20 +34,20 @@ async function execute(argv: readonly string[], output: Output): Promise<number>
   const line = readArgs(argv)
   const { command, flags } = line
   if (flags.version) {
-    output.say(`${readVersion()}\n`)
+    output.print(`${readVersion()}\n`)
     return exitCodes.ok
   }
   if (flags.help || command === 'help') {
-    const [about] = command === 'help' ? line.words : [command]
-    output.say(helpFor(about !== undefined && Object.hasOwn(commands, about) ? (about as Command) : 'ask'))
+    const [topic] = command === 'help' ? line.words : [command]
+    output.print(helpFor(topic !== undefined && Object.hasOwn(commands, topic) ? (topic as Command) : 'ask'))
     return exitCodes.ok
   }
   try {
     return await (await commandOf(command))(line, output)
   } catch (thrown) {
-    // Whoever reads an answer line by line finds in the last one also why there is none.
+    // With `--json` the last line is always the result, even without an answer.
     if (flags.json && (command === 'ask' || command === 'approve'))
-      output.say(
+      output.print(
         jsonLine({
           result: {
             outcome: 'failed',

@@ -5,8 +5,8 @@ import type { Home } from './cli.test-kit.ts'
 import { built, hasTerminals, homeWith, openTerminal } from './cli.test-kit.ts'
 
 const notInstalled = 'bubblewrap is not installed (apt-get install bubblewrap)'
-const unprotected = `Commands run without a sandbox, with all rights of your user: ${notInstalled}.`
-const refused = `millrace: shell: sandbox is 'required', but none works here: ${notInstalled}\n`
+const unprotected = `Commands run without a sandbox, with all permissions of your user: ${notInstalled}.`
+const failure = `millrace: shell: sandbox is 'required', but no sandbox works here: ${notInstalled}\n`
 
 const toolsFile = (sandbox: string) => `
   import { shell } from ${JSON.stringify(built('index', 'tools'))}
@@ -29,7 +29,7 @@ async function homeOf(sandbox: string) {
   return home
 }
 
-/** A PATH with these programs of the machine and no other, bubblewrap least of all. */
+/** A PATH with only these programs, without bubblewrap. */
 function without(home: Home, programs: Record<string, string> = {}): NodeJS.ProcessEnv {
   const bin = join(home.folder, 'bin')
   mkdirSync(bin)
@@ -39,8 +39,8 @@ function without(home: Home, programs: Record<string, string> = {}): NodeJS.Proc
 
 const times = (text: string, part: string) => text.split(part).length - 1
 
-describe.concurrent('where there is no bubblewrap', () => {
-  test('a question is answered, and stderr says that commands have no sandbox', async () => {
+describe.concurrent('without bubblewrap', () => {
+  test('a question prints to stderr that commands have no sandbox', async () => {
     const home = await homeOf('auto')
     const env = without(home)
     const { stdout, stderr, exit } = await home.run(['hi', '--tools', 'tools.ts'], { env })
@@ -49,10 +49,10 @@ describe.concurrent('where there is no bubblewrap', () => {
     expect(quiet.stderr).toBe('')
   })
 
-  test('a server says it when it starts, and to those who ask for its agents', async () => {
+  test('a server prints it at start, and returns it with its agents', async () => {
     const home = await homeOf('auto')
     const server = home.start(['serve', 'agents.ts', '--port', '0'], { env: without(home) })
-    await server.see('everybody on this machine')
+    await server.see('anyone on this machine')
     expect(times(server.stderr(), unprotected)).toBe(1)
     const [, url] = /listening at (\S+)/.exec(server.stdout()) ?? []
     expect(await (await fetch(`${url}/agents`)).json()).toEqual({
@@ -62,7 +62,7 @@ describe.concurrent('where there is no bubblewrap', () => {
     expect((await server.ended).exit).toBe(0)
   })
 
-  test.skipIf(!hasTerminals && !process.env.CI)('a chat begins with it', async () => {
+  test.skipIf(!hasTerminals && !process.env.CI)('a chat shows it at the start', async () => {
     const home = await homeOf('auto')
     const env = without(home, { script: '/usr/bin/script', stty: '/usr/bin/stty' })
     const terminal = openTerminal(home, ['--tools', 'tools.ts'], { env, columns: 200 })
@@ -78,19 +78,19 @@ describe.concurrent('where there is no bubblewrap', () => {
     ['a server of tools', ['serve', '--tools', 'tools.ts', '--port', '0']],
     ['a server of agents', ['serve', 'agents.ts', '--port', '0']],
     ['a server for MCP', ['mcp', 'agents.ts']],
-  ])('%s ends at once if one is required', async (_, args) => {
+  ])('%s fails at once if a sandbox is required', async (_, args) => {
     const home = await homeOf('required')
     const { stdout, stderr, exit } = await home.run(args, { env: without(home) })
     expect({ stdout, exit }).toEqual({ stdout: '', exit: 2 })
-    expect(stderr.endsWith(refused)).toBe(true)
+    expect(stderr.endsWith(failure)).toBe(true)
     expect(home.simulator.requests).toHaveLength(0)
   })
 })
 
-test('that the sandbox is switched off is said too, and of one that works nothing', async () => {
+test('a disabled sandbox is reported, and a working one is not', async () => {
   const off = await homeOf('off')
   expect((await off.run(['hi', '--tools', 'tools.ts'])).stderr).toBe(
-    "Commands run without a sandbox, with all rights of your user: sandbox is 'off'.\n",
+    "Commands run without a sandbox, with all permissions of your user: sandbox is 'off'.\n",
   )
   const required = await homeOf('required')
   expect((await required.run(['hi', '--tools', 'tools.ts'])).stderr).toBe('')

@@ -6,7 +6,8 @@ import { otlpReceiver, treeOf } from '../../../otel/src/otlp-receiver.test-kit.t
 import type { Home } from './cli.test-kit.ts'
 import { built, makeHome } from './cli.test-kit.ts'
 
-// The tools of `desk` end when all three of them run, so that they overlap for sure. That of `stuck` never ends in the first process.
+// The tools of `desk` end when all three are running, so that they overlap. The tool of `stuck` never
+// ends in the first process.
 const agentsFile = `
   import { agent, tool } from ${JSON.stringify(built('index'))}
   import { scriptedModel } from ${JSON.stringify(built('testing/index'))}
@@ -28,7 +29,7 @@ const agentsFile = `
   }
 `
 
-/** Whoever wants a package of OpenTelemetry finds none. */
+/** Makes every import of an OpenTelemetry package fail. */
 const withoutPackages = `
   import { registerHooks } from 'node:module'
   registerHooks({
@@ -67,12 +68,12 @@ async function serving(home: Home, args: readonly string[] = [], env: NodeJS.Pro
   return {
     ...server,
     post,
-    /** Says something in a new thread, and gives all that comes of it. */
+    /** Sends a message in a new thread, and returns the response. */
     async talk(headers: Record<string, string> = {}) {
       const { id } = (await (await post('/threads', {}, headers)).json()) as { id: string }
       const answer = await post(
         `/threads/${id}/messages`,
-        { message: 'A secret wish' },
+        { message: 'A secret message' },
         { accept: 'text/event-stream', ...headers },
       )
       return answer.text()
@@ -85,7 +86,7 @@ async function serving(home: Home, args: readonly string[] = [], env: NodeJS.Pro
 }
 
 describe.concurrent('millrace serve --otel', () => {
-  test('sends the spans and metrics of a run, at the latest when it ends', async () => {
+  test('sends the spans and metrics of a run, at the latest on exit', async () => {
     const receiver = await receiving()
     const { talk, end, stderr } = await serving(homeWithAgents(), ['--otel', '--token', 's3cret'], {
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url.replace('//', '//user:pass@'),
@@ -93,11 +94,11 @@ describe.concurrent('millrace serve --otel', () => {
       OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
     })
     const trace = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' }
-    const told = await talk({
+    const answer = await talk({
       authorization: 'Bearer s3cret',
       traceparent: `00-${trace.traceId}-${trace.spanId}-01`,
     })
-    expect(told).toContain('All is well.')
+    expect(answer).toContain('All is well.')
     expect((await end()).exit).toBe(0)
 
     expect(treeOf(receiver.spans(), ({ kind, name }) => `${kind} ${name}`)).toBe(
@@ -130,11 +131,11 @@ describe.concurrent('millrace serve --otel', () => {
     ])
     expect(receiver.points('gen_ai.execute_tool.duration').map(({ count }) => count)).toEqual([1, 1, 1])
 
-    expect(stderr()).toContain(`sends traces and metrics to ${receiver.url}\n`)
+    expect(stderr()).toContain(`sending traces and metrics to ${receiver.url}\n`)
     expect(stderr()).not.toContain('pass')
-    // Neither what was said nor who may say it is anybody's business.
+    // Neither content nor the token is sent.
     expect(JSON.stringify([receiver.spans(), receiver.points()])).not.toMatch(
-      /secret wish|Let me look|s3cret/,
+      /secret message|Let me look|s3cret/,
     )
     expect(receiver.requests[0]?.headers).toMatchObject({
       'content-type': 'application/x-protobuf',
@@ -142,7 +143,7 @@ describe.concurrent('millrace serve --otel', () => {
     })
   })
 
-  test('tells what was said, once the environment says so', async () => {
+  test('sends content if the environment says so', async () => {
     const receiver = await receiving()
     const { talk, end } = await serving(homeWithAgents(), ['--otel'], {
       ...receiver.env,
@@ -153,20 +154,20 @@ describe.concurrent('millrace serve --otel', () => {
     await talk()
     await end()
     const [chat] = receiver.spans('chat scripted')
-    expect(chat?.attributes['gen_ai.input.messages']).toContain('A secret wish')
+    expect(chat?.attributes['gen_ai.input.messages']).toContain('A secret message')
     expect(chat?.resource['service.name']).toBe('front-desk')
     expect(receiver.points('gen_ai.client.operation.duration')).toHaveLength(1)
     expect(receiver.points('gen_ai.client.inference.duration')).toEqual([])
   })
 
-  test('a process that takes a run over from one that died links to it', async () => {
+  test('a run that takes over from a dead process links to the run before', async () => {
     const receiver = await receiving()
     const home = homeWithAgents()
     const first = await serving(home, ['--otel'], receiver.env)
     await first.post('/threads', { id: 'mine', agent: 'stuck' })
     await first.post('/threads/mine/messages', { message: 'Dig' })
     await first.see('digging\n')
-    // The run itself is told of at its end, which it never has; what has ended before says where it was.
+    // The span of the run is sent at its end, which it never has. A span inside it has its id.
     const before = await receiver.until(() => receiver.spans('chat scripted')[0])
     first.child.kill('SIGKILL')
     await first.ended
@@ -178,13 +179,13 @@ describe.concurrent('millrace serve --otel', () => {
     expect(run.spanId).not.toBe(before.parentSpanId)
     expect(run.attributes).toMatchObject({ 'millrace.run.outcome': 'completed', 'millrace.run.losses': 1 })
     const below = receiver.spans().filter(({ parentSpanId }) => parentSpanId === run.spanId)
-    // They may begin in the same millisecond.
+    // They may start in the same millisecond.
     expect(below.map(({ name }) => name).toSorted()).toEqual(['chat scripted', 'execute_tool dig'])
     expect(receiver.spans('execute_tool dig')[0]?.attributes['millrace.tool.status']).toBe('unknown')
     expect(receiver.points('millrace.takeovers')).toMatchObject([{ value: 1 }])
   })
 
-  test('a collector that refuses is told of once, without a key, and disturbs nobody', async () => {
+  test('a collector that rejects is reported once, without the key, and runs are not affected', async () => {
     const receiver = await receiving()
     receiver.answerWith(401)
     const { talk, end } = await serving(homeWithAgents(), ['--otel'], {
@@ -197,13 +198,13 @@ describe.concurrent('millrace serve --otel', () => {
     const { exit, stderr } = await end()
     expect(exit).toBe(0)
     expect(stderr.match(/^.*Unauthorized.*$/gm)).toEqual([
-      'telemetry: Unauthorized (told once; serving goes on)',
+      'telemetry: Unauthorized (reported once; the server keeps running)',
     ])
     expect(receiver.requests[0]?.headers['api-key']).toBe('s3cret')
     expect(stderr).not.toContain('s3cret')
   })
 
-  test('a collector that never answers does not keep it from ending', async () => {
+  test('a collector that never responds does not keep the server from exiting', async () => {
     const receiver = await receiving()
     receiver.answerWith(0)
     const { talk, end } = await serving(homeWithAgents(), ['--otel'], {
@@ -211,18 +212,20 @@ describe.concurrent('millrace serve --otel', () => {
     })
     expect(await talk()).toContain('All is well.')
     const { exit, stderr } = await end()
-    expect(stderr).toContain('telemetry: nobody has taken what was left within 5 s; it is lost\n')
+    expect(stderr).toContain(
+      'telemetry: the collector did not respond within 5 s; the remaining data is lost\n',
+    )
     expect(exit).toBe(0)
   })
 
-  test('without its packages it says how to get them before it opens anything, and only with the flag', async () => {
+  test('with the flag, missing packages are reported before anything is opened', async () => {
     const home = homeWithAgents()
     const env = { NODE_OPTIONS: `--import ${home.write('without.mjs', withoutPackages)}` }
     expect(await home.run(['serve', 'agents.ts', '--otel', '--data', 'kept.db'], { env })).toEqual({
       exit: 2,
       stdout: '',
       stderr:
-        'millrace: --otel needs a package that is not installed: npm install @millrace/otel @opentelemetry/sdk-node\n',
+        'millrace: --otel needs a package that is not installed: run npm install @millrace/otel @opentelemetry/sdk-node\n',
     })
     expect(existsSync(join(home.folder, 'kept.db'))).toBe(false)
     const { talk, end } = await serving(home, [], env)
@@ -230,11 +233,11 @@ describe.concurrent('millrace serve --otel', () => {
     expect((await end()).exit).toBe(0)
   })
 
-  test('a variable that makes no sense is refused', async () => {
+  test('an invalid variable is rejected', async () => {
     const env = { MILLRACE_OTEL_CONVENTIONS: 'old' }
     expect(await homeWithAgents().run(['serve', 'agents.ts', '--otel'], { env })).toMatchObject({
       exit: 2,
-      stderr: "millrace: MILLRACE_OTEL_CONVENTIONS takes current, older, both, not 'old'\n",
+      stderr: "millrace: MILLRACE_OTEL_CONVENTIONS must be one of current, older, both, not 'old'\n",
     })
   })
 })

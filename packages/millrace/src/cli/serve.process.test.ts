@@ -27,19 +27,19 @@ const post = (url: string, body: object, headers = {}) =>
     body: JSON.stringify(body),
   })
 
-// Alone: a client is closed when the test that runs is over, whichever that is.
-test('millrace serve --mcp serves them as MCP tools too', async () => {
+// Not concurrent: the client is closed when the running test ends, whichever that is.
+test('millrace serve --mcp also serves the agents as MCP tools', async () => {
   const home = makeHome()
   home.write('agents.ts', agentsFile)
   const { url, child, ended } = await serving(home, ['agents.ts', '--mcp'])
   const mcp = await connectV1(`${url}/mcp`)
   expect(textOf(await mcp.call('desk', { prompt: 'hi' }))).toBe('The desk is open.')
   child.kill('SIGINT')
-  expect((await ended).stderr).toContain(`MCP clients find them at ${url}/mcp\n`)
+  expect((await ended).stderr).toContain(`MCP clients connect to ${url}/mcp\n`)
 })
 
 describe.concurrent('millrace serve', () => {
-  test('serves the agents of a file, and ends well when it is told to', async () => {
+  test('serves the agents of a file, and shuts down cleanly', async () => {
     const home = makeHome()
     home.write('agents.ts', agentsFile)
     const { url, child, ended } = await serving(home, ['agents.ts'])
@@ -56,15 +56,15 @@ describe.concurrent('millrace serve', () => {
     const { exit, stdout, stderr } = await ended
     expect({ exit, stdout }).toEqual({ exit: 0, stdout: `listening at ${url}\n` })
     expect(stderr.split('\n')).toEqual([
-      `open ${url}/ to talk to the agents and to watch them`,
-      expect.stringMatching(/^agents: desk, night; threads are kept in /),
-      expect.stringMatching(/^everybody on this machine may use it/),
-      expect.stringMatching(/^letting tools come to an end/),
+      `open ${url}/ to chat with the agents and inspect their runs`,
+      expect.stringMatching(/^agents: desk, night; threads are stored in /),
+      expect.stringMatching(/^no token set: anyone on this machine can use it/),
+      expect.stringMatching(/^waiting for running tools/),
       '',
     ])
   })
 
-  test('serves one agent made of the flags without a file', async () => {
+  test('without a file, serves one agent configured by the flags', async () => {
     const home = await homeWith(['Ahoy.'])
     const { url, child, ended } = await serving(home, ['--system', 'You are a pirate.'])
     await post(`${url}/threads`, { id: 'mine' })
@@ -81,7 +81,7 @@ describe.concurrent('millrace serve', () => {
     expect((await ended).exit).toBe(0)
   })
 
-  test('lets nobody in without the token, once there is one', async () => {
+  test('requires the token, if one is set', async () => {
     const home = makeHome()
     home.write('agents.ts', agentsFile)
     const { url, child, ended } = await serving(home, ['agents.ts'], { MILLRACE_TOKEN: 's3cret' })
@@ -94,15 +94,15 @@ describe.concurrent('millrace serve', () => {
     expect((await ended).stderr).not.toContain('s3cret')
   })
 
-  test('tells an address that can be opened also where it listens at all of them', async () => {
+  test('prints a URL that can be opened, even if it listens on all addresses', async () => {
     const home = makeHome()
     home.write('agents.ts', agentsFile)
     const { url, child, ended } = await serving(home, ['agents.ts', '--host', '0.0.0.0', '--token', 's3cret'])
     child.kill('SIGINT')
-    expect((await ended).stderr).toContain(`open http://127.0.0.1:${new URL(url).port}/ to talk`)
+    expect((await ended).stderr).toContain(`open http://127.0.0.1:${new URL(url).port}/ to chat`)
   })
 
-  test('is talked to from the command line through the file that they share', async () => {
+  test('answers questions from the command line, through the shared database file', async () => {
     const home = makeHome()
     home.write('agents.ts', agentsFile)
     const { url, child, ended } = await serving(home, ['agents.ts'])
@@ -114,13 +114,14 @@ describe.concurrent('millrace serve', () => {
     })
     expect(await home.run(['hi there', '--thread', 'mine', '--system', 'x'])).toMatchObject({
       exit: 2,
-      stderr: "millrace: the thread 'mine' is one of the agent 'desk', who does not heed --system\n",
+      stderr:
+        "millrace: --system has no effect: thread 'mine' belongs to the agent 'desk', which is configured by its server\n",
     })
     child.kill('SIGINT')
     await ended
   })
 
-  test('has its threads stopped from the command line', async () => {
+  test('stops a thread from the command line', async () => {
     const home = makeHome()
     home.write('agents.ts', agentsFile)
     const { url, child, ended } = await serving(home, ['agents.ts'])
@@ -129,13 +130,13 @@ describe.concurrent('millrace serve', () => {
     await asking.see('Good ')
     asking.child.kill('SIGINT')
     const { exit, stdout } = await asking.ended
-    expect(linesOf(stdout).at(-1)).toMatchObject({ result: { outcome: 'cancelled', text: 'Good ' } })
+    expect(linesOf(stdout).at(-1)).toMatchObject({ result: { outcome: 'canceled', text: 'Good ' } })
     expect(exit).toBe(130)
     child.kill('SIGINT')
     await ended
   })
 
-  test('a question for an agent that nobody serves waits, says so, and is answered when somebody does', async () => {
+  test('a question for an agent that is not running waits for its server, and says so', async () => {
     const home = makeHome()
     home.write('agents.ts', agentsFile)
     const first = await serving(home, ['agents.ts'])
@@ -143,7 +144,7 @@ describe.concurrent('millrace serve', () => {
     first.child.kill('SIGINT')
     await first.ended
     const asking = home.start(['hi there', '--thread', 'mine'])
-    await asking.see("nobody works for the agent 'desk' just now: is its server running?")
+    await asking.see("waiting for the agent 'desk': no process is running it. Is its server running?")
     const second = await serving(home, ['agents.ts'])
     expect(await asking.ended).toMatchObject({ exit: 0, stdout: 'The desk is open.\n' })
     second.child.kill('SIGINT')
@@ -151,10 +152,13 @@ describe.concurrent('millrace serve', () => {
   })
 
   test.each([
-    [['--host', '0.0.0.0'], /--host 0\.0\.0\.0 is open to others: set --token, or MILLRACE_TOKEN/],
-    [['--port', 'http'], /--port takes a number from 0 to 65535, not 'http'/],
-    [['--system', 'x'], /--system is for a server without a file of agents/],
-  ])('%j is refused', async (args, message) => {
+    [
+      ['--host', '0.0.0.0'],
+      /--host 0\.0\.0\.0 can be reached from other machines: set --token or MILLRACE_TOKEN/,
+    ],
+    [['--port', 'http'], /--port must be a number from 0 to 65535, not 'http'/],
+    [['--system', 'x'], /--system cannot be combined with an agents file: set it in agents\.ts/],
+  ])('%j is rejected', async (args, message) => {
     const home = makeHome()
     home.write('agents.ts', agentsFile)
     const { exit, stderr } = await home.run(['serve', 'agents.ts', ...args])
@@ -162,14 +166,14 @@ describe.concurrent('millrace serve', () => {
     expect(exit).toBe(2)
   })
 
-  test('a port that is taken is told of', async () => {
+  test('a port in use is reported', async () => {
     const home = makeHome()
     home.write('agents.ts', agentsFile)
     const { url, child, ended } = await serving(home, ['agents.ts'])
     const { port } = new URL(url)
     expect(await home.run(['serve', 'agents.ts', '--port', port])).toMatchObject({
       exit: 1,
-      stderr: `millrace: 127.0.0.1:${port} is taken: choose another with --port, where 0 takes a free one, or --host\n`,
+      stderr: `millrace: 127.0.0.1:${port} is already in use: choose another with --port (0 picks a free one) or --host\n`,
     })
     child.kill('SIGINT')
     await ended

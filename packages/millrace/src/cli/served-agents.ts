@@ -9,8 +9,8 @@ import type { Output } from './output.ts'
 import { cleanLine } from './terminal/index.ts'
 import { toolsFrom } from './tools-file.ts'
 
-/** The agents to serve: those of a file, or one made of the flags. */
-export async function servedAgents(
+/** The agents of a file, or one configured by the flags. */
+export async function agentsToServe(
   file: string | undefined,
   flags: Flags,
   command: string,
@@ -22,15 +22,12 @@ export async function servedAgents(
   }
   const own = (['model', 'system', 'tools'] as const).find((name) => flags[name] !== undefined)
   if (own)
-    throw invalidInput(
-      'millrace',
-      `--${own} is for a server without a file of agents: ${file} says it itself`,
-    )
+    throw invalidInput('millrace', `--${own} cannot be combined with an agents file: set it in ${file}`)
   return agentsFrom(file, command)
 }
 
-/** Rejects if the tools of one refuse to work here. */
-export async function tellNotices(app: App, output: Output): Promise<void> {
+/** Prints the notices of all agents' tools. Rejects if a tool cannot work here. */
+export async function printNotices(app: App, output: Output): Promise<void> {
   const notices = await Promise.all(app.agents.map((name) => app.notices(name)))
-  for (const notice of new Set(notices.flat())) output.tell(cleanLine(notice))
+  for (const notice of new Set(notices.flat())) output.note(cleanLine(notice))
 }

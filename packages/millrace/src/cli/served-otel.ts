@@ -7,27 +7,27 @@ import type { Output } from './output.ts'
 import { loadPackage } from './packages.ts'
 import { readVersion } from './version.ts'
 
-interface ServedOtel {
+interface RunningOtel {
   readonly telemetry: Telemetry
-  /** Where it sends to, in words. */
-  readonly says: string
-  /** Sends what is left, if somebody takes it soon. Never rejects. */
+  /** Where it sends to, as a sentence. */
+  readonly destinations: string
+  /** Sends the remaining data, within `closeTimeoutMs`. Never rejects. */
   close(): Promise<void>
 }
 
-/** A collector that does not answer must not keep anybody from leaving. */
-const patienceMs = 5000
+/** A collector that does not respond must not keep the server from exiting. */
+const closeTimeoutMs = 5000
 
 /**
- * What `--otel` stands for: the SDK of OpenTelemetry, as the standard OTEL_* variables say. Rejects with `invalid_input` if a variable
- * makes no sense or a package is missing.
+ * Starts the OpenTelemetry SDK for `--otel`, configured by the standard OTEL_* variables. Rejects with
+ * `invalid_input` if a variable is invalid or a package is missing.
  */
-export async function servedOtel({ tell }: Pick<Output, 'tell'>): Promise<ServedOtel> {
+export async function startOtel({ note }: Pick<Output, 'note'>): Promise<RunningOtel> {
   const { env } = process
   const options = otelOptions(env)
-  const says = otelDestinations(env)
+  const destinations = otelDestinations(env)
   const { NodeSDK, diag, DiagLogLevel, otel } = await loadOpenTelemetry()
-  const problems = otelProblems({ env, tell })
+  const problems = otelProblems({ env, note })
   const level = DiagLogLevel[(env.OTEL_LOG_LEVEL?.trim().toUpperCase() ?? '') as keyof typeof DiagLogLevel]
   diag.setLogger(problems, { logLevel: level ?? DiagLogLevel.WARN, suppressOverrideMessage: true })
   const sdk = withVariables(otelDefaults(env, { version: readVersion() }), () => {
@@ -37,21 +37,23 @@ export async function servedOtel({ tell }: Pick<Output, 'tell'>): Promise<Served
   })
   return {
     telemetry: otel(options),
-    says,
+    destinations,
     async close() {
       const sent = sdk.shutdown().catch((error: unknown) => {
         problems.error(messageOf(error), error)
-        tell('telemetry: what was left could not be sent, and is lost')
+        note('telemetry: the remaining data could not be sent and is lost')
       })
-      // The process leaves right after that: nobody needs to call the clock off.
-      const late = delay(patienceMs, 'late' as const)
+      // The process exits right after this, so the timer is not cleared.
+      const late = delay(closeTimeoutMs, 'late' as const)
       if ((await Promise.race([sent, late])) === 'late')
-        tell(`telemetry: nobody has taken what was left within ${patienceMs / 1000} s; it is lost`)
+        note(
+          `telemetry: the collector did not respond within ${closeTimeoutMs / 1000} s; the remaining data is lost`,
+        )
     },
   }
 }
 
-/** Only now: whoever serves without `--otel` has none of it, and need not have it installed. */
+/** Loaded on demand: without `--otel` these packages need not be installed. */
 async function loadOpenTelemetry() {
   const needs = { flag: '--otel', install: '@millrace/otel @opentelemetry/sdk-node' }
   const { NodeSDK } = await loadPackage(() => import('@opentelemetry/sdk-node'), needs)
@@ -60,7 +62,10 @@ async function loadOpenTelemetry() {
   return { NodeSDK, diag, DiagLogLevel, otel }
 }
 
-/** The SDK reads its variables while it starts. Afterwards they are as before: what the tools start is not ours to tell about. */
+/**
+ * The SDK reads its variables at start. They are then restored, so that processes of tools do not
+ * inherit them.
+ */
 function withVariables<Value>(
   variables: Readonly<Record<string, string | undefined>>,
   work: () => Value,

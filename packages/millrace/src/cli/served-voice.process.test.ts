@@ -10,7 +10,7 @@ home.write(
    export default agent({ name: 'desk', model: scriptedModel(() => 'The desk is open. Come in.') })`,
 )
 
-/** Serves with these flags until the test is over. */
+/** Serves with these flags until the test ends. */
 async function serving(...args: string[]) {
   const server = home.start(['serve', 'agents.ts', '--data', ':memory:', '--port', '0', ...args])
   onTestFinished(async () => {
@@ -22,10 +22,10 @@ async function serving(...args: string[]) {
   return { ...server, url }
 }
 
-test('with --voice a thread is spoken, and the server says that it listens', async () => {
+test('with --voice, threads are spoken, and the server prints that it listens', async () => {
   const { url, stderr } = await serving('--voice')
   expect(await (await fetch(`${url}/voice`)).json()).toEqual({ speak: true, listen: true })
-  expect(stderr()).toContain('speaks with flite, and listens')
+  expect(stderr()).toContain('voice: speaking with flite and listening')
 
   const headers = { 'content-type': 'application/json' }
   const { id } = await (await fetch(`${url}/threads`, { method: 'POST', headers, body: '{}' })).json()
@@ -57,20 +57,26 @@ test('with --voice a thread is spoken, and the server says that it listens', asy
   expect(loudest).toBeGreaterThan(3000)
 })
 
-test('a server without --voice has none', async () => {
+test('without --voice, there is no voice', async () => {
   const { url } = await serving()
   expect(await (await fetch(`${url}/voice`)).json()).toEqual({ speak: false, listen: false })
 })
 
 test.each([
-  ['openai', /--voice openai needs a key: set OPENAI_API_KEY/],
-  ['espeak', /there is no espeak-ng: install it/],
-])('without what %s takes it does not begin to serve, and says what is missing', async (name, problem) => {
-  const env = { OPENAI_API_KEY: '', OPENAI_BASE_URL: '', PATH: home.folder }
-  const { ended } = home.start(['serve', 'agents.ts', '--data', ':memory:', '--port', '0', '--voice', name], {
-    env,
-  })
-  const { exit, stderr } = await ended
-  expect(exit).toBeGreaterThan(0)
-  expect(stderr).toMatch(problem)
-})
+  ['openai', /--voice openai needs an API key: set OPENAI_API_KEY/],
+  ['espeak', /espeak-ng not found: install it/],
+])(
+  'without the requirements of %s the server does not start, and says what is missing',
+  async (name, problem) => {
+    const env = { OPENAI_API_KEY: '', OPENAI_BASE_URL: '', PATH: home.folder }
+    const { ended } = home.start(
+      ['serve', 'agents.ts', '--data', ':memory:', '--port', '0', '--voice', name],
+      {
+        env,
+      },
+    )
+    const { exit, stderr } = await ended
+    expect(exit).toBeGreaterThan(0)
+    expect(stderr).toMatch(problem)
+  },
+)

@@ -4,12 +4,12 @@ import type { Flags } from './flags.ts'
 import type { Output } from './output.ts'
 import { loadPackage } from './packages.ts'
 
-/** The voice that `--voice` names, with ears where what they take is installed. Tells which. */
-export async function servedVoice(
+/** Opens the voice named by `--voice`, with a listener if its packages are installed. */
+export async function openVoice(
   name: NonNullable<Flags['voice']>,
-  { tell }: Pick<Output, 'tell'>,
+  { note }: Pick<Output, 'note'>,
 ): Promise<Voice> {
-  // Most servers are silent, and do not wait for it to load.
+  // Loaded on demand: most servers do not use it.
   const { espeak, flite, listener, openaiSpeech, voice } = await loadPackage(
     () => import('@millrace/voice'),
     {
@@ -19,33 +19,33 @@ export async function servedVoice(
   )
   const speech = name === 'espeak' ? espeak() : name === 'openai' ? openaiSpeech() : flite()
   await checkSpeaks(name, speech)
-  const { ears, why } = earsOf(listener)
-  tell(
-    ears
-      ? `speaks with ${name}, and listens: see the speaker and the microphone on the page`
-      : `speaks with ${name}, but does not listen: ${why}`,
+  const { listening, why } = openListener(listener)
+  note(
+    listening
+      ? `voice: speaking with ${name} and listening; see the speaker and the microphone on the page`
+      : `voice: speaking with ${name}, not listening: ${why}`,
   )
-  return voice({ speech, listener: ears, onError: ({ message }) => tell(`voice: ${message}`) })
+  return voice({ speech, listener: listening, onError: ({ message }) => note(`voice: ${message}`) })
 }
 
-/** What is missing is said at once, and not to the first who wants to hear something. */
+/** Reports missing parts at start, not when the first user turns speech on. */
 async function checkSpeaks(name: string, speech: Speech): Promise<void> {
-  const { OPENAI_API_KEY: key, OPENAI_BASE_URL: place } = process.env
-  if (name === 'openai' && !key?.trim() && !place?.trim())
+  const { OPENAI_API_KEY: key, OPENAI_BASE_URL: baseURL } = process.env
+  if (name === 'openai' && !key?.trim() && !baseURL?.trim())
     throw new MillraceError({
       op: 'millrace',
       code: 'auth',
-      message: '--voice openai needs a key: set OPENAI_API_KEY',
+      message: '--voice openai needs an API key: set OPENAI_API_KEY',
     })
   if (name !== 'espeak') return
-  // It is there if it speaks, which takes some 20 ms.
+  // It is installed if it can speak, which takes about 20 ms.
   for await (const _ of speech.synthesize('Yes', { signal: AbortSignal.timeout(10_000) })) break
 }
 
-/** Listening takes packages that not everybody wants: whoever has them hears, whoever has not is told how to. */
-function earsOf(listener: () => Listener): { readonly ears?: Listener; readonly why?: string } {
+/** Listening needs optional packages. Without them, `why` says what to install. */
+function openListener(listener: () => Listener): { readonly listening?: Listener; readonly why?: string } {
   try {
-    return { ears: listener() }
+    return { listening: listener() }
   } catch (error) {
     if (!isMillraceError(error) || error.code !== 'invalid_input') throw error
     return { why: error.message }

@@ -1,4 +1,4 @@
-/** A command that can be pasted into a shell. */
+/** A `millrace` command that can be pasted into a shell. */
 export function shellCommand(words: readonly string[]): string {
   return [programName(), ...words.map(quoted)].join(' ')
 }

@@ -1,53 +1,52 @@
 import { styleText } from 'node:util'
 import type { Entry, ThreadEvent } from '../protocol/index.ts'
-import { invalidInput, sleep, systemClock, textOf } from '../protocol/index.ts'
+import { sleep, systemClock, textOf } from '../protocol/index.ts'
 import type { Thread } from '../threads/index.ts'
-import { createView, take } from '../view/index.ts'
+import { applyEntry, createView } from '../view/index.ts'
 import type { CommandLine } from './args.ts'
+import { approvalQuestion } from './ask-approval.ts'
 import { wantsColor } from './colors.ts'
-import { questionOf } from './confirm.ts'
 import { exitCodes } from './exit-codes.ts'
-import type { Ending } from './interrupts.ts'
+import type { Interruption } from './interrupts.ts'
 import { onInterrupt } from './interrupts.ts'
 import { jsonLine } from './json-lines.ts'
+import { missingThreadId, openThread } from './open-threads.ts'
 import type { Output } from './output.ts'
 import { plainView } from './plain-view.ts'
 import { cleanLine, cleanText } from './terminal/index.ts'
-import { threadAt } from './threads-at.ts'
 
-/** Days may lie between two runs: nobody wants to sit through more than this. */
-const longestGapMs = 2000
+/** Days may pass between two runs. Longer pauses are cut to this. */
+const maxGapMs = 2000
 
-/** Plays a thread back: at once, or as it was told then. */
+/** Replays a thread: at once, or at its original speed. */
 export async function showThread({ words, flags }: CommandLine, output: Output): Promise<number> {
   const [id] = words
-  if (id === undefined)
-    throw invalidInput('millrace', 'millrace show takes the id of a thread: millrace threads lists them')
-  const { app, thread } = await threadAt(flags.data, id)
+  if (id === undefined) throw missingThreadId('show')
+  const { app, thread } = await openThread(flags.data, id)
   const leaving = new AbortController()
-  let ending: Ending | undefined
+  let interruption: Interruption | undefined
   onInterrupt((why) => {
-    ending = why
+    interruption = why
     leaving.abort()
   })
-  const show = flags.json ? (entry: Entry) => output.say(jsonLine(entry)) : playerOf(output)
+  const show = flags.json ? (entry: Entry) => output.print(jsonLine(entry)) : entryPrinter(output)
   let before: number | undefined
   try {
-    for await (const entry of everyEntry(thread, { split: flags.pace === true })) {
-      const gapMs = Math.min(longestGapMs, entry.at - (before ?? entry.at))
+    for await (const entry of allEntries(thread, { split: flags.pace === true })) {
+      const gapMs = Math.min(maxGapMs, entry.at - (before ?? entry.at))
       before = entry.at
       if (flags.pace && gapMs > 0) await sleep(gapMs, { clock: systemClock, signal: leaving.signal })
-      if (ending || output.gone.aborted) break
+      if (interruption || output.closed.aborted) break
       show(entry)
       await output.drained()
     }
-    return ending?.exit ?? exitCodes.ok
+    return interruption?.exit ?? exitCodes.ok
   } finally {
     await app.close()
   }
 }
 
-async function* everyEntry(thread: Thread, { split }: { split: boolean }): AsyncGenerator<Entry, void> {
+async function* allEntries(thread: Thread, { split }: { split: boolean }): AsyncGenerator<Entry, void> {
   for (let after = 0; ; ) {
     const page = await thread.read({ after, split })
     if (page.length === 0) return
@@ -56,50 +55,50 @@ async function* everyEntry(thread: Thread, { split }: { split: boolean }): Async
   }
 }
 
-/** What people said, what was answered, and what happened besides, all on stdout. */
-function playerOf(output: Output): (entry: Entry) => void {
+/** Prints messages, answers and notes, all to stdout. */
+function entryPrinter(output: Output): (entry: Entry) => void {
   const color = wantsColor(process.stdout)
   const styled = (format: 'dim' | 'cyan', text: string) =>
     color ? styleText(format, text, { validateStream: false }) : text
-  const tell = (line: string) => output.say(`${styled('dim', line)}\n`)
-  const newView = () => plainView({ say: output.say, tell, onePlace: true })
+  const note = (line: string) => output.print(`${styled('dim', line)}\n`)
+  const newView = () => plainView({ print: output.print, note, interleaved: true })
   const log = createView({ keep: 'round' })
   let view = newView()
   let first = true
 
   function line(text: string) {
     view.end()
-    output.say(`${first ? '' : '\n'}${text}\n`)
+    output.print(`${first ? '' : '\n'}${text}\n`)
     first = false
   }
 
   return (entry) => {
     const { event } = entry
-    const change = take(log, entry)
+    const change = applyEntry(log, entry)
     if (event.type === 'input') {
-      const words = cleanText(textOf(event.message)).trim() || '(no words)'
-      line(`${styled('cyan', 'you ›')} ${words}\n`)
+      const text = cleanText(textOf(event.message)).trim() || '(no text)'
+      line(`${styled('cyan', 'you ›')} ${text}\n`)
       view = newView()
       return
     }
     view.take(change)
-    const note = asideOf(event)
+    const note = eventNote(event)
     if (note) line(styled('dim', note))
     else if (event.type === 'run-end') view.end()
   }
 }
 
-/** What is worth a line between paragraphs. */
-function asideOf(event: ThreadEvent): string | undefined {
+/** The line for an event between paragraphs. */
+function eventNote(event: ThreadEvent): string | undefined {
   switch (event.type) {
     case 'approval-request':
-      return `(asks a person: ${questionOf(event)})`
+      return `(waiting for approval: ${approvalQuestion(event)})`
     case 'approval':
-      return `(${event.approved ? 'allowed' : 'declined'}${event.remember ? ` ${event.remember.for === 'thread' ? 'in this thread' : 'always'}` : ''}${event.reason ? `: ${cleanLine(event.reason)}` : ''})`
+      return `(${event.approved ? 'approved' : 'denied'}${event.remember ? ` ${event.remember.for === 'thread' ? 'in this thread' : 'always'}` : ''}${event.reason ? `: ${cleanLine(event.reason)}` : ''})`
     case 'run-end': {
       const why = event.error ? `: ${cleanLine(event.error.message)}` : ''
-      const told = event.outcome === 'completed' || event.outcome === 'suspended'
-      return told ? undefined : `(${event.outcome}${why})`
+      const isExpected = event.outcome === 'completed' || event.outcome === 'suspended'
+      return isExpected ? undefined : `(${event.outcome}${why})`
     }
     default:
       return undefined

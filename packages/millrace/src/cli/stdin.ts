@@ -1,27 +1,27 @@
 import { invalidInput } from '../protocol/index.ts'
 
-/** More than any model reads; what is longer was piped in by mistake. */
-const mostBytes = 16 * 2 ** 20
-const patienceMs = 3000
+/** More than any model reads. Longer input was piped in by mistake. */
+const maxBytes = 16 * 2 ** 20
+const silenceMs = 3000
 
 /**
- * Everything on stdin, to its end: half of what a slow program pipes in is worse than a wait. `onSilence` is called once if nothing
- * comes for some seconds: something may well have left a pipe open that nobody will ever write to. Throws `invalid_input` on what is no text.
+ * Reads stdin to its end: waiting is better than half of what a slow program writes. `onSilence` is
+ * called once if nothing arrives for some seconds, since a parent process may have left a pipe open
+ * that is never written to. Throws `invalid_input` if the input is not UTF-8 text.
  */
 export async function textFromStdin({ onSilence }: { readonly onSilence: () => void }): Promise<string> {
-  const silence = setTimeout(onSilence, patienceMs)
+  const silence = setTimeout(onSilence, silenceMs)
   const chunks: Buffer[] = []
   let bytes = 0
   try {
     for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
       clearTimeout(silence)
       bytes += chunk.length
-      if (bytes > mostBytes)
-        throw invalidInput('millrace', `there are more than ${mostBytes / 2 ** 20} MB on stdin`)
+      if (bytes > maxBytes) throw invalidInput('millrace', `stdin is larger than ${maxBytes / 2 ** 20} MB`)
       chunks.push(chunk)
     }
   } catch (error) {
-    // A stdin that was closed, or is a folder, has nothing to say.
+    // A stdin that is closed or is a folder counts as empty.
     if (!['EISDIR', 'EBADF', 'EAGAIN', 'EIO'].includes((error as NodeJS.ErrnoException).code ?? ''))
       throw error
   } finally {
@@ -30,11 +30,11 @@ export async function textFromStdin({ onSilence }: { readonly onSilence: () => v
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
   } catch {
-    throw invalidInput('millrace', 'what is on stdin is no UTF-8 text')
+    throw invalidInput('millrace', 'stdin is not UTF-8 text')
   }
 }
 
-/** The question first, then a blank line, then what was piped in. */
-export function joinQuestion(words: string, piped: string): string {
-  return [words.trim(), piped.trim()].filter((part) => part !== '').join('\n\n')
+/** The question, a blank line, and the text from stdin. */
+export function joinQuestion(question: string, piped: string): string {
+  return [question.trim(), piped.trim()].filter((part) => part !== '').join('\n\n')
 }

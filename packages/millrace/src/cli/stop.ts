@@ -1,32 +1,30 @@
-import { invalidInput } from '../protocol/index.ts'
 import type { CommandLine } from './args.ts'
 import { exitCodes } from './exit-codes.ts'
+import { missingThreadId, openThread } from './open-threads.ts'
 import type { Output } from './output.ts'
-import { threadAt } from './threads-at.ts'
 
-/** Whoever works on it hears of it at once; one that is gone has left a lease behind, which has to run out. */
-const patienceMs = 10_000
+/** A running worker stops at once. The lease of a worker that died has to expire first. */
+const waitMs = 10_000
 
-/** Stops what a thread is doing, wherever that is being done. */
+/** Stops the run of a thread, in whichever process it runs. */
 export async function stopThread({ words, flags }: CommandLine, output: Output): Promise<number> {
   const [id] = words
-  if (id === undefined)
-    throw invalidInput('millrace', 'millrace stop takes the id of a thread: millrace threads lists them')
-  const { app, thread, info } = await threadAt(flags.data, id, { works: true })
+  if (id === undefined) throw missingThreadId('stop')
+  const { app, thread, info } = await openThread(flags.data, id, { mayClaim: true })
   try {
     if (info.status === 'idle') {
-      output.tell(`the thread '${id}' is doing nothing`)
+      output.note(`thread '${id}' is not running`)
       return exitCodes.ok
     }
     const after = await thread.stop('stopped from the command line')
-    const signal = AbortSignal.timeout(patienceMs)
+    const signal = AbortSignal.timeout(waitMs)
     for await (const _ of thread.follow({ after, until: 'idle', signal })) {
-      // Its end is all there is to wait for.
+      // Only waits for the end.
     }
-    output.tell(
+    output.note(
       signal.aborted
-        ? `the thread '${id}' has been told, and has not stopped yet`
-        : `the thread '${id}' has stopped`,
+        ? `thread '${id}' has not stopped yet; it stops as soon as it can`
+        : `stopped thread '${id}'`,
     )
     return signal.aborted ? exitCodes.timeout : exitCodes.ok
   } finally {

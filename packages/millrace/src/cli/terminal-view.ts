@@ -7,19 +7,19 @@ import { callLine, deltaCleaner, markdown, painter, screenOn, spinnerAt, style }
 
 const frameMs = 100
 
-/** For a terminal: Markdown as it is written, a live line for each call, and something that turns while nothing comes. */
+/** For a terminal: streaming Markdown, a live line for each tool call, and a spinner while waiting. */
 export function terminalView(
   out: WriteStream,
   { color, quiet }: { readonly color: boolean; readonly quiet: boolean },
 ): AnswerView {
   const screen = screenOn(out)
   const paint = painter(color)
-  /** Those that are live. */
+  /** Tool calls whose lines are live. */
   const calls = new Set<CallView>()
   let cleanDelta = deltaCleaner()
   let text: Markdown | undefined
-  let said = false
-  /** The model has been asked and has not said anything yet. */
+  let hasOutput = false
+  /** The round has no text yet. */
   let waiting = false
   let timer: ReturnType<typeof setInterval> | undefined
 
@@ -30,11 +30,11 @@ export function terminalView(
 
   function draw(above: readonly string[] = []) {
     const lines = callLines()
-    const turning = waiting && !quiet && lines.length === 0 ? [paint([spinnerAt(Date.now())])] : []
-    screen.show([...(text?.take() ?? []), ...above], [...(text?.live() ?? []), ...lines, ...turning])
+    const spinner = waiting && !quiet && lines.length === 0 ? [paint([spinnerAt(Date.now())])] : []
+    screen.show([...(text?.take() ?? []), ...above], [...(text?.live() ?? []), ...lines, ...spinner])
   }
 
-  /** What is live becomes part of what was said. */
+  /** Makes the live lines permanent. */
   function settle() {
     const lines = callLines()
     text?.end()
@@ -42,16 +42,16 @@ export function terminalView(
     text = undefined
     calls.clear()
     screen.show([...rows, ...lines], [])
-    said ||= rows.length + lines.length > 0
+    hasOutput ||= rows.length + lines.length > 0
   }
 
-  /** The terminal has broken the live lines anew. */
+  /** The terminal has rewrapped the live lines. */
   function resized() {
     screen.clear()
     draw()
   }
 
-  function begin() {
+  function startTimer() {
     if (timer) return
     timer = setInterval(draw, frameMs).unref()
     out.on('resize', resized)
@@ -68,18 +68,18 @@ export function terminalView(
   return {
     take(change) {
       const { call, round, retry, run, delta } = change
-      begin()
+      startTimer()
       if (call) calls.add(call)
       if (change.text?.kind === 'text') {
-        const words = cleanDelta(delta)
-        if (!text && words.trim() && said) screen.show([''], [])
-        if (text || words.trim()) {
-          text ??= markdown({ width: () => screen.width, colour: color })
-          text.push(words)
+        const cleaned = cleanDelta(delta)
+        if (!text && cleaned.trim() && hasOutput) screen.show([''], [])
+        if (text || cleaned.trim()) {
+          text ??= markdown({ width: () => screen.width, color: color })
+          text.push(cleaned)
         }
-        waiting &&= !words.trim()
+        waiting &&= !cleaned.trim()
       } else if (retry || round?.retracted) {
-        // Words that come again never do so without a line that says why.
+        // Text that is generated again always has a line above it that says why.
         const isShown = !retry && text !== undefined
         settle()
         cleanDelta = deltaCleaner()

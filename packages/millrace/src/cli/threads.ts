@@ -3,29 +3,29 @@ import { invalidInput } from '../protocol/index.ts'
 import type { CommandLine } from './args.ts'
 import { exitCodes } from './exit-codes.ts'
 import { jsonLine } from './json-lines.ts'
+import { openThreads } from './open-threads.ts'
 import type { Output } from './output.ts'
 import { cleanLine, clip } from './terminal/index.ts'
-import { threadsAt } from './threads-at.ts'
 
-/** Lists threads, those that changed last first. */
+/** Lists threads, most recently changed first. */
 export async function listThreads({ flags }: CommandLine, output: Output): Promise<number> {
   const limit = flags.limit === undefined ? 20 : Number(flags.limit)
   if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
-    throw invalidInput('millrace', `--limit takes a whole number from 1 to 1000, not '${flags.limit}'`)
+    throw invalidInput('millrace', `--limit must be a whole number from 1 to 1000, not '${flags.limit}'`)
   const { search } = flags
   if (search !== undefined && !search.trim())
-    throw invalidInput('millrace', '--search takes words, such as --search "order 42"')
-  const app = threadsAt(flags.data)
+    throw invalidInput('millrace', '--search needs words, such as --search "order 42"')
+  const app = openThreads(flags.data)
   try {
     const { threads, next } = await app.threads({ limit, search })
-    if (flags.json) for (const thread of threads) output.say(jsonLine({ thread }))
+    if (flags.json) for (const thread of threads) output.print(jsonLine({ thread }))
     else {
       const widest = Math.max(...threads.map(({ id }) => id.length), 0)
-      for (const thread of threads) output.say(`${lineOf(thread, widest)}\n`)
-      if (next !== undefined) output.tell('there are more: millrace threads --limit N')
+      for (const thread of threads) output.print(`${lineOf(thread, widest)}\n`)
+      if (next !== undefined) output.note('there are more threads; list them with --limit N')
     }
     if (threads.length === 0)
-      output.tell(search === undefined ? 'there are no threads yet' : 'no thread has all of these words')
+      output.note(search === undefined ? 'no threads yet' : 'no thread contains all of these words')
     return exitCodes.ok
   } finally {
     await app.close()
@@ -38,7 +38,7 @@ function lineOf({ id, title = '', status, agent, updatedAt }: ThreadInfo, widest
   return columns === undefined ? line : clip(line, columns - 1)
 }
 
-/** In the time of whoever reads it: `2026-11-15 09:30`. */
+/** In local time: `2026-11-15 09:30`. */
 function whenOf(at: number): string {
   const date = new Date(at - new Date(at).getTimezoneOffset() * 60_000)
   return date.toISOString().slice(0, 16).replace('T', ' ')

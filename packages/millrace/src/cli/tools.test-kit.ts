@@ -1,6 +1,6 @@
 import { built } from './cli.test-kit.ts'
 
-/** The same with rules, which ask about writing and keep what is allowed for good. */
+/** A tools file with permission rules, which ask before writing and remember approvals. */
 export const ruledFile = `
   import { appendFileSync } from 'node:fs'
   import { tool } from ${JSON.stringify(built('index'))}
@@ -8,7 +8,7 @@ export const ruledFile = `
   export const permission = rules({ deny: ['write(secret)'], memory: permissionFile('rules.json') })
   export const refund = tool({
     name: 'refund',
-    description: 'Pays back',
+    description: 'Refunds an order',
     input: { jsonSchema: { type: 'object', properties: { id: { type: 'string' } } } },
     access: ({ id }: { id: string }) => [{ kind: 'write', path: id }],
     run: ({ id }: { id: string }) => {
@@ -18,7 +18,7 @@ export const ruledFile = `
   })
 `
 
-/** A module with tools, as a user writes it: one that looks up, and one that a person has to allow. */
+/** A tools file with two tools, one of which needs approval. */
 export const toolsFile = `
   import { appendFileSync } from 'node:fs'
   import { tool } from ${JSON.stringify(built('index'))}
@@ -32,7 +32,7 @@ export const toolsFile = `
     }),
     tool({
       name: 'refund',
-      description: 'Pays back',
+      description: 'Refunds an order',
       input,
       approve: ({ id }: { id: string }) => \`Refund \${id}?\`,
       run: ({ id }: { id: string }) => {

@@ -7,7 +7,7 @@ const esc = String.fromCharCode(27)
 const calls = [[{ text: 'Let me look.' }, { call: 'look_up', input: { id: 'A' } }], 'It has shipped.']
 const asksFirst = [[{ text: 'Money goes out.' }, { call: 'refund', input: { id: 'A' } }], 'It is done.']
 
-/** Without what differs from one time to the next. */
+/** Without the durations, which differ each time. */
 function plain(stderr: string): string[] {
   return stderr
     .replace(/\d[\d.]* m?s\b/g, 'N s')
@@ -16,7 +16,7 @@ function plain(stderr: string): string[] {
 }
 
 describe.concurrent('a question with --verbose', () => {
-  test('is told of on stderr, in one line, and answered as without', async () => {
+  test('logs the run in one line on stderr', async () => {
     const usage = { inputTokens: 812, outputTokens: 94, cacheReadTokens: 600 }
     const home = await homeWith([calls[0] as [], [{ text: 'It has shipped.' }, { usage }]])
     home.write('tools.ts', toolsFile)
@@ -29,18 +29,18 @@ describe.concurrent('a question with --verbose', () => {
     ])
   })
 
-  test('tells of what goes wrong and is tried again', async () => {
-    const busy = [{ error: { code: 'overloaded', status: 529, message: 'too much to do' } }] as const
+  test('logs failures and retries', async () => {
+    const busy = [{ error: { code: 'overloaded', status: 529, message: 'overloaded' } }] as const
     const home = await homeWith([busy, [{ call: 'no_such_tool' }], 'Well then.'])
     const { stderr } = await home.run(['hi there', '--verbose'])
     expect(plain(stderr)).toEqual([
-      'model call failed · cli · local/test-model · round 1 · overloaded (529) · N s · again in N s',
+      'model call failed · cli · local/test-model · round 1 · overloaded (529) · N s · retrying in N s',
       'tool call failed · cli · no_such_tool · rejected · N s',
       expect.stringMatching(/^run completed · cli · 2 rounds · 1 call, 1 failed · N s/),
     ])
   })
 
-  test('tells why a run has failed, and not what was said', async () => {
+  test('logs why a run failed, without its content', async () => {
     const home = await homeWith([[{ error: { code: 'auth', status: 401, message: 'the secret' } }]])
     const { exit, stderr } = await home.run(['hi there', '--verbose'])
     expect(exit).toBe(3)
@@ -50,22 +50,22 @@ describe.concurrent('a question with --verbose', () => {
     ])
   })
 
-  test('leaves stdout to --json', async () => {
+  test('keeps stdout for --json', async () => {
     const home = await homeWith(['A millrace drives a wheel.'])
     const { stdout, stderr } = await home.run(['hi there', '--json', '--verbose'])
     expect(linesOf(stdout).at(-1)).toMatchObject({ result: { outcome: 'completed' } })
     expect(plain(stderr)).toEqual([expect.stringMatching(/^run completed · cli/)])
   })
 
-  test('cannot be quiet as well', async () => {
+  test('cannot be combined with --quiet', async () => {
     const { exit, stderr } = await makeHome().run(['hi there', '--quiet', '--verbose'])
     expect({ exit, stderr }).toEqual({
       exit: 2,
-      stderr: 'millrace: --quiet and --verbose together make no sense: leave one of them out\n',
+      stderr: 'millrace: --quiet and --verbose cannot be combined\n',
     })
   })
 
-  test('gives the terminal no orders that a model has made up', async () => {
+  test('removes control sequences from tool names', async () => {
     const name = `no${esc}]0;owned\u0007such${esc}[2J\n· run failed`
     const home = await homeWith([[{ call: name }], 'Well then.'])
     const { stderr } = await home.run(['hi there', '--verbose'])
@@ -73,7 +73,7 @@ describe.concurrent('a question with --verbose', () => {
     expect(plain(stderr)[0]).toBe('tool call failed · cli · nosuch · run failed · rejected · N s')
   })
 
-  test('tells of the run that waits, and of the one that goes on', async () => {
+  test('logs the suspended run and the one that resumes it', async () => {
     const home = await homeWith(asksFirst)
     home.write('tools.ts', toolsFile)
     const first = await home.run(['refund A', '--tools', 'tools.ts', '--verbose', '-t', 'x', '--new'])
@@ -92,7 +92,7 @@ describe.concurrent('servers with --verbose', () => {
     export default { desk: agent({ name: 'desk', model: scriptedModel(() => 'The desk is open.') }) }
   `
 
-  test('tell of each run: over HTTP', async () => {
+  test('log each run: over HTTP', async () => {
     const home = makeHome()
     home.write('agents.ts', agentsFile)
     const server = home.start(['serve', 'agents.ts', '--port', '0', '--verbose'])
@@ -107,7 +107,7 @@ describe.concurrent('servers with --verbose', () => {
     expect({ exit, stdout }).toEqual({ exit: 0, stdout: `listening at ${url}\n` })
   })
 
-  test('tell of each run: over MCP, on stderr alone', async () => {
+  test('log each run: over MCP, only on stderr', async () => {
     const home = makeHome()
     home.write('agents.ts', agentsFile)
     const server = home.start(['mcp', 'agents.ts', '--verbose'], { stdin: 'pipe' })
@@ -133,46 +133,49 @@ describe.concurrent('servers with --verbose', () => {
 describe.concurrent('in a terminal --verbose', { skip: !hasTerminals && !process.env.CI }, () => {
   const long = Array.from({ length: 30 }, (_, line) => `Line ${line + 1} of it.`).join('\n\n')
 
-  test('stands below the answer that it is about, dimmed', async () => {
+  test('is shown below the answer, dimmed', async () => {
     const home = await homeWith([long])
     const terminal = openTerminal(home, ['hi there', '--verbose'])
     await terminal.see('Line 30 of it.')
     await terminal.see('run completed · cli · 1 round')
-    await terminal.see('to go on')
+    await terminal.see('continue with')
     await terminal.ended
     expect(terminal.output()).toContain(`${esc}[2mrun completed`)
     expect(stripVTControlCharacters(terminal.output()).match(/run completed/g)).toHaveLength(1)
   })
 
-  test('does not come between a call and the question about it', async () => {
+  test('is shown before the approval prompt', async () => {
     const home = await homeWith(asksFirst)
     home.write('tools.ts', toolsFile)
     const terminal = openTerminal(home, ['refund A', '--tools', 'tools.ts', '--verbose'])
     await terminal.see('Money goes out.')
     await terminal.see('run suspended · cli')
-    await terminal.see('Refund A? [y/N, or why not] ')
+    await terminal.see('Refund A? [y] allow once · [N] deny (or type a reason) ')
     terminal.type('y\r')
     await terminal.see('It is done.')
     await terminal.see(/run completed · cli .* resumed/)
     expect((await terminal.ended).exit).toBe(0)
   })
 
-  test.each(['xterm-256color', 'dumb'])('stands below each answer of a chat, with TERM=%s', async (TERM) => {
-    const home = await homeWith([long, 'Hello again.', [{ text: 'And' }, { hang: true }]])
-    const terminal = openTerminal(home, ['--verbose'], { env: { TERM } })
-    await terminal.see('/help')
-    terminal.type('hi there\r')
-    await terminal.see('Line 30 of it.')
-    await terminal.see('run completed · cli · 1 round')
-    terminal.type('once more\r')
-    await terminal.see('Hello again.')
-    await terminal.see('run completed · cli · 1 round')
-    terminal.type('go on\r')
-    await terminal.see('And')
-    terminal.type('\x03')
-    await terminal.see('run cancelled · cli')
-    terminal.type('\x04')
-    await terminal.see('to go on')
-    expect((await terminal.ended).exit).toBe(0)
-  })
+  test.each(['xterm-256color', 'dumb'])(
+    'is shown below each answer of a chat, with TERM=%s',
+    async (TERM) => {
+      const home = await homeWith([long, 'Hello again.', [{ text: 'And' }, { hang: true }]])
+      const terminal = openTerminal(home, ['--verbose'], { env: { TERM } })
+      await terminal.see('/help')
+      terminal.type('hi there\r')
+      await terminal.see('Line 30 of it.')
+      await terminal.see('run completed · cli · 1 round')
+      terminal.type('once more\r')
+      await terminal.see('Hello again.')
+      await terminal.see('run completed · cli · 1 round')
+      terminal.type('go on\r')
+      await terminal.see('And')
+      terminal.type('\x03')
+      await terminal.see('run canceled · cli')
+      terminal.type('\x04')
+      await terminal.see('continue with')
+      expect((await terminal.ended).exit).toBe(0)
+    },
+  )
 })

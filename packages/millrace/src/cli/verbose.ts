@@ -1,18 +1,18 @@
 import type { Telemetry } from '../protocol/index.ts'
 import type { LogFields } from '../telemetry/index.ts'
 import { logs } from '../telemetry/index.ts'
-import type { Asides } from './asides.ts'
-import { inWords } from './duration.ts'
+import { formatDuration } from './duration.ts'
 import type { Flags } from './flags.ts'
+import type { LogLines } from './log-lines.ts'
 import { cleanLine } from './terminal/index.ts'
 
-/** What `--verbose` asks for: a line for people on each run that this process does, and on what goes wrong in it. */
-export function verboseLogs(flags: Pick<Flags, 'verbose'>, asides: Pick<Asides, 'tell'>): Telemetry[] {
+/** The telemetry for `--verbose`: a line for each run of this process, and for each failure in it. */
+export function verboseLogs(flags: Pick<Flags, 'verbose'>, logLines: Pick<LogLines, 'write'>): Telemetry[] {
   if (!flags.verbose) return []
-  const tell = (message: string, fields: LogFields = {}) => asides.tell(lineOf(message, fields))
-  const { begin } = logs({ info: tell, warn: tell, error: tell }, { format: 'fields' })
-  // Only runs: what fails in the background is told without being asked for.
-  return [{ begin }]
+  const write = (message: string, fields: LogFields = {}) => logLines.write(lineOf(message, fields))
+  const { startRun } = logs({ info: write, warn: write, error: write }, { format: 'fields' })
+  // Only runs: failures in the background are reported without `--verbose` too.
+  return [{ startRun }]
 }
 
 function lineOf(message: string, fields: LogFields): string {
@@ -21,59 +21,59 @@ function lineOf(message: string, fields: LogFields): string {
 }
 
 function partsOf(message: string, fields: LogFields): (string | undefined)[] {
-  const time = inWords(Number(fields.ms))
+  const time = formatDuration(Number(fields.ms))
   switch (message) {
     case 'model call failed':
       return [
         `${fields.provider}/${fields.model}`,
-        attemptWords(fields),
-        codeWords(fields),
+        attemptText(fields),
+        codeText(fields),
         time,
-        retryWords(fields),
+        retryText(fields),
       ]
     case 'tool call failed':
       return [String(fields.tool), String(fields.status), time]
     default:
       return [
         countOf(fields.rounds, 'round'),
-        callWords(fields),
+        callText(fields),
         time,
-        tokenWords(fields),
-        lossWords(fields),
-        codeWords(fields),
+        tokenText(fields),
+        lossText(fields),
+        codeText(fields),
       ]
   }
 }
 
-function attemptWords({ aside, round, attempt }: LogFields): string {
-  const asked = aside ? 'for a summary' : `round ${round}`
-  return Number(attempt) > 1 ? `${asked}, try ${attempt}` : asked
+function attemptText({ aside, round, attempt }: LogFields): string {
+  const purpose = aside ? 'summary' : `round ${round}`
+  return Number(attempt) > 1 ? `${purpose}, attempt ${attempt}` : purpose
 }
 
-function retryWords({ retryMs, retryModel }: LogFields): string | undefined {
+function retryText({ retryMs, retryModel }: LogFields): string | undefined {
   if (retryMs === undefined) return undefined
-  const when = Number(retryMs) > 0 ? `again in ${inWords(Number(retryMs))}` : 'again at once'
-  return retryModel === undefined ? when : `${when}, by ${retryModel}`
+  const when = Number(retryMs) > 0 ? `retrying in ${formatDuration(Number(retryMs))}` : 'retrying now'
+  return retryModel === undefined ? when : `${when} with ${retryModel}`
 }
 
-function codeWords({ code, httpStatus }: LogFields): string | undefined {
+function codeText({ code, httpStatus }: LogFields): string | undefined {
   return httpStatus === undefined ? code?.toString() : `${code} (${httpStatus})`
 }
 
-function callWords({ calls, failedCalls }: LogFields): string | undefined {
+function callText({ calls, failedCalls }: LogFields): string | undefined {
   if (calls === 0) return undefined
   return `${countOf(calls, 'call')}${failedCalls === undefined ? '' : `, ${failedCalls} failed`}`
 }
 
-function tokenWords({ inputTokens, outputTokens, cacheReadTokens }: LogFields): string | undefined {
-  // Not every provider tells.
+function tokenText({ inputTokens, outputTokens, cacheReadTokens }: LogFields): string | undefined {
+  // Not every provider reports usage.
   if (inputTokens === 0 && outputTokens === 0) return undefined
   const cached = cacheReadTokens === undefined ? '' : ` (${cacheReadTokens} cached)`
   return `${inputTokens}${cached} → ${outputTokens} tokens`
 }
 
-function lossWords({ resumes, losses }: LogFields): string | undefined {
-  if (losses !== undefined) return `taken over, ${countOf(losses, 'process', 'processes')} lost`
+function lossText({ resumes, losses }: LogFields): string | undefined {
+  if (losses !== undefined) return `taken over after ${countOf(losses, 'lost process', 'lost processes')}`
   return resumes === undefined ? undefined : 'resumed'
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** The version of the package. What is built lies two folders below its manifest, as the sources do. */
+/** The version of the package. Both the sources and the build are two folders below package.json. */
 export function readVersion(): string {
   const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   return JSON.parse(manifest).version

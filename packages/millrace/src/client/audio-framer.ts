@@ -1,4 +1,7 @@
-/** Cuts audio that comes in pieces of any length into frames of one. `position` counts samples from the first. */
+/**
+ * Splits audio chunks of any length into frames of equal length. `position` counts samples from the
+ * start.
+ */
 export function audioFramer(
   frameSamples: number,
   onFrame: (position: number, pcm: Int16Array) => void,

@@ -4,13 +4,16 @@ import { gzipSync } from 'node:zlib'
 import { rolldown } from 'rolldown'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Entry } from '../protocol/index.ts'
-import type * as room from './index.ts'
+import type * as api from './index.ts'
 import { logOf, logServer } from './log-server.test-kit.ts'
 
-const door = fileURLToPath(new URL('./index.ts', import.meta.url))
+const entryPoint = fileURLToPath(new URL('./index.ts', import.meta.url))
 
-/** What a page has of its own, and Node has too. Nothing else is there: no process, no Buffer, no setImmediate, no require. */
-const ofThePage = [
+/**
+ * Globals that both a page and Node have. Nothing else is available: no process, Buffer,
+ * setImmediate or require.
+ */
+const pageGlobals = [
   'AbortController',
   'TextDecoder',
   'TextEncoder',
@@ -23,14 +26,14 @@ const ofThePage = [
   'setTimeout',
 ] as const
 
-/** As a page would load it: in one file, or what is loaded at first and what is loaded by whoever speaks. */
+/** Bundles the client for a page: as one file, or split into initial and on-demand code. */
 async function bundled(format: 'iife' | 'es', only?: string) {
   const entry = 'virtual:page'
-  const source = `export ${only ? `{ ${only} }` : '*'} from ${JSON.stringify(door)}`
+  const source = `export ${only ? `{ ${only} }` : '*'} from ${JSON.stringify(entryPoint)}`
   const bundle = await rolldown({
     input: entry,
     platform: 'browser',
-    // A script that is no module does not know where it is, and is told where its worklet is.
+    // A classic script has no `import.meta.url`; it needs the option `workletUrl`.
     logLevel: 'silent',
     plugins: [
       {
@@ -55,9 +58,9 @@ describe('in a page', () => {
     code = first
   })
 
-  function openPage(over: object = {}): typeof room {
-    const page = Object.fromEntries(ofThePage.map((name) => [name, globalThis[name]]))
-    // As over plain HTTP, where there is no randomUUID.
+  function openPage(over: object = {}): typeof api {
+    const page = Object.fromEntries(pageGlobals.map((name) => [name, globalThis[name]]))
+    // Over plain HTTP there is no randomUUID.
     const crypto = {
       getRandomValues: (bytes: Uint8Array<ArrayBuffer>) => globalThis.crypto.getRandomValues(bytes),
     }
@@ -65,10 +68,10 @@ describe('in a page', () => {
   }
 
   test.each(['auto', 'sse', 'websocket'] as const)(
-    'a thread is followed and steered over %s',
+    'a thread can be followed and sent to over %s',
     async (transport) => {
       const log = logOf(30)
-      const first = { told: (entries: readonly Entry[]) => entries.slice(0, 5), close: 1001 }
+      const first = { transform: (entries: readonly Entry[]) => entries.slice(0, 5), close: 1001 }
       await using server = await logServer({
         log,
         faults: [first],
@@ -87,7 +90,7 @@ describe('in a page', () => {
     },
   )
 
-  test('addresses may be relative to it, and errors are ours', async () => {
+  test('the url can be relative, and errors are MillraceErrors', async () => {
     await using server = await logServer()
     const { client, isMillraceError } = openPage({ location: { href: `${server.url}/app/index.html` } })
     const error = await client('../api', { retry: { attempts: 1 } })
@@ -98,7 +101,7 @@ describe('in a page', () => {
     expect(server.requests[0]?.url).toBe('/api/threads/t1')
   })
 
-  test('it weighs little', async () => {
+  test('the bundle is small', async () => {
     const { first, later } = await bundled('es', 'client')
     expect(gzipSync(first).length).toBeLessThan(8_400)
     expect(gzipSync(later).length).toBeLessThan(4_000)

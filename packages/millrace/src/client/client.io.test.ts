@@ -3,8 +3,8 @@ import { describe, expect, expectTypeOf, test } from 'vitest'
 import { WebSocket as WsSocket } from 'ws'
 import type * as threads from '../threads/index.ts'
 import { cuttingProxy } from './cutting-proxy.test-kit.ts'
-import { eager, failureOf, take } from './follow.test-kit.ts'
-import type * as room from './index.ts'
+import { errorOf, fastRetry, take } from './follow.test-kit.ts'
+import type * as api from './index.ts'
 import type { ClientOptions, RemoteThread } from './index.ts'
 import { client } from './index.ts'
 import type { LogServerOptions } from './log-server.test-kit.ts'
@@ -14,7 +14,7 @@ function json(response: ServerResponse, status: number, body: unknown, headers =
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 }
 
-/** A server that answers each request with the next of these, and then with the last. */
+/** A server that answers each request with the next of these responses, and then with the last. */
 function answering(...answers: readonly [status: number, body: unknown, headers?: object][]) {
   const answer: LogServerOptions['answer'] = (_, response, nth) => {
     const [status, body, headers] = answers[Math.min(nth, answers.length) - 1] ?? [500, {}]
@@ -24,12 +24,12 @@ function answering(...answers: readonly [status: number, body: unknown, headers?
   return logServer({ answer })
 }
 
-const refused = (code: string, message = code) => ({ error: { code, message } })
+const errorBody = (code: string, message = code) => ({ error: { code, message } })
 
-describe('each method is one request', () => {
+describe('each method sends one request', () => {
   const cases: [
     name: string,
-    work: (thread: RemoteThread, desk: room.Client) => Promise<unknown>,
+    work: (thread: RemoteThread, desk: api.Client) => Promise<unknown>,
     request: { method: string; url: string; body?: unknown },
     answer: object,
     result: unknown,
@@ -109,13 +109,13 @@ describe('each method is one request', () => {
     })
   })
 
-  test('below a path, if the address has one', async () => {
+  test('below the path of the url', async () => {
     await using server = await answering([200, {}])
     await client(`${server.url}/desk/`).thread('t1').state()
     expect(server.requests[0]?.url).toBe('/desk/threads/t1')
   })
 
-  test('bytes in a message become base64', async () => {
+  test('with bytes as base64', async () => {
     await using server = await answering([202, { seq: 1 }])
     const data = Uint8Array.from({ length: 20_000 }, (_, index) => index)
     const image = { type: 'image', data, mediaType: 'image/png' } as const
@@ -131,24 +131,24 @@ describe('each method is one request', () => {
 })
 
 describe('a request that fails', () => {
-  test('gives the code and the words of the server, and is not sent again for nothing', async () => {
-    await using server = await answering([409, refused('conflict', 'it was declined already')])
-    const error = await failureOf(client(server.url).thread('t1').approve('c', { approved: true }))
+  test('rejects with the code and message of the server, and is not retried in vain', async () => {
+    await using server = await answering([409, errorBody('conflict', 'it was already denied')])
+    const error = await errorOf(client(server.url).thread('t1').approve('c', { approved: true }))
     expect(error).toMatchObject({
       op: 'client.approve',
       code: 'conflict',
-      message: 'it was declined already',
+      message: 'it was already denied',
       status: 409,
     })
     expect(server.requests).toHaveLength(1)
   })
 
-  test('of the inside of the server is told with its name, and may pass', async () => {
+  test('with an internal error has its id, and is retryable', async () => {
     await using server = await answering([
       500,
       { error: { code: 'internal', message: 'something went wrong', id: 'e7' } },
     ])
-    const error = await failureOf(
+    const error = await errorOf(
       client(server.url, { retry: { attempts: 1 } })
         .thread('t1')
         .state(),
@@ -169,9 +169,9 @@ describe('a request that fails', () => {
     [500, 'stream_error', true],
     [503, 'overloaded', true],
     [504, 'timeout', true],
-  ])('with %d that is not ours has a code all the same', async (status, code, retryable) => {
+  ])('with %d from another server gets a code', async (status, code, retryable) => {
     await using server = await answering([status, '<html>'])
-    const error = await failureOf(
+    const error = await errorOf(
       client(server.url, { retry: { attempts: 1 } })
         .thread('t1')
         .state(),
@@ -180,16 +180,16 @@ describe('a request that fails', () => {
     expect(error.message).toContain(`answered ${status}`)
   })
 
-  test('is sent again, with the same key, until it gets through', async () => {
+  test('is retried with the same key until it succeeds', async () => {
     const answers: [number, unknown][] = [
       [0, ''],
-      [503, refused('overloaded')],
+      [503, errorBody('overloaded')],
       [502, 'x'],
       [202, { seq: 3 }],
     ]
     await using server = await answering(...answers)
     const retried: string[] = []
-    const desk = client(server.url, { ...eager, onRetry: ({ code }) => retried.push(code) })
+    const desk = client(server.url, { ...fastRetry, onRetry: ({ code }) => retried.push(code) })
     expect(await desk.thread('t1').send('Hello')).toBe(3)
     const bodies = server.requests.map(({ body }) => body as { key: string })
     expect(bodies).toHaveLength(4)
@@ -198,7 +198,7 @@ describe('a request that fails', () => {
     expect(retried).toEqual(['stream_error', 'overloaded', 'overloaded'])
   })
 
-  test('is sent again when its answer was cut off in the middle', async () => {
+  test('is retried when its response is cut off at any byte', async () => {
     await using server = await answering([202, { seq: 3 }])
     let bytes = 0
     for (let whole = false; !whole; bytes += 11) {
@@ -206,45 +206,45 @@ describe('a request that fails', () => {
         port: server.port,
         bytes: (nth) => (nth === 0 ? bytes : undefined),
       })
-      expect(await client(proxy.url, eager).thread('t1').send('Hello')).toBe(3)
+      expect(await client(proxy.url, fastRetry).thread('t1').send('Hello')).toBe(3)
       whole = proxy.count === 1
     }
     expect(bytes).toBeGreaterThan(50)
   })
 
-  test('is given up after so many attempts, or at once if the server asks for too much time', async () => {
-    await using busy = await answering([503, refused('overloaded')])
+  test('is not retried after the last attempt, or if the server asks for too long a delay', async () => {
+    await using busy = await answering([503, errorBody('overloaded')])
     const retry = { attempts: 3, baseMs: 1, maxDelayMs: 2 }
-    expect((await failureOf(client(busy.url, { retry }).thread('t1').state())).code).toBe('overloaded')
+    expect((await errorOf(client(busy.url, { retry }).thread('t1').state())).code).toBe('overloaded')
     expect(busy.requests).toHaveLength(3)
 
-    await using later = await answering([429, refused('rate_limit'), { 'retry-after': '3' }])
-    const error = await failureOf(client(later.url, { retry }).thread('t1').state())
+    await using later = await answering([429, errorBody('rate_limit'), { 'retry-after': '3' }])
+    const error = await errorOf(client(later.url, { retry }).thread('t1').state())
     expect(error).toMatchObject({ code: 'rate_limit', retryAfterMs: 3000 })
     expect(later.requests).toHaveLength(1)
   })
 
-  test('is given up when no answer comes in time', async () => {
+  test('is aborted after a timeout', async () => {
     await using server = await logServer({ answer: () => {} })
     const desk = client(server.url, { timeoutMs: 500, retry: { attempts: 2, baseMs: 1 } })
-    expect(await failureOf(desk.thread('t1').state())).toMatchObject({ code: 'timeout' })
+    expect(await errorOf(desk.thread('t1').state())).toMatchObject({ code: 'timeout' })
     expect(server.requests).toHaveLength(2)
   })
 
-  test('is not sent again if it might have been done, unless that does no harm', async () => {
+  test('is not retried if it may have succeeded, unless it is idempotent', async () => {
     await using lost = await answering([0, ''])
-    await failureOf(client(lost.url, eager).create({ id: 'mine' }))
-    await failureOf(client(lost.url, eager).thread('t1').fork(1, { id: 'mine' }))
+    await errorOf(client(lost.url, fastRetry).create({ id: 'mine' }))
+    await errorOf(client(lost.url, fastRetry).thread('t1').fork(1, { id: 'mine' }))
     expect(lost.requests).toHaveLength(2)
 
-    await using refusing = await answering([503, refused('overloaded')], [201, { id: 'mine' }])
-    expect((await client(refusing.url, eager).create({ id: 'mine' })).id).toBe('mine')
-    expect(refusing.requests).toHaveLength(2)
+    await using rejecting = await answering([503, errorBody('overloaded')], [201, { id: 'mine' }])
+    expect((await client(rejecting.url, fastRetry).create({ id: 'mine' })).id).toBe('mine')
+    expect(rejecting.requests).toHaveLength(2)
   })
 
-  test('and was done all the same is known by the name that was made up for it', async () => {
-    await using server = await answering([0, ''], [409, refused('conflict')])
-    const desk = client(server.url, eager)
+  test('but took effect is recognized by its generated id', async () => {
+    await using server = await answering([0, ''], [409, errorBody('conflict')])
+    const desk = client(server.url, fastRetry)
     const thread = await desk.create({ agent: 'desk' })
     const names = server.requests.map(({ body }) => (body as { id: string }).id)
     expect(names).toEqual([thread.id, thread.id])
@@ -252,30 +252,30 @@ describe('a request that fails', () => {
     expect(fork.id).not.toBe(thread.id)
   })
 
-  test('of a name that is taken is a conflict', async () => {
-    await using server = await answering([409, refused('conflict')])
-    expect((await failureOf(client(server.url).create({ id: 'mine' }))).code).toBe('conflict')
+  test('because the chosen id is taken is a conflict', async () => {
+    await using server = await answering([409, errorBody('conflict')])
+    expect((await errorOf(client(server.url).create({ id: 'mine' }))).code).toBe('conflict')
   })
 
-  test('to delete what is not there is no failure', async () => {
-    await using server = await answering([404, refused('not_found')], [403, refused('auth')])
+  test('with 404 on delete resolves with false', async () => {
+    await using server = await answering([404, errorBody('not_found')], [403, errorBody('auth')])
     const thread = client(server.url).thread('t1')
     expect(await thread.delete()).toBe(false)
-    expect((await failureOf(thread.delete())).code).toBe('auth')
+    expect((await errorOf(thread.delete())).code).toBe('auth')
   })
 
-  test('with an answer that is no object of JSON says so', async () => {
+  test('with a response that is not a JSON object says so', async () => {
     await using server = await answering([200, 'hello'])
-    const error = await failureOf(
+    const error = await errorOf(
       client(server.url, { retry: { attempts: 1 } })
         .thread('t1')
         .state(),
     )
-    expect(error.message).toContain('is the address right?')
+    expect(error.message).toContain('check the URL')
   })
 })
 
-test('any fetch does, and any WebSocket', async () => {
+test('custom fetch and WebSocket implementations work', async () => {
   const log = logOf(2)
   await using server = await logServer({ log })
   const seen: string[] = []
@@ -291,15 +291,15 @@ test('any fetch does, and any WebSocket', async () => {
   expect(seen).toEqual([`${server.url}/threads/t1`])
 })
 
-describe('misuse is refused, and says how to do it right', () => {
+describe('invalid arguments are rejected with a hint', () => {
   const desk = client('http://127.0.0.1:1')
   const thread = desk.thread('t1')
   const wrong = (options: object) => () => client('http://127.0.0.1:1', options as ClientOptions)
 
   test.each([
-    ['an address', () => client('127.0.0.1'), 'must be like \'http://127.0.0.1:7070\', not "127.0.0.1"'],
-    ['a protocol', () => client('ftp://x'), 'must be like'],
-    ['a password in it', () => client('http://a:b@x'), 'must be like'],
+    ['a url', () => client('127.0.0.1'), 'must look like \'http://127.0.0.1:7070\', not "127.0.0.1"'],
+    ['a protocol', () => client('ftp://x'), 'must look like'],
+    ['a password in it', () => client('http://a:b@x'), 'must look like'],
     [
       'an option',
       wrong({ transports: 'sse' }),
@@ -309,8 +309,8 @@ describe('misuse is refused, and says how to do it right', () => {
     ['a retry', wrong({ retry: { attempt: 1 } }), "did you mean 'attempts'?"],
     ['a header', wrong({ headers: { a: 1 } }), "'headers' must be an object of strings"],
     ['headers and a socket', wrong({ headers: { a: '1' }, transport: 'websocket' }), "pass a 'token'"],
-    ['an id', () => desk.thread('a/b'), 'the id of a thread must be 1 to 128 letters'],
-    ['an id that is a step', () => desk.thread('..'), 'the id of a thread must be'],
+    ['an id', () => desk.thread('a/b'), 'the thread id must be 1 to 128 letters'],
+    ['an id with only dots', () => desk.thread('..'), 'the thread id must be'],
     ['a signal', () => thread.follow({ signal: 1 as never }), "'signal' must be an AbortSignal"],
     [
       'an until',
@@ -326,23 +326,23 @@ describe('misuse is refused, and says how to do it right', () => {
     [
       'a message',
       () => thread.send({ role: 'assistant' } as never),
-      "a message is text or { role: 'user', content }",
+      "a message must be text or { role: 'user', content }",
     ],
     ['a decision', () => thread.approve('c', {} as never), "'approved' must be true or false"],
     ['no decision', () => thread.approve('c', undefined as never), "'approved' must be true or false"],
     ['a call', () => thread.approve('', { approved: true }), "'callId' must be text"],
     ['a reason', () => thread.stop(' '), "'reason' must be text"],
-    ['a place to fork', () => thread.fork(-1), "'at' must be a whole number of at least 0, not -1"],
+    ['a fork position', () => thread.fork(-1), "'at' must be a whole number of at least 0, not -1"],
     ['a limit', () => thread.read({ limit: 0 }), "'limit' must be a whole number of at least 1"],
     ['a status', () => desk.threads({ status: 'open' as never }), "'status' must be"],
     ['options', () => desk.create('desk' as never), 'create() takes an object of options, not a string'],
-  ])('%s, by a promise that rejects', async (_, work, message) => {
-    const error = await failureOf(work())
+  ])('%s, with a rejected promise', async (_, work, message) => {
+    const error = await errorOf(work())
     expect(error.code).toBe('invalid_input')
     expect(error.message).toContain(message)
   })
 })
 
-test('a thread of an app can be watched like one of a server', () => {
-  expectTypeOf<threads.Thread>().toExtend<room.Followed>()
+test('a thread of an app can be watched like a remote one', () => {
+  expectTypeOf<threads.Thread>().toExtend<api.Followable>()
 })

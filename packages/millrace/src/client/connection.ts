@@ -1,24 +1,25 @@
 import type { Entry } from '../protocol/index.ts'
 import { isObject } from '../protocol/index.ts'
 
-export interface Place {
+export interface ConnectOptions {
   /** The number of the last entry that the caller has. */
   readonly after: number
   readonly signal: AbortSignal
-  /** Told how long the server wants clients to wait before they come back. */
-  readonly onRetryWish: (ms: number) => void
+  /** Called with the delay that the server asks clients to wait before they reconnect. */
+  readonly onRetryHint: (ms: number) => void
 }
 
 /**
- * One connection to the entries of a thread. First an empty batch, when it is open; then entries, as they arrive; `end` when
- * the server has told all that was asked for. It is over without an `end` if it had to let go of a server that was faster than
- * its reader: then the next connection may be opened at once. Throws a `MillraceError` when it breaks or is refused.
+ * One connection to the entries of a thread. Yields an empty batch when it is open, then entries as
+ * they arrive, then `end` when the server has sent everything that was requested. Finishes without
+ * `end` if it was closed because its reader was too slow: the next connection may then be opened at
+ * once. Throws a `MillraceError` if the connection fails or is rejected.
  */
 export type Connection = AsyncGenerator<readonly Entry[] | 'end', void>
 
-export type Connect = (place: Place) => Connection
+export type Connect = (options: ConnectOptions) => Connection
 
-/** The entry in a frame of a stream or a socket; undefined if it holds none. */
+/** The entry in a server-sent event or WebSocket frame; undefined if it has none. */
 export function entryIn(frame: unknown): Entry | undefined {
   if (!isObject(frame)) return undefined
   const { seq, from, at, event } = frame
@@ -28,7 +29,7 @@ export function entryIn(frame: unknown): Entry | undefined {
     typeof at === 'number' &&
     isObject(event) &&
     typeof event.type === 'string'
-  // A frame of a socket has more fields than that.
+  // A WebSocket frame has more fields.
   return isEntry ? ({ seq, ...(from !== undefined && { from }), at, event } as unknown as Entry) : undefined
 }
 

@@ -4,21 +4,23 @@ import { connect, createServer } from 'node:net'
 
 export interface CuttingProxy extends AsyncDisposable {
   readonly url: string
-  /** How many connections came in. */
+  /** How many connections were opened. */
   readonly count: number
-  /** Cuts all that are open, now. */
+  /** Cuts all open connections. */
   cut(): void
 }
 
 export interface ProxyOptions {
   readonly port: number
-  /** After how many bytes from the server the nth connection is cut, from 0; never if undefined. */
+  /**
+   * After how many bytes from the server the nth connection (from 0) is cut; never if undefined.
+   */
   readonly bytes?: (nth: number) => number | undefined
-  /** Passes on no more than so many bytes at a time. */
+  /** Forwards at most this many bytes at a time. */
   readonly slice?: number
 }
 
-/** Stands between a client and a server, and cuts connections at any byte of what the server says. */
+/** A proxy that cuts connections at any byte from the server. */
 export async function cuttingProxy({
   port,
   bytes = () => undefined,

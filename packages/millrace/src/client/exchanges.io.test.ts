@@ -5,15 +5,15 @@ import { serve } from '../server/index.ts'
 import { scriptedModel } from '../testing/index.ts'
 import { client } from './index.ts'
 
-function quiet(options: Partial<ServeOptions> = {}) {
+function startServer(options: Partial<ServeOptions> = {}) {
   const model = scriptedModel(() => 'Here I am.')
   const app = serve({ agents: agent({ model }), ...options })
   onTestFinished(() => app.close({ graceMs: 0 }))
   return app.listen()
 }
 
-async function talked(options: Partial<ServeOptions> = {}, token?: string) {
-  const { url } = await quiet(options)
+async function finishedRun(options: Partial<ServeOptions> = {}, token?: string) {
+  const { url } = await startServer(options)
   const thread = await client(url, { ...(token !== undefined && { token }) }).create()
   const seq = await thread.send('Where are you?')
   let run = ''
@@ -22,8 +22,8 @@ async function talked(options: Partial<ServeOptions> = {}, token?: string) {
   return { thread, run }
 }
 
-test('what went to the model is to be had from the server', async () => {
-  const { thread, run } = await talked()
+test('recorded model calls can be read', async () => {
+  const { thread, run } = await finishedRun()
   const exchanges = await thread.exchanges({ run, round: 1 })
   expect(exchanges).toMatchObject([
     { runId: run, round: 1, attempt: 1, model: 'scripted', request: { messages: [{ role: 'user' }] } },
@@ -32,26 +32,26 @@ test('what went to the model is to be had from the server', async () => {
   expect(await thread.exchanges({ run, round: 2 })).toEqual([])
 })
 
-test('it says so where that is for others, or for nobody', async () => {
+test('recorded model calls are rejected without permission, or if there are none', async () => {
   const auth = () => ({ user: 'ada' })
-  const refused = await talked({ auth, exchanges: true }, 'x')
-  await expect(refused.thread.exchanges({ run: refused.run })).rejects.toMatchObject({
+  const rejected = await finishedRun({ auth, exchanges: true }, 'x')
+  await expect(rejected.thread.exchanges({ run: rejected.run })).rejects.toMatchObject({
     code: 'auth',
     status: 403,
   })
-  const off = await talked({ exchanges: false })
+  const off = await finishedRun({ exchanges: false })
   await expect(off.thread.exchanges({ run: off.run })).rejects.toMatchObject({ code: 'not_found' })
 })
 
-test('a conversation is to be had as a test', async () => {
-  const { thread } = await talked()
+test('a conversation can be exported as a test', async () => {
+  const { thread } = await finishedRun()
   expect(await thread.testScript()).toContain("scriptedModel(['Here I am.'])")
-  const { url } = await quiet()
+  const { url } = await startServer()
   const silent = await client(url).create()
   await expect(silent.testScript()).rejects.toMatchObject({ code: 'invalid_input', status: 400 })
 })
 
-test('it wants to know of which run', async () => {
+test('exchanges() requires a run', async () => {
   const thread = client('http://127.0.0.1:1').thread('t')
   await expect(thread.exchanges({} as { run: string })).rejects.toThrow(
     "exchanges(): the option 'run' must be text",

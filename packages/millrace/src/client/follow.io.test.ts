@@ -4,7 +4,7 @@ import { WebSocket as WsSocket } from 'ws'
 import { sized, stride } from '../../../../test/size.ts'
 import type { Entry } from '../protocol/index.ts'
 import { cuttingProxy } from './cutting-proxy.test-kit.ts'
-import { eager, expectWhole, failureOf, take, until } from './follow.test-kit.ts'
+import { errorOf, expectWhole, fastRetry, take, until } from './follow.test-kit.ts'
 import type { ClientOptions } from './index.ts'
 import { client } from './index.ts'
 import type { Fault } from './log-server.test-kit.ts'
@@ -13,11 +13,11 @@ import { frameOf, joined, logOf, logServer } from './log-server.test-kit.ts'
 const transports = ['sse', 'websocket', 'auto'] as const
 
 function threadAt(url: string, options: ClientOptions = {}) {
-  return client(url, { ...eager, ...options }).thread('t1')
+  return client(url, { ...fastRetry, ...options }).thread('t1')
 }
 
 describe.each(transports)('over %s', (transport) => {
-  test('a thread is told from its beginning, or from any number on', async () => {
+  test('a thread can be followed from its start, or from any number', async () => {
     const log = logOf(20)
     await using server = await logServer({ log })
     const thread = threadAt(server.url, { transport })
@@ -26,34 +26,36 @@ describe.each(transports)('over %s', (transport) => {
     expect(server.streams.map(({ after }) => after)).toEqual([0, 13])
   })
 
-  test('whatever goes wrong however often, each number is told once', async () => {
+  test('each number arrives exactly once, whatever goes wrong', async () => {
     const wrong = fc.oneof(
       fc
         .record({ size: fc.integer({ min: 1, max: 5 }) })
-        .map(({ size }): Fault => ({ told: (entries) => joined(entries, size) })),
+        .map(({ size }): Fault => ({ transform: (entries) => joined(entries, size) })),
       fc.record({ at: fc.nat(30), back: fc.integer({ min: 1, max: 5 }) }).map(
-        // Goes back in the middle, and tells again what it has told.
+        // Repeats earlier entries in the middle.
         ({ at, back }): Fault => ({
-          told: (entries) => [...entries.slice(0, at), ...entries.slice(Math.max(0, at - back))],
+          transform: (entries) => [...entries.slice(0, at), ...entries.slice(Math.max(0, at - back))],
         }),
       ),
       fc.record({ at: fc.nat(30), gap: fc.integer({ min: 1, max: 5 }) }).map(
-        // Not the last: that nobody could know.
-        ({ at, gap }): Fault => ({ told: (all) => all.toSpliced(at, Math.min(gap, all.length - at - 1)) }),
+        // Never leaves out the last entry: no client could notice.
+        ({ at, gap }): Fault => ({
+          transform: (all) => all.toSpliced(at, Math.min(gap, all.length - at - 1)),
+        }),
       ),
       fc.record({ at: fc.nat(30) }).map(
-        // Joins what it has told with what comes next.
+        // Joins an entry that was already sent with the next ones.
         ({ at }): Fault => ({
-          told: (entries) => [...entries.slice(0, at), ...joined(entries.slice(Math.max(0, at - 1)), 3)],
+          transform: (entries) => [...entries.slice(0, at), ...joined(entries.slice(Math.max(0, at - 1)), 3)],
         }),
       ),
       fc.constantFrom<Fault>(
         { status: 500 },
         { status: 503, headers: { 'retry-after': '0' } },
-        { nonsense: 'data: {"seq":\n\n' },
-        { nonsense: 'data: {"seq":99}\n\n' },
+        { suffix: 'data: {"seq":\n\n' },
+        { suffix: 'data: {"seq":99}\n\n' },
         { close: 1001 },
-        { told: (entries) => entries.slice(0, 3), close: 1013 },
+        { transform: (entries) => entries.slice(0, 3), close: 1013 },
       ),
     )
     const plan = fc.record({
@@ -78,26 +80,26 @@ describe.each(transports)('over %s', (transport) => {
     )
   })
 
-  test('a thread that is not there is an error', async () => {
+  test('a missing thread is an error', async () => {
     const body = JSON.stringify({ error: { code: 'not_found', message: "there is no thread 't1'" } })
     const fault = { status: 404, body }
     await using server = await logServer({ faults: [fault, fault] })
-    const error = await failureOf(take(threadAt(server.url, { transport }).follow(), 1))
+    const error = await errorOf(take(threadAt(server.url, { transport }).follow(), 1))
     expect(error).toMatchObject({ code: 'not_found', message: "there is no thread 't1'", status: 404 })
     expect(error.op).toBe('client.follow')
   })
 
-  test('whoever wants to know is told that the connection is there, is lost and is there again', async () => {
+  test('onOpen and onRetry report when the connection is open, lost and open again', async () => {
     const log = logOf(9)
-    const told: string[] = []
-    const first: Fault = { told: (entries) => entries.slice(0, 3), close: 1013 }
+    const events: string[] = []
+    const first: Fault = { transform: (entries) => entries.slice(0, 3), close: 1013 }
     await using server = await logServer({ log, faults: [first] })
-    const options = { transport, onOpen: () => told.push('open'), onRetry: () => told.push('lost') }
+    const options = { transport, onOpen: () => events.push('open'), onRetry: () => events.push('lost') }
     expect(await take(threadAt(server.url, options).follow(), 9)).toEqual(log)
-    expect(told).toEqual(['open', 'lost', 'open'])
+    expect(events).toEqual(['open', 'lost', 'open'])
   })
 
-  test('one that is deleted meanwhile ends', async () => {
+  test('following ends when the thread is deleted', async () => {
     const body = JSON.stringify({ error: { code: 'not_found', message: 'gone' } })
     const gone = { status: 404, body }
     await using server = await logServer({ log: logOf(3), faults: [{ close: 4404 }, gone, gone] })
@@ -107,15 +109,15 @@ describe.each(transports)('over %s', (transport) => {
   test.each([
     [401, 'auth'],
     [403, 'auth'],
-  ])('a client that may not (%d) is told so, and not kept waiting', async (status, code) => {
-    // Node asks for a socket twice when the first answer is 401.
+  ])('an unauthorized client (%d) gets an error at once', async (status, code) => {
+    // Node tries to open a WebSocket twice if the first response is 401.
     await using server = await logServer({ faults: [{ status }, { status }, { status }] })
-    const error = await failureOf(take(threadAt(server.url, { transport }).follow(), 1))
+    const error = await errorOf(take(threadAt(server.url, { transport }).follow(), 1))
     expect(error).toMatchObject({ code, status })
     expect(server.streams.length).toBeLessThanOrEqual(3)
   })
 
-  test('a silence without a sign of life is a broken connection', async () => {
+  test('a connection without heartbeats is reopened', async () => {
     const log = logOf(5)
     await using server = await logServer({ log, faults: [{ silent: true }, { silent: true }] })
     const thread = threadAt(server.url, { transport, silenceMs: 60, openMs: 60 })
@@ -123,7 +125,7 @@ describe.each(transports)('over %s', (transport) => {
     await Promise.all(server.streams.slice(0, -1).map(({ closed }) => closed))
   })
 
-  test('nobody there is an error after a few attempts', async () => {
+  test('an unreachable server is an error after a few attempts', async () => {
     const server = await logServer()
     await server[Symbol.asyncDispose]()
     const failures: string[] = []
@@ -132,44 +134,44 @@ describe.each(transports)('over %s', (transport) => {
       retry: { attempts: 3, baseMs: 1, maxDelayMs: 2 },
       onRetry: ({ code }) => failures.push(code),
     })
-    const error = await failureOf(take(thread.follow(), 1))
+    const error = await errorOf(take(thread.follow(), 1))
     expect(error).toMatchObject({ code: 'stream_error', retryable: true })
     expect(error.message).toContain('cannot reach http://127.0.0.1:')
     expect(failures).toEqual(['stream_error', 'stream_error'])
   })
 
-  test('a server that was there once is waited for', async () => {
+  test('a server that has worked before is retried forever', async () => {
     const log = logOf(6)
-    const away = Array.from({ length: 12 }, (): Fault => ({ status: 502 }))
-    const first = { told: (entries: readonly Entry[]) => entries.slice(0, 2), close: 1001 }
-    await using server = await logServer({ log, faults: [first, ...away] })
+    const unavailable = Array.from({ length: 12 }, (): Fault => ({ status: 502 }))
+    const first = { transform: (entries: readonly Entry[]) => entries.slice(0, 2), close: 1001 }
+    await using server = await logServer({ log, faults: [first, ...unavailable] })
     const thread = threadAt(server.url, { transport, retry: { attempts: 1, baseMs: 1, maxDelayMs: 2 } })
     expect(await take(thread.follow(), 6)).toEqual(log)
   })
 
-  test('one that leaves out the same number each time is given up', async () => {
+  test('a server that keeps leaving out the same number is given up', async () => {
     const log = logOf(6)
-    const skips = { told: (entries: readonly Entry[]) => entries.filter(({ seq }) => seq !== 3) }
+    const skips = { transform: (entries: readonly Entry[]) => entries.filter(({ seq }) => seq !== 3) }
     await using server = await logServer({ log, faults: Array.from({ length: 9 }, () => skips) })
     const taken: Entry[] = []
     const thread = threadAt(server.url, { transport, retry: { attempts: 3, baseMs: 1 } })
     const work = (async () => {
       for await (const entry of thread.follow()) taken.push(entry)
     })()
-    expect((await failureOf(work)).message).toBe('after 2 the server sent 4 to 4')
+    expect((await errorOf(work)).message).toBe('the server sent entries 4 to 4 after entry 2')
     expect(taken).toEqual(log.slice(0, 2))
     expect(server.streams).toHaveLength(3)
   })
 
-  test('what is told a second time is left out, and no reason to come back', async () => {
+  test('repeated entries are dropped, without a reconnect', async () => {
     const log = logOf(6)
-    const twice = { told: (entries: readonly Entry[]) => [...entries.slice(0, 4), ...entries] }
+    const twice = { transform: (entries: readonly Entry[]) => [...entries.slice(0, 4), ...entries] }
     await using server = await logServer({ log, faults: [twice] })
     expect(await take(threadAt(server.url, { transport }).follow(), 6)).toEqual(log)
     expect(server.streams).toHaveLength(1)
   })
 
-  test('ends with its signal, also if more is there already', async () => {
+  test('the signal ends it, even if more entries are buffered', async () => {
     await using server = await logServer({ log: logOf(20) })
     const controller = new AbortController()
     const taken: Entry[] = []
@@ -180,7 +182,7 @@ describe.each(transports)('over %s', (transport) => {
     expect(taken).toHaveLength(2)
   })
 
-  test('ends with its signal, also while it waits', async () => {
+  test('the signal ends it while it waits', async () => {
     await using server = await logServer({ log: logOf(3) })
     const controller = new AbortController()
     const entries = threadAt(server.url, { transport }).follow({ signal: controller.signal })
@@ -191,7 +193,7 @@ describe.each(transports)('over %s', (transport) => {
     await Promise.all(server.streams.map(({ closed }) => closed))
   })
 
-  test('ends when it is given up, also while somebody waits for it', async () => {
+  test('return() ends it while next() is pending', async () => {
     await using server = await logServer({ log: logOf(1) })
     const entries = threadAt(server.url, { transport }).follow()
     await entries.next()
@@ -201,7 +203,7 @@ describe.each(transports)('over %s', (transport) => {
     await Promise.all(server.streams.map(({ closed }) => closed))
   })
 
-  test('ends at once with a signal that is aborted already', async () => {
+  test('a signal that is already aborted ends it at once', async () => {
     await using server = await logServer({ log: logOf(1) })
     const signal = AbortSignal.abort()
     expect(await take(threadAt(server.url, { transport }).follow({ signal }), 1)).toEqual([])
@@ -209,32 +211,29 @@ describe.each(transports)('over %s', (transport) => {
   })
 })
 
-test.each(['sse', 'websocket'] as const)(
-  'cut at any byte, %s tells it as if it had not been',
-  async (transport) => {
-    const log = logOf(2)
-    await using server = await logServer({ log })
-    let whole = false
-    for (let bytes = 0; !whole; bytes += stride) {
-      // One of its own each time: after a cut, Node opens a connection ahead that nobody has asked for.
-      await using proxy = await cuttingProxy({
-        port: server.port,
-        bytes: (nth) => (nth === 0 ? bytes : undefined),
-      })
-      expectWhole(await take(threadAt(proxy.url, { transport }).follow(), 2), log)
-      whole = proxy.count === 1
-    }
-  },
-)
+test.each(['sse', 'websocket'] as const)('%s resumes after a cut at any byte', async (transport) => {
+  const log = logOf(2)
+  await using server = await logServer({ log })
+  let whole = false
+  for (let bytes = 0; !whole; bytes += stride) {
+    // A new proxy each time: after a cut, Node opens a spare connection.
+    await using proxy = await cuttingProxy({
+      port: server.port,
+      bytes: (nth) => (nth === 0 ? bytes : undefined),
+    })
+    expectWhole(await take(threadAt(proxy.url, { transport }).follow(), 2), log)
+    whole = proxy.count === 1
+  }
+})
 
-describe('until something', () => {
+describe('with until', () => {
   test.each(transports)(
-    'is over when the server says so, over SSE whatever the transport (%s)',
+    'it ends when the server says so, always over SSE (transport %s)',
     async (transport) => {
       const log = logOf(5)
       await using server = await logServer({
         log,
-        faults: [{ told: (entries) => entries.slice(0, 2), close: 1 }],
+        faults: [{ transform: (entries) => entries.slice(0, 2), close: 1 }],
       })
       const thread = threadAt(server.url, { transport })
       const taken: Entry[] = []
@@ -247,16 +246,16 @@ describe('until something', () => {
     },
   )
 
-  test('leaves its connection to whatever is asked next', async () => {
+  test('the connection is reused for the next request', async () => {
     await using server = await logServer({ log: logOf(2) })
     await using proxy = await cuttingProxy({ port: server.port })
     for (let count = 0; count < 12; count++)
       expect(await take(threadAt(proxy.url).follow({ until: 'idle' }), 9)).toHaveLength(2)
-    // Not quite one: it may be asked for before it is free.
+    // Not exactly one: the next request may start before the connection is free.
     expect(proxy.count).toBeLessThan(6)
   })
 
-  test('a stream that ends without a word is taken up again', async () => {
+  test('a stream that ends without an `end` event is reopened', async () => {
     await using server = await logServer({
       log: logOf(2),
       faults: [{ close: 1 }, { silent: true, close: 1 }],
@@ -268,27 +267,27 @@ describe('until something', () => {
   })
 })
 
-describe('the way that is taken', () => {
-  const ways = (streams: readonly { over: string }[]) => streams.map(({ over }) => over)
+describe('the transport', () => {
+  const transportsOf = (streams: readonly { over: string }[]) => streams.map(({ over }) => over)
 
-  test('is a socket, and SSE for good where none gets through', async () => {
+  test('is a WebSocket, and from then on SSE if none can be opened', async () => {
     const log = logOf(3)
     await using open = await logServer({ log })
     await take(threadAt(open.url).follow(), 3)
-    expect(ways(open.streams)).toEqual(['socket'])
+    expect(transportsOf(open.streams)).toEqual(['socket'])
 
     await using closed = await logServer({ log, sockets: false })
-    const desk = client(closed.url, eager)
+    const desk = client(closed.url, fastRetry)
     expect(await take(desk.thread('t1').follow(), 3)).toEqual(log)
     expect(await take(desk.thread('t2').follow(), 3)).toEqual(log)
-    expect(ways(closed.streams)).toEqual(['sse', 'sse'])
+    expect(transportsOf(closed.streams)).toEqual(['sse', 'sse'])
     expect(closed.upgrades).toBe(1)
   })
 
-  test('is SSE only for the moment, where sockets have worked before', async () => {
+  test('is SSE only temporarily if WebSockets have worked before', async () => {
     const log = logOf(3)
     const faults = [
-      { told: (entries: readonly Entry[]) => entries.slice(0, 1), close: 1001 },
+      { transform: (entries: readonly Entry[]) => entries.slice(0, 1), close: 1001 },
       { status: 500 },
       { close: 1 },
     ]
@@ -300,40 +299,40 @@ describe('the way that is taken', () => {
     await until(() => server.streams.length === 4)
     await entries.return?.()
     await waiting
-    expect(ways(server.streams)).toEqual(['socket', 'socket', 'sse', 'socket'])
+    expect(transportsOf(server.streams)).toEqual(['socket', 'socket', 'sse', 'socket'])
   })
 
-  test('is SSE where there is no WebSocket', async () => {
+  test('is SSE if there is no WebSocket', async () => {
     await using server = await logServer({ log: logOf(1) })
     const { WebSocket } = globalThis
     Reflect.deleteProperty(globalThis, 'WebSocket')
     try {
       await take(threadAt(server.url).follow(), 1)
-      const error = await failureOf(
+      const error = await errorOf(
         take(threadAt(server.url, { transport: 'websocket', retry: { attempts: 1 } }).follow(), 1),
       )
-      expect(error.message).toBe('there is no WebSocket here: pass one, or another transport')
+      expect(error.message).toBe('WebSocket is not available: pass one, or use another transport')
     } finally {
       globalThis.WebSocket = WebSocket
     }
     expect(server.streams[0]?.over).toBe('sse')
   })
 
-  test('is SSE with headers, which a socket cannot carry', async () => {
+  test('is SSE with headers, which a WebSocket cannot send', async () => {
     await using server = await logServer({ log: logOf(1) })
     await take(threadAt(server.url, { headers: { authorization: 'Basic x' } }).follow(), 1)
     expect(server.streams).toMatchObject([{ over: 'sse', authorization: 'Basic x' }])
   })
 
-  test('a socket that opens and says nothing is given up for SSE', async () => {
+  test('is SSE if a WebSocket opens but stays silent', async () => {
     const log = logOf(2)
     await using server = await logServer({ log, faults: [{ silent: true }] })
     expect(await take(threadAt(server.url, { openMs: 50 }).follow(), 2)).toEqual(log)
-    expect(ways(server.streams)).toEqual(['socket', 'sse'])
+    expect(transportsOf(server.streams)).toEqual(['socket', 'sse'])
   })
 })
 
-test('a token is shown on both ways, fresh each time if a function gives it', async () => {
+test('a token is sent over both transports, and a function is called each time', async () => {
   const log = logOf(1)
   await using server = await logServer({ log })
   let count = 0
@@ -348,19 +347,19 @@ test('a token is shown on both ways, fresh each time if a function gives it', as
   expect(sse?.authorization).toBe('Bearer plain')
 })
 
-test('a token that cannot be had ends it', async () => {
+test('a token function that rejects ends it', async () => {
   await using server = await logServer()
   const token = () => Promise.reject(new Error('signed out'))
-  const error = await failureOf(take(threadAt(server.url, { token }).follow(), 1))
+  const error = await errorOf(take(threadAt(server.url, { token }).follow(), 1))
   expect(error).toMatchObject({ code: 'auth', message: 'signed out' })
 })
 
-describe('a reader that takes its time', () => {
-  // That of the package goes on telling after it was closed.
+describe('a slow reader', () => {
+  // The one of the package still emits messages after it was closed.
   test.each([
     ['the platform', globalThis.WebSocket],
     ['a package', WsSocket],
-  ])('makes a socket of %s that is too fast close, and goes on from where it is', async (_, WebSocket) => {
+  ])('closes a socket of %s that is too fast, and continues where it was', async (_, WebSocket) => {
     const text = 'x'.repeat(100_000)
     const log = logOf(120).map(
       (entry): Entry => ({ ...entry, event: { type: 'text', text: `${entry.seq}${text}` } }),
@@ -384,7 +383,7 @@ describe('a reader that takes its time', () => {
     expect(second?.after).toBeLessThan(60)
   })
 
-  test('takes an entry that is longer than all that may wait', async () => {
+  test('gets an entry that is larger than the buffer', async () => {
     const [entry] = logOf(1) as [Entry]
     const log: Entry[] = [{ ...entry, event: { type: 'text', text: 'x'.repeat(9_000_000) } }]
     await using server = await logServer({ log })
@@ -392,7 +391,7 @@ describe('a reader that takes its time', () => {
     expect(server.streams).toHaveLength(1)
   })
 
-  test('is no silence of the server', async () => {
+  test('does not count as silence of the server', async () => {
     const log = logOf(3)
     await using server = await logServer({ log })
     await using proxy = await cuttingProxy({ port: server.port, slice: 150 })
@@ -404,13 +403,13 @@ describe('a reader that takes its time', () => {
   })
 })
 
-test('a socket that is closed since the thread is gone is not opened again', async () => {
+test('a socket that was closed because the thread was deleted is not reopened', async () => {
   await using server = await logServer({ log: logOf(3), faults: [{ close: 4404 }] })
   expect(await take(threadAt(server.url, { transport: 'websocket' }).follow(), 9)).toHaveLength(3)
   expect(server.streams).toHaveLength(1)
 })
 
-test('waits grow only while nothing is told', async () => {
+test('delays only grow while no entries arrive', async () => {
   const waitsFor = async (fault: Fault) => {
     const waits: number[] = []
     await using server = await logServer({ log: logOf(8), faults: Array.from({ length: 7 }, () => fault) })
@@ -424,7 +423,7 @@ test('waits grow only while nothing is told', async () => {
     expect(waits).toHaveLength(7)
     return waits
   }
-  const one = await waitsFor({ told: (entries) => entries.slice(0, 1), close: 1 })
+  const one = await waitsFor({ transform: (entries) => entries.slice(0, 1), close: 1 })
   expect(Math.max(...one)).toBeLessThanOrEqual(2)
   const none = await waitsFor({ status: 500 })
   none.forEach((delayMs, index) => {
@@ -433,23 +432,23 @@ test('waits grow only while nothing is told', async () => {
   })
 })
 
-test('over a socket, signs of life are asked for and given', async () => {
-  await using server = await logServer({ log: logOf(1), faults: [{ nonsense: '{"type":"ping"}' }] })
+test('over a WebSocket, pings are sent and answered', async () => {
+  await using server = await logServer({ log: logOf(1), faults: [{ suffix: '{"type":"ping"}' }] })
   const entries = threadAt(server.url, { transport: 'websocket', silenceMs: 450 }).follow()
   await entries.next()
   const waiting = entries.next()
-  const heard = server.streams[0]?.heard ?? []
-  await until(() => heard.filter((frame) => frame === '{"type":"ping"}').length > 2)
-  expect(heard[0]).toBe('{"type":"pong"}')
+  const received = server.streams[0]?.received ?? []
+  await until(() => received.filter((frame) => frame === '{"type":"ping"}').length > 2)
+  expect(received[0]).toBe('{"type":"pong"}')
   expect(server.streams).toHaveLength(1)
   await entries.return?.()
   await waiting
 })
 
-test("the server's wish how soon to come back is heard, unless the caller has one", async () => {
-  const wish = { nonsense: 'retry: 40000\n\n', close: 1 }
+test("the server's retry delay is used, unless the caller has set one", async () => {
+  const retryHint = { suffix: 'retry: 40000\n\n', close: 1 }
   const delayWith = async (options: ClientOptions) => {
-    await using server = await logServer({ log: logOf(1), faults: [wish] })
+    await using server = await logServer({ log: logOf(1), faults: [retryHint] })
     const waits = Promise.withResolvers<number>()
     const desk = client(server.url, {
       transport: 'sse',
@@ -468,7 +467,7 @@ test("the server's wish how soon to come back is heard, unless the caller has on
   expect(await delayWith({ retry: { maxDelayMs: 60_000, baseMs: 10 } })).toBeLessThanOrEqual(10)
 })
 
-test('a server that asks for time is given it', async () => {
+test('retry-after of a server is respected', async () => {
   const busy = { status: 503, headers: { 'retry-after': '30' } }
   await using server = await logServer({ faults: [busy, busy] })
   const waits = Promise.withResolvers<number>()
@@ -480,18 +479,18 @@ test('a server that asks for time is given it', async () => {
   expect(await next).toEqual({ done: true, value: undefined })
 })
 
-test('a stream with CRLF and a byte order mark is read as well', async () => {
+test('a stream with CRLF and a byte order mark is read', async () => {
   const log = logOf(2)
-  const nonsense = `\ufeff${log.map(frameOf).join('').replaceAll('\n', '\r\n')}`
-  await using server = await logServer({ faults: [{ nonsense }] })
+  const suffix = `\ufeff${log.map(frameOf).join('').replaceAll('\n', '\r\n')}`
+  await using server = await logServer({ faults: [{ suffix }] })
   expect(await take(threadAt(server.url, { transport: 'sse' }).follow(), 2)).toEqual(log)
 })
 
-test('an answer that is not a stream is not taken for one', async () => {
+test('a response that is not an event stream is an error', async () => {
   await using server = await logServer({
-    faults: [{ headers: { 'content-type': 'text/html' }, nonsense: '<p>', close: 1 }],
+    faults: [{ headers: { 'content-type': 'text/html' }, suffix: '<p>', close: 1 }],
   })
   const thread = threadAt(server.url, { transport: 'sse', retry: { attempts: 1 } })
-  const error = await failureOf(take(thread.follow(), 1))
-  expect(error.message).toContain('text/html and not with a stream of events: is the address right?')
+  const error = await errorOf(take(thread.follow(), 1))
+  expect(error.message).toContain('text/html instead of an event stream: check the URL')
 })

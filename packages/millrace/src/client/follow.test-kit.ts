@@ -4,10 +4,10 @@ import { MillraceError } from '../protocol/index.ts'
 import type { ClientOptions } from './index.ts'
 import { textIn } from './log-server.test-kit.ts'
 
-/** Comes back at once: nothing here is about how long that takes. */
-export const eager: ClientOptions = { retry: { attempts: 50, baseMs: 1, maxDelayMs: 2 } }
+/** Reconnects almost at once: these tests are not about delays. */
+export const fastRetry: ClientOptions = { retry: { attempts: 50, baseMs: 1, maxDelayMs: 2 } }
 
-/** Everything up to a number; then it lets go. */
+/** Takes all entries up to a number, then stops following. */
 export async function take(entries: AsyncIterable<Entry>, upTo: number): Promise<Entry[]> {
   const taken: Entry[] = []
   for await (const entry of entries) {
@@ -17,7 +17,7 @@ export async function take(entries: AsyncIterable<Entry>, upTo: number): Promise
   return taken
 }
 
-/** Each number once and in order, and the text as it was. */
+/** Expects each number once and in order, with the same text. */
 export function expectWhole(taken: readonly Entry[], log: readonly Entry[], after = 0) {
   let last = after
   for (const { seq, from = seq } of taken) {
@@ -33,18 +33,17 @@ export function expectWhole(taken: readonly Entry[], log: readonly Entry[], afte
   )
 }
 
-/** The error of ours with which something fails. */
-export async function failureOf(work: Promise<unknown>): Promise<MillraceError> {
+/** The `MillraceError` that `work` rejects with. */
+export async function errorOf(work: Promise<unknown>): Promise<MillraceError> {
   const error = await work.then(
     () => undefined,
     (thrown: unknown) => thrown,
   )
-  if (!(error instanceof MillraceError))
-    throw new Error('it did not fail with an error of ours', { cause: error })
+  if (!(error instanceof MillraceError)) throw new Error('expected a MillraceError', { cause: error })
   return error
 }
 
-/** Polls until something holds. */
-export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2))
+/** Polls until the condition holds. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 2))
 }

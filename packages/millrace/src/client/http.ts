@@ -1,34 +1,40 @@
 import { isObject, sleep, systemClock, toMillraceError } from '../protocol/index.ts'
-import { broken, failureOf, reasonOf, tooSlow } from './failures.ts'
+import { reasonOf, responseError, streamError, timeoutError } from './errors.ts'
 import type { ClientOptions, Fetch } from './options.ts'
-import type { Retry } from './patience.ts'
-import { delayAfter, within } from './patience.ts'
+import type { Retry } from './retry.ts'
+import { delayAfter, withTimeout } from './retry.ts'
 
-interface Call {
+interface RequestOptions {
   readonly op: string
   readonly method?: 'GET' | 'POST' | 'DELETE'
   readonly path: string
   readonly query?: Readonly<Record<string, string | number | undefined>>
   readonly body?: object
   /**
-   * Sending it twice is the same as once. Any other is sent again only if the server has refused it untouched: after an answer
-   * that was lost nobody knows whether it was done.
+   * Whether the request is idempotent. Other requests are only retried if the server rejected them
+   * without processing them: after a lost response it is unknown whether they took effect.
    */
   readonly repeatable: boolean
 }
 
-/** Requests to one server. Everything that goes wrong rejects with a `MillraceError`. */
+/** Sends requests to one server. All errors are `MillraceError`s. */
 export interface Http {
-  /** Sends, again if need be, and gives the JSON that comes back; undefined if there is none. */
-  ask(call: Call): Promise<unknown>
-  /** Sends once and gives the answer when its head is there, to be read by the caller; the signal ends that too. */
+  /**
+   * Sends a request, with retries, and resolves with the JSON response; undefined if there is no
+   * body.
+   */
+  request(call: RequestOptions): Promise<unknown>
+  /**
+   * Sends a request once and resolves with the response when its headers arrive. The signal aborts
+   * the body too.
+   */
   open(call: {
     op: string
     path: string
-    query: NonNullable<Call['query']>
+    query: NonNullable<RequestOptions['query']>
     signal: AbortSignal
   }): Promise<Response>
-  /** The token as it is now; undefined if there is none. */
+  /** The current token, if any. */
   token(op: string): Promise<string | undefined>
 }
 
@@ -59,7 +65,7 @@ export function http({
     }
   }
 
-  async function send(call: Omit<Call, 'repeatable'>, accept: string, signal: AbortSignal) {
+  async function send(call: Omit<RequestOptions, 'repeatable'>, accept: string, signal: AbortSignal) {
     const { op, method = 'GET', path, query = {}, body } = call
     const bearer = await token(op)
     const init: RequestInit = {
@@ -74,13 +80,13 @@ export function http({
       ...(body && { body: JSON.stringify(body) }),
     }
     const response = await fetch(base + path + queryOf(query), init).catch((thrown: unknown) => {
-      throw broken(op, `cannot reach ${base}: ${reasonOf(thrown)}`, thrown)
+      throw streamError(op, `cannot reach ${base}: ${reasonOf(thrown)}`, thrown)
     })
-    if (!response.ok) throw await failureOf(op, response)
+    if (!response.ok) throw await responseError(op, response)
     return response
   }
 
-  async function once(call: Call): Promise<unknown> {
+  async function requestOnce(call: RequestOptions): Promise<unknown> {
     const { op } = call
     const controller = new AbortController()
     const { signal } = controller
@@ -88,14 +94,14 @@ export function http({
       const response = await send(call, 'application/json', signal)
       if (response.status === 204) return undefined
       const value: unknown = await response.json().catch((thrown: unknown) => {
-        throw broken(op, `the server's answer is not to be read: ${reasonOf(thrown)}`, thrown)
+        throw streamError(op, `cannot read the server's response: ${reasonOf(thrown)}`, thrown)
       })
-      if (!isObject(value)) throw broken(op, "the server's answer is not an object: is the address right?")
+      if (!isObject(value)) throw streamError(op, "the server's response is not a JSON object: check the URL")
       return value
     }
-    const tooLong = () => tooSlow(op, 'the server has not answered', timeoutMs)
+    const onTimeout = () => timeoutError(op, 'the server did not answer', timeoutMs)
     try {
-      return await within(work(), { op, ms: timeoutMs, signal, tooLong })
+      return await withTimeout(work(), { op, ms: timeoutMs, signal, onTimeout })
     } finally {
       controller.abort()
     }
@@ -104,15 +110,15 @@ export function http({
   return {
     token,
 
-    async ask(call) {
+    async request(call) {
       for (let failures = 1; ; failures++) {
         try {
-          return await once(call)
+          return await requestOnce(call)
         } catch (thrown) {
           const error = toMillraceError(thrown, { op: call.op, code: 'stream_error' })
           const { retryable, status, retryAfterMs = 0 } = error
-          const untouched = status === 429 || status === 503
-          const again = retryable && (call.repeatable || untouched)
+          const isUnprocessed = status === 429 || status === 503
+          const again = retryable && (call.repeatable || isUnprocessed)
           if (!again || failures >= retry.attempts || retryAfterMs > retry.maxDelayMs) throw error
           const delayMs = delayAfter(failures, retry, retryAfterMs)
           onRetry?.(error, delayMs)
@@ -122,15 +128,20 @@ export function http({
     },
 
     open({ signal, ...call }) {
-      const tooLong = () => tooSlow(call.op, 'no stream has begun', openMs)
-      return within(send(call, 'text/event-stream', signal), { op: call.op, ms: openMs, signal, tooLong })
+      const onTimeout = () => timeoutError(call.op, 'the stream did not start', openMs)
+      return withTimeout(send(call, 'text/event-stream', signal), {
+        op: call.op,
+        ms: openMs,
+        signal,
+        onTimeout,
+      })
     },
   }
 }
 
-function queryOf(query: NonNullable<Call['query']>): string {
-  const given = Object.entries(query).flatMap(([name, value]) =>
+function queryOf(query: NonNullable<RequestOptions['query']>): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
   )
-  return given.length > 0 ? `?${given.join('&')}` : ''
+  return pairs.length > 0 ? `?${pairs.join('&')}` : ''
 }

@@ -1,5 +1,5 @@
 export type {
-  Answer,
+  ApprovalAnswer,
   Entry,
   ErrorCode,
   Exchange,
@@ -17,7 +17,7 @@ export type {
   ThreadStatus,
   ThreadView,
   TurnRecord,
-  VoicePlace,
+  VoicePosition,
   WireExchange,
 } from '../protocol/index.ts'
 export { exportThread, isMillraceError, MillraceError, wholeLog } from '../protocol/index.ts'
@@ -49,5 +49,5 @@ export type {
   VoiceState,
   VoiceTranscript,
 } from './voice-options.ts'
-export type { Followed } from './watch.ts'
+export type { Followable } from './watch.ts'
 export { watch } from './watch.ts'

@@ -7,19 +7,19 @@ import type { WebSocket } from 'ws'
 import { WebSocketServer } from 'ws'
 import type { Entry } from '../protocol/index.ts'
 
-/** What a server does wrong on one connection; nothing of it is done unless it is there. */
+/** What the server does wrong on one connection. */
 export interface Fault {
-  /** Refuses it. */
+  /** Rejects it with this status. */
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** Tells something else instead of what comes after the number. */
-  readonly told?: (entries: readonly Entry[]) => readonly Entry[]
-  /** Sends these bytes after them. */
-  readonly nonsense?: string
-  /** Ends the connection in good order after them: the stream, or the socket with this code. */
+  /** Changes the entries that are sent. */
+  readonly transform?: (entries: readonly Entry[]) => readonly Entry[]
+  /** Sent after the entries. */
+  readonly suffix?: string
+  /** Then ends the stream, or closes the socket with this code. */
   readonly close?: number
-  /** Accepts it and says no word. */
+  /** Accepts it and sends nothing. */
   readonly silent?: boolean
 }
 
@@ -29,9 +29,9 @@ interface StreamSeen {
   readonly until: string | null
   readonly protocols: string | undefined
   readonly authorization: string | undefined
-  /** Resolves when the client has let go of it. */
+  /** Resolves when the client has closed it. */
   readonly closed: Promise<void>
-  readonly heard: string[]
+  readonly received: string[]
 }
 
 interface RequestSeen {
@@ -46,27 +46,27 @@ export interface LogServer extends AsyncDisposable {
   readonly port: number
   readonly streams: readonly StreamSeen[]
   readonly requests: readonly RequestSeen[]
-  /** How many sockets were asked for, also those that were refused. */
+  /** How many upgrades were requested, including rejected ones. */
   readonly upgrades: number
 }
 
 export interface LogServerOptions {
   readonly log?: readonly Entry[]
-  /** For each stream that is asked for, in order; none after the last. */
+  /** One for each stream, in order. */
   readonly faults?: readonly (Fault | undefined)[]
-  /** False refuses every upgrade, as a proxy would that does not know what that is. */
+  /** `false` rejects every upgrade, like a proxy without WebSocket support. */
   readonly sockets?: boolean
-  /** Answers whatever is not a stream. */
+  /** Answers requests other than streams. */
   readonly answer?: (request: RequestSeen, response: ServerResponse, nth: number) => void
 }
 
-/** A small server that tells a log as the real one does, and goes wrong as it is told to. `await using` closes it. */
+/** A small server that streams a log like the real one, with faults. Closed by `await using`. */
 export async function logServer(options: LogServerOptions = {}): Promise<LogServer> {
   const { log = [], faults = [], sockets = true, answer } = options
   const streams: StreamSeen[] = []
   const requests: RequestSeen[] = []
   const open = new Set<Socket>()
-  let asked = 0
+  let upgradeCount = 0
 
   function begin(over: StreamSeen['over'], request: IncomingMessage, end: Emitter) {
     const { searchParams } = new URL(request.url ?? '', 'http://server')
@@ -78,12 +78,12 @@ export async function logServer(options: LogServerOptions = {}): Promise<LogServ
       protocols: request.headers['sec-websocket-protocol'],
       authorization: request.headers.authorization,
       closed,
-      heard: [],
+      received: [],
     }
     const fault = faults[streams.length] ?? {}
     streams.push(seen)
-    const { told = (all: readonly Entry[]) => all } = fault
-    return { seen, fault, entries: fault.silent ? [] : told(entriesAfter(log, seen.after)) }
+    const { transform = (all: readonly Entry[]) => all } = fault
+    return { seen, fault, entries: fault.silent ? [] : transform(entriesAfter(log, seen.after)) }
   }
 
   function stream(request: IncomingMessage, response: ServerResponse) {
@@ -93,7 +93,7 @@ export async function logServer(options: LogServerOptions = {}): Promise<LogServ
     response.writeHead(200, { 'content-type': 'text/event-stream', ...fault.headers })
     response.flushHeaders()
     for (const entry of entries) response.write(frameOf(entry))
-    if (fault.nonsense !== undefined) response.write(fault.nonsense)
+    if (fault.suffix !== undefined) response.write(fault.suffix)
     if (fault.close !== undefined) response.end()
     else if (seen.until && !fault.silent) {
       response.write('event: end\ndata: {}\n\n')
@@ -118,7 +118,7 @@ export async function logServer(options: LogServerOptions = {}): Promise<LogServ
     socket.once('close', () => open.delete(socket))
   })
   server.on('upgrade', (request, socket, head) => {
-    asked++
+    upgradeCount++
     if (!sockets) return socket.end('HTTP/1.1 501 Not Implemented\r\nconnection: close\r\n\r\n')
     const { seen, fault, entries } = begin('socket', request, socket)
     if (fault.status !== undefined)
@@ -126,13 +126,13 @@ export async function logServer(options: LogServerOptions = {}): Promise<LogServ
     upgrades.handleUpgrade(request, socket, head, (ws: WebSocket) => {
       ws.on('error', () => {})
       ws.on('message', (data) => {
-        seen.heard.push(String(data))
+        seen.received.push(String(data))
         if (String(data) === '{"type":"ping"}' && !fault.silent) ws.send('{"type":"pong"}')
       })
       if (fault.silent) return
       ws.send(JSON.stringify({ type: 'ready', head: log.at(-1)?.seq ?? 0 }))
       for (const entry of entries) ws.send(JSON.stringify({ type: 'stream_chunk', ...entry }))
-      if (fault.nonsense !== undefined) ws.send(fault.nonsense)
+      if (fault.suffix !== undefined) ws.send(fault.suffix)
       if (fault.close !== undefined) ws.close(fault.close)
     })
   })
@@ -145,7 +145,7 @@ export async function logServer(options: LogServerOptions = {}): Promise<LogServ
     streams,
     requests,
     get upgrades() {
-      return asked
+      return upgradeCount
     },
     async [Symbol.asyncDispose]() {
       for (const socket of open) socket.destroy()
@@ -161,7 +161,7 @@ export function frameOf(entry: Entry): string {
 
 const words = ['Where', ' ist', ' der', ' Schlüssel', '?', ' 日本', '\r\n', ' 🙂', '\n\ndata: x\n', '\u2028']
 
-/** So many deltas of one text. */
+/** A log of `length` text deltas. */
 export function logOf(length: number): Entry[] {
   return Array.from({ length }, (_, index) => ({
     seq: index + 1,
@@ -170,12 +170,11 @@ export function logOf(length: number): Entry[] {
   }))
 }
 
-/** What a right server tells after a number, cut if need be. */
 function entriesAfter(log: readonly Entry[], after: number): readonly Entry[] {
   return log.filter(({ seq }) => seq > after)
 }
 
-/** The same with neighbours joined: so many at a time. */
+/** The same entries with neighbors joined, `size` at a time. */
 export function joined(entries: readonly Entry[], size: number): Entry[] {
   const groups: Entry[] = []
   for (let at = 0; at < entries.length; at += size) {

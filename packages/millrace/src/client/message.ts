@@ -2,11 +2,11 @@ import type { InputUserMessage } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf } from '../protocol/index.ts'
 import { base64 } from './base64.ts'
 
-/** A message as JSON can carry it: bytes become base64. Whether it is a good one, the server looks at. */
-export function sayable(message: string | InputUserMessage, op: string): unknown {
+/** A message that can be sent as JSON: bytes become base64. The server checks the rest. */
+export function messageJson(message: string | InputUserMessage, op: string): unknown {
   if (typeof message === 'string') return message
   if (!isObject(message) || message.role !== 'user')
-    throw invalidInput(op, `a message is text or { role: 'user', content }, not ${kindOf(message)}`)
+    throw invalidInput(op, `a message must be text or { role: 'user', content }, not ${kindOf(message)}`)
   const { content } = message
   if (!Array.isArray(content)) return message
   const parts = content.map((part: { data?: unknown }) =>

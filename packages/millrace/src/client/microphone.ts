@@ -1,15 +1,19 @@
-/** Where the sound that a voice line sends comes from. One is for one line. */
+/** The audio source of a voice line. Each line needs its own. */
 export interface Microphone {
-  /** Begins, once. Rejects if there is nothing to hear with, or it may not be used. */
+  /**
+   * Starts recording. Called once. Rejects if there is no microphone, or access to it was denied.
+   */
   open(options: MicrophoneOptions): Promise<void>
-  /** Gives up what it holds, once; it may not have been opened, or be about to be. */
+  /** Releases all resources. Called once, possibly before or during `open`. */
   close(): Promise<void>
 }
 
 export interface MicrophoneOptions {
   readonly sampleRate: number
-  /** Told of all sound, in order, in pieces of any length. They are not used again by whoever hands them over. */
+  /**
+   * Call with all audio, in order, in chunks of any length. A chunk must not be changed afterwards.
+   */
   readonly onAudio: (pcm: Int16Array) => void
-  /** It is not there any more: it was unplugged, or the person took it back. */
+  /** Call when the microphone was unplugged, or access to it was revoked. */
   readonly onEnd: (error: Error) => void
 }

@@ -1,7 +1,7 @@
 import { isMillraceError } from '../protocol/index.ts'
 import type { Http } from './http.ts'
 
-/** A UUID of version 4. Not by `crypto.randomUUID`: a page that came without TLS has none. */
+/** A version 4 UUID. `crypto.randomUUID` is not available on pages without TLS. */
 export function uuid(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
@@ -10,19 +10,19 @@ export function uuid(): string {
 }
 
 /**
- * Makes a thread and gives its id. One that the caller has not named gets its name here: if it turns out to be there already,
- * then it is the one whose making was never heard of, and not somebody else's.
+ * Creates a thread and resolves with its id. If the caller has not chosen an id, it is generated
+ * here: a conflict then means that an earlier attempt succeeded and only its response was lost.
  */
-export async function makeThread(
+export async function createThread(
   http: Http,
   { op, path, body, id }: { op: string; path: string; body: object; id: string | undefined },
 ): Promise<string> {
-  const name = id ?? uuid()
-  const named = id !== undefined
+  const threadId = id ?? uuid()
+  const isChosen = id !== undefined
   try {
-    await http.ask({ op, method: 'POST', path, body: { ...body, id: name }, repeatable: !named })
+    await http.request({ op, method: 'POST', path, body: { ...body, id: threadId }, repeatable: !isChosen })
   } catch (error) {
-    if (named || !isMillraceError(error) || error.code !== 'conflict') throw error
+    if (isChosen || !isMillraceError(error) || error.code !== 'conflict') throw error
   }
-  return name
+  return threadId
 }

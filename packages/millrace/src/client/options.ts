@@ -1,5 +1,5 @@
 import type {
-  Answer,
+  ApprovalAnswer,
   ExchangesOptions,
   FollowOptions,
   JsonObject,
@@ -28,9 +28,9 @@ import type { VoiceLineOptions } from './voice-options.ts'
 /** `fetch`, or something that behaves like it. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
-/** What is used of a WebSocket: that of the platform, or of a package. */
+/** The part of a WebSocket that the client uses. */
 export interface SocketLike {
-  /** Bytes are sent by a voice line only, as are those below. */
+  /** Only voice lines send bytes. */
   send(data: string | Uint8Array<ArrayBuffer>): void
   binaryType?: string
   readonly bufferedAmount?: number
@@ -46,41 +46,52 @@ export interface SocketLike {
 
 export interface ReconnectOptions {
   /**
-   * How often a request is sent before its failure is the caller's; 1 never repeats it. Following is given up after so many
-   * failures only if it never worked: after that it comes back for as long as it takes.
+   * How many times a request is attempted; 1 means no retries. Following only gives up after this
+   * many failures if it never connected. After that it reconnects forever.
    */
   readonly attempts?: number | undefined
-  /** The first wait, on average a little less; each further one is twice as long. A server may ask followers for another. */
+  /**
+   * The first delay, before jitter. It doubles each time. A server may ask followers for a
+   * different one.
+   */
   readonly baseMs?: number | undefined
-  /** The longest wait, unless the server asks for a longer one; a request is then given up at once. */
+  /**
+   * The longest delay. If the server asks for a longer one, a request fails, and a follower waits.
+   */
   readonly maxDelayMs?: number | undefined
 }
 
 export interface ClientOptions {
-  /** Sent as `authorization: Bearer …`, and to a socket as a subprotocol. A function is asked before each request. */
+  /**
+   * Sent as `authorization: Bearer …`, or as a WebSocket subprotocol. A function is called before
+   * each request.
+   */
   readonly token?: string | (() => string | Promise<string>) | undefined
-  /** Sent with each request. A WebSocket in a browser cannot carry any, so with these threads are followed over SSE. */
+  /**
+   * Sent with each request. WebSockets in browsers cannot send headers, so threads are then
+   * followed over SSE.
+   */
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly fetch?: Fetch | undefined
   readonly WebSocket?: (new (url: string, protocols: string[]) => SocketLike) | undefined
-  /** How threads are followed. `auto`: over a WebSocket, or over SSE where one cannot be opened. */
+  /** How threads are followed. `auto` uses a WebSocket, or SSE if a WebSocket cannot be opened. */
   readonly transport?: 'auto' | 'websocket' | 'sse' | undefined
   readonly retry?: ReconnectOptions | undefined
-  /** The longest wait for the answer to a request. */
+  /** How long to wait for the response to a request. */
   readonly timeoutMs?: number | undefined
-  /** The longest wait for a stream to begin. */
+  /** How long to wait for a stream to open. */
   readonly openMs?: number | undefined
-  /** A stream on which nothing came for so long, not even a sign of life, is given up and opened anew. */
+  /** A stream that has received nothing for this long, not even a heartbeat, is reopened. */
   readonly silenceMs?: number | undefined
-  /** Told of each failure that does not reach the caller, since it is tried again after `delayMs`. */
+  /** Called for each failure that is retried, after `delayMs`. */
   readonly onRetry?: ((error: MillraceError, delayMs: number) => void) | undefined
-  /** Told each time that a thread which is followed can be heard: at first, and again after a connection was lost. */
+  /** Called each time a followed thread is connected: at first, and after each reconnect. */
   readonly onOpen?: (() => void) | undefined
 }
 
 /** How sockets to a server are opened. */
 export interface Sockets extends Pick<ClientOptions, 'WebSocket' | 'headers'> {
-  /** Of the server: `ws://…`, without a slash at the end. */
+  /** The URL of the server: `ws://…`, without a trailing slash. */
   readonly url: string
   readonly openMs: number
   readonly silenceMs: number
@@ -90,14 +101,14 @@ export type WatchOptions = Pick<FollowOptions, 'signal'>
 
 export interface ReadEntriesOptions {
   readonly after?: number | undefined
-  /** About how many entries at most, up to 10,000. */
+  /** The approximate maximum number of entries, up to 10,000. */
   readonly limit?: number | undefined
-  /** Deltas as they were first written, not joined. */
+  /** Return deltas as they were first written, not joined. */
   readonly split?: boolean | undefined
 }
 
 export interface CreateThreadOptions {
-  /** 1 to 128 letters, digits, dots, dashes and underscores. One is made up if absent. */
+  /** 1 to 128 letters, digits, dots, dashes and underscores. Generated by default. */
   readonly id?: string | undefined
   readonly agent?: string | undefined
   readonly metadata?: JsonObject | undefined
@@ -109,11 +120,11 @@ export interface ForkThreadOptions {
 
 export interface ListThreadsOptions {
   readonly limit?: number | undefined
-  /** The `next` of the page before. */
+  /** The `next` value of the previous page. */
   readonly cursor?: string | undefined
   readonly agent?: string | undefined
   readonly status?: ThreadStatus | undefined
-  /** Words that must all occur, in upper or lower case, in title, id, agent or the values of the metadata. */
+  /** Words that must all occur in the title, id, agent or metadata values. Case is ignored. */
   readonly search?: string | undefined
 }
 
@@ -139,12 +150,12 @@ const retryTable: OptionTable<ReconnectOptions> = {
   maxDelayMs: duration,
 }
 
-/** Not `instanceof`: a page, a frame and a test environment each have an AbortSignal of their own. */
+/** Not `instanceof`: each frame and test environment has its own AbortSignal. */
 const aSignal = (value: unknown) =>
   !(isObject(value) && typeof value.aborted === 'boolean' && 'addEventListener' in value) &&
   'must be an AbortSignal'
 
-/** `.` and `..` would be taken for steps in the address. */
+/** `.` and `..` would be resolved as path segments. */
 export const threadId = (value: unknown) =>
   !(typeof value === 'string' && /^(?!\.{1,2}$)[\w.-]{1,128}$/.test(value)) &&
   `must be 1 to 128 letters, digits, dots, dashes and underscores, not ${nameOf(value)}`
@@ -166,7 +177,7 @@ const voiceTable: OptionTable<VoiceLineOptions> = {
   from: anObject,
   onSentence: aFunction,
   onTranscript: aFunction,
-  onHearing: aFunction,
+  onSpeech: aFunction,
   onRecord: aFunction,
   onError: aFunction,
   onState: aFunction,
@@ -178,7 +189,7 @@ const readTable: OptionTable<ReadEntriesOptions> = {
   split: yesOrNo,
 }
 const exchangesTable: OptionTable<ExchangesOptions> = { run: someText, round: wholeNumber(1) }
-const answerTable: OptionTable<Answer> = {
+const answerTable: OptionTable<ApprovalAnswer> = {
   approved: yesOrNo,
   reason: someText,
   input: anObject,
@@ -208,7 +219,7 @@ const tables = {
   threads: listTable,
 }
 
-/** Throws `invalid_input` at the first option of a method that is not as it should be. */
+/** Throws `invalid_input` if an option of a method is invalid. */
 export function checkFor(method: keyof typeof tables, options: object): void {
   const op = `client.${method}`
   if (!isObject(options))
@@ -223,5 +234,5 @@ export function checkClientOptions(options: ClientOptions): void {
   checkOptions(options, clientTable, { op, what: 'the client option' })
   if (options.retry) checkOptions(options.retry, retryTable, { op, what: 'the client option retry.' })
   if (options.headers && options.transport === 'websocket')
-    throw invalidInput(op, "a WebSocket cannot carry 'headers': pass a 'token', or the transport 'sse'")
+    throw invalidInput(op, "a WebSocket cannot send 'headers': pass a 'token', or use the transport 'sse'")
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { playQueue } from './play-queue.ts'
 
-/** The second and later are as loud as they say: the first few samples fade in. */
+/** Samples of one level. The first few samples that are played fade in. */
 function pcm(length: number, level = 16_384): Int16Array {
   return new Int16Array(length).fill(level)
 }
@@ -15,8 +15,8 @@ function filled(queue: ReturnType<typeof playQueue>, length: number): Float32Arr
 
 const rates = { sampleRate: 8000, outputRate: 8000 }
 
-describe('what waits to be played', () => {
-  test('is played in order, and is silence behind its end', () => {
+describe('queued audio', () => {
+  test('is played in order, followed by silence', () => {
     const queue = playQueue(rates)
     queue.push({ clip: 1, position: 0, pcm: pcm(40) })
     queue.push({ clip: 1, position: 40, pcm: pcm(60, -16_384) })
@@ -27,7 +27,7 @@ describe('what waits to be played', () => {
     expect(queue.played()).toEqual({ clip: 1, position: 100, idle: true })
   })
 
-  test('begins and ends softly where it is cut, and the cut is not counted', () => {
+  test('fades in and out when it is cut, and the fade does not count as played', () => {
     const queue = playQueue(rates)
     queue.push({ clip: 1, position: 0, pcm: pcm(1000) })
     const steps = [...filled(queue, 100)]
@@ -48,7 +48,7 @@ describe('what waits to be played', () => {
     expect(queue.played().position).toBe(150)
   })
 
-  test('loses only what is dropped of its clip', () => {
+  test('only loses the dropped part of its clip', () => {
     const queue = playQueue(rates)
     queue.push({ clip: 1, position: 0, pcm: pcm(100) })
     queue.push({ clip: 1, position: 100, pcm: pcm(100) })
@@ -66,7 +66,7 @@ describe('what waits to be played', () => {
     [24_000, 44_100],
     [48_000, 44_100],
     [8000, 96_000],
-  ])('of %i samples a second sounds the same at %i', (sampleRate, outputRate) => {
+  ])('at %i samples per second sounds the same at %i', (sampleRate, outputRate) => {
     const queue = playQueue({ sampleRate, outputRate })
     const wave = (seconds: number) => 0.5 * Math.sin(2 * Math.PI * 300 * seconds)
     const half = sampleRate / 2
@@ -77,13 +77,13 @@ describe('what waits to be played', () => {
         pcm: Int16Array.from({ length: 100 }, (_, index) => 32_768 * wave((at + index) / sampleRate)),
       })
     const out = filled(queue, outputRate / 4)
-    // Behind what fades in, and as exact as a straight line between two samples can be.
+    // After the fade-in, and as exact as linear interpolation can be.
     for (let index = 500; index < out.length; index++)
       expect(Math.abs((out[index] ?? 0) - wave(index / outputRate))).toBeLessThan(0.02)
     expect(Math.abs(queue.played().position - sampleRate / 4)).toBeLessThanOrEqual(1)
   })
 
-  test('however it is cut into pieces, every sample is counted once', () => {
+  test('counts every sample once, for any chunk sizes', () => {
     const plan = fc.record({
       pieces: fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 20 }),
       fills: fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 40 }),
@@ -96,13 +96,13 @@ describe('what waits to be played', () => {
           queue.push({ clip: 1, position: total, pcm: pcm(length) })
           total += length
         }
-        let asked = 0
+        let requested = 0
         for (const length of fills) {
           filled(queue, length)
-          asked += length
-          expect(queue.played().position).toBe(Math.min(asked, total))
+          requested += length
+          expect(queue.played().position).toBe(Math.min(requested, total))
         }
-        expect(queue.played().idle).toBe(asked >= total)
+        expect(queue.played().idle).toBe(requested >= total)
       }),
     )
   })

@@ -1,47 +1,50 @@
 import type { Played, PlayerChunk } from './player.ts'
 
-/** Audio that waits to be played, on the thread that plays it. */
+/** The queue of audio to play, on the audio thread. */
 export interface PlayQueue {
   push(chunk: PlayerChunk): void
   drop(clip: number, position: number): Played
   pause(): Played
   resume(): void
-  /** Writes the next samples; the rest stays as it is, which is silence. */
+  /** Writes the next samples. The rest of `out` is left unchanged, which is silence. */
   fill(out: Float32Array): void
-  /** How far it is. */
+  /** The playback position. */
   played(): Played
 }
 
 export interface PlayQueueOptions {
-  /** Of what is pushed. */
+  /** The rate of the chunks that are pushed. */
   readonly sampleRate: number
-  /** Of what is filled. */
+  /** The rate of the output. */
   readonly outputRate: number
 }
 
-/** What is cut off fades for so long, or it would click. It is not counted as played. */
+/**
+ * Audio that is cut off fades out for this long, to avoid a click. The fade does not count as
+ * played.
+ */
 const fadeMs = 4
 
 export function playQueue({ sampleRate, outputRate }: PlayQueueOptions): PlayQueue {
-  /** So far in the audio for each sample that goes out. */
+  /** How far the position advances per output sample. */
   const step = sampleRate / outputRate
   const fadeSamples = Math.round((outputRate * fadeMs) / 1000)
   let chunks: PlayerChunk[] = []
-  /** The place in the first chunk that is next; between two samples where the rates differ. */
+  /** The next position in the first chunk. May be between two samples if the rates differ. */
   let at = 0
   let clip = 0
   let position = 0
   let isPaused = false
-  /** How much of the beginning has faded in. */
-  let risen = 0
-  /** The end of what was cut off. */
+  /** How many samples have faded in. */
+  let fadedIn = 0
+  /** The fade-out of audio that was cut off. */
   let tail: Float32Array = new Float32Array(0)
 
   function played(): Played {
     return { clip, position, idle: chunks.length === 0 }
   }
 
-  /** Linear between the two samples around it. */
+  /** Linear interpolation between two samples. */
   function sampleAt(index: number, chunk: PlayerChunk, following: PlayerChunk | undefined): number {
     const { pcm } = chunk
     const whole = Math.floor(index)
@@ -50,10 +53,10 @@ export function playQueue({ sampleRate, outputRate }: PlayQueueOptions): PlayQue
     return (here + (next - here) * (index - whole)) / 32_768
   }
 
-  /** Called before what is being played is taken away. */
+  /** Called before the current audio is removed. */
   function fadeOut() {
     const [chunk] = chunks
-    if (isPaused || !chunk || risen === 0) return
+    if (isPaused || !chunk || fadedIn === 0) return
     const length = Math.min(fadeSamples, Math.floor((chunk.pcm.length - at) / step))
     tail = Float32Array.from(
       { length },
@@ -73,7 +76,7 @@ export function playQueue({ sampleRate, outputRate }: PlayQueueOptions): PlayQue
     position = chunk.position + chunk.pcm.length
     at -= chunk.pcm.length
     chunks.shift()
-    // What is left of a step is of no use before there is more.
+    // The rest of a step is dropped if there is no next chunk.
     if (chunks.length === 0) at = 0
   }
 
@@ -93,7 +96,7 @@ export function playQueue({ sampleRate, outputRate }: PlayQueueOptions): PlayQue
       })
       if (isCut) {
         at = 0
-        risen = 0
+        fadedIn = 0
       }
       return played()
     },
@@ -101,7 +104,7 @@ export function playQueue({ sampleRate, outputRate }: PlayQueueOptions): PlayQue
     pause() {
       fadeOut()
       isPaused = true
-      risen = 0
+      fadedIn = 0
       return played()
     },
 
@@ -113,11 +116,11 @@ export function playQueue({ sampleRate, outputRate }: PlayQueueOptions): PlayQue
       for (let index = 0; index < out.length; index++) {
         const [chunk, following] = chunks
         if (isPaused || !chunk) {
-          risen = 0
+          fadedIn = 0
           break
         }
-        risen = Math.min(fadeSamples, risen + 1)
-        out[index] = sampleAt(at, chunk, following) * (risen / fadeSamples)
+        fadedIn = Math.min(fadeSamples, fadedIn + 1)
+        out[index] = sampleAt(at, chunk, following) * (fadedIn / fadeSamples)
         advance()
       }
       if (tail.length === 0) return

@@ -1,41 +1,46 @@
 /**
- * What makes the audio of a voice line heard. Everything it is told is done in order and at once; nothing here throws but `open`.
- * One is for one line.
+ * The audio output of a voice line. Calls take effect at once and in order; only `open` may fail.
+ * Each line needs its own.
  */
 export interface Player {
-  /** Makes ready, once, before anything else is asked for. Rejects if there is no sound to be had. */
+  /**
+   * Opens the audio output. Called once, before anything else. Rejects if there is no audio output.
+   */
   open(options: PlayerOptions): Promise<void>
-  /** Plays it behind what is there. */
+  /** Appends a chunk to the queue. */
   play(chunk: PlayerChunk): void
-  /** Forgets what it has of a clip from `position` on and has not played. Resolves with where it is then. */
+  /** Drops the unplayed audio of a clip from `position` on. Resolves with the playback position. */
   drop(clip: number, position: number): Promise<Played>
-  /** Stops and keeps what is there. Resolves with where it stopped. */
+  /** Pauses and keeps the queue. Resolves with the playback position. */
   pause(): Promise<Played>
   resume(): void
-  /** Gives up what it holds, once; it may not have been opened, or be about to be. */
+  /** Releases all resources. Called once, possibly before or during `open`. */
   close(): Promise<void>
 }
 
 export interface PlayerOptions {
-  /** Of everything that is played, and of all positions. */
+  /** The sample rate of all chunks and positions. */
   readonly sampleRate: number
-  /** Told how far it is: many times a second while it plays, and when nothing is left to play. */
+  /**
+   * Call with the playback position: many times a second while playing, and when the queue is
+   * empty.
+   */
   readonly onPlayed: (played: Played) => void
 }
 
-/** A piece of a clip. Clips are played one after the other, each from its first piece to its last. */
+/** A chunk of a clip. Clips are played one after the other. */
 export interface PlayerChunk {
   readonly clip: number
-  /** Of its first sample. */
+  /** The position of its first sample in the clip. */
   readonly position: number
   readonly pcm: Int16Array
 }
 
-/** So much of a clip has been heard: the position of the sample that is next. */
+/** A playback position: the clip and its next sample. */
 export interface Played {
-  /** 0 if nothing was played yet. */
+  /** 0 if nothing has been played yet. */
   readonly clip: number
   readonly position: number
-  /** Nothing is left to play. */
+  /** Whether the queue is empty. */
   readonly idle: boolean
 }

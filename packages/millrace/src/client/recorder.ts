@@ -1,22 +1,25 @@
 export interface RecorderOptions {
-  /** Of what is recorded. */
+  /** The sample rate of the microphone. */
   readonly inputRate: number
-  /** Of what comes out. */
+  /** The sample rate of the output. */
   readonly sampleRate: number
   readonly onAudio: (pcm: Int16Array<ArrayBuffer>) => void
 }
 
-/** How much is put together before it is handed on. */
+/** How much audio is passed on at once. */
 const batchMs = 20
 
-/** Samples of a microphone as those of a line: 16 bits, at its rate. Each is the mean of those it stands for, which is filter enough for speech. */
+/**
+ * Converts microphone samples to 16 bits at the sample rate of the voice line. Each output sample
+ * is the mean of the input samples that it replaces, which filters well enough for speech.
+ */
 export function recorder({ inputRate, sampleRate, onAudio }: RecorderOptions) {
   const batch = new Int16Array(Math.round((sampleRate * batchMs) / 1000))
   let filled = 0
   let sum = 0
   let count = 0
-  /** How much of the next sample has been heard, in its own lengths. */
-  let heard = 0
+  /** How much of the next output sample has been collected, as a fraction. */
+  let progress = 0
 
   function write(value: number) {
     batch[filled++] = Math.round(Math.max(-1, Math.min(1, value)) * 32_767)
@@ -29,8 +32,8 @@ export function recorder({ inputRate, sampleRate, onAudio }: RecorderOptions) {
     for (const value of input) {
       sum += value
       count++
-      for (heard += sampleRate / inputRate; heard >= 1; heard--) write(sum / count)
-      if (heard < sampleRate / inputRate) {
+      for (progress += sampleRate / inputRate; progress >= 1; progress--) write(sum / count)
+      if (progress < sampleRate / inputRate) {
         sum = 0
         count = 0
       }

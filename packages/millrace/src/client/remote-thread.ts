@@ -1,5 +1,5 @@
 import type {
-  Answer,
+  ApprovalAnswer,
   Entry,
   Exchange,
   ExchangePage,
@@ -11,11 +11,11 @@ import type {
   ThreadView,
 } from '../protocol/index.ts'
 import { invalidInput, isMillraceError, someText, wholeNumber } from '../protocol/index.ts'
-import { endable } from './endable.ts'
+import { cancelable } from './cancelable.ts'
 import { entries } from './follow.ts'
 import type { Http } from './http.ts'
-import { sayable } from './message.ts'
-import { makeThread, uuid } from './new-thread.ts'
+import { messageJson } from './message.ts'
+import { createThread, uuid } from './new-thread.ts'
 import type { ClientOptions, ForkThreadOptions, ReadEntriesOptions, Sockets } from './options.ts'
 import { checkFor } from './options.ts'
 import type { Transport } from './transport.ts'
@@ -23,40 +23,53 @@ import { openVoice } from './voice.ts'
 import type { VoiceLine, VoiceLineOptions } from './voice-options.ts'
 
 /**
- * A conversation on a server. Misuse throws `invalid_input` and says how to do it right. Everything else rejects as the server
- * answers (`not_found`, `auth`, `conflict`, `rate_limit`, …), or with `stream_error` or `timeout` when it cannot be reached.
+ * A thread on a server. Invalid arguments throw `invalid_input`. Other errors have the code that
+ * the server sent (`not_found`, `auth`, `conflict`, `rate_limit`, …), or `stream_error` or
+ * `timeout` if the server cannot be reached.
  */
 export interface RemoteThread {
   readonly id: string
-  /** Says something. Resolves with its number when it is durable. Sent again when an answer is lost, it is still one input. */
+  /**
+   * Sends a message. Resolves with its number once it is durable. A retry does not create a second
+   * input.
+   */
   send(message: string | InputUserMessage, options?: SendOptions): Promise<number>
   /**
-   * Every entry after a number, each once and none left out, at the reader's pace. Comes back by itself from the last number
-   * when a connection is lost. Ends with the signal or the thread.
+   * Every entry after a number, exactly once and at the reader's pace. Reconnects automatically and
+   * resumes after the last entry. Ends when the signal is aborted or the thread is deleted.
    */
   follow(options?: FollowOptions): AsyncIterableIterator<Entry, undefined>
   read(options?: ReadEntriesOptions): Promise<readonly Entry[]>
-  /** As it is now, with the last messages of the conversation: `earlier` says how many come before, and `before` gets those. */
+  /**
+   * The current state with the most recent messages. If it has `earlier`, use `before` to get older
+   * ones.
+   */
   state(options?: Pick<StateOptions, 'before'>): Promise<ThreadView>
   /**
-   * The model calls of a run as they went over the wire, in order; those under way as far as they have come. Rejects with `auth`
-   * if they are not for this client, with `not_found` if the server does not record them.
+   * The recorded model calls of a run, in order, including calls in progress. Rejects with `auth`
+   * if this client may not see them, with `not_found` if the server does not record them.
    */
   exchanges(options: ExchangesOptions): Promise<readonly Exchange[]>
-  /** Cancels the current run; what is queued is not answered by itself. Sent again when an answer is lost. */
+  /** Stops the current run. Queued messages are not answered automatically. */
   stop(reason?: string): Promise<number>
-  /** Decides about a call that waits. The same decision twice is one; rejects with `conflict` if it was decided otherwise. */
-  approve(callId: string, answer: Answer): Promise<number>
-  /** The source of a test that plays the conversation again: what `millrace export --format test` writes. */
+  /**
+   * Approves or denies a tool call. The same decision twice is fine; rejects with `conflict` if
+   * there is a different one.
+   */
+  approve(callId: string, answer: ApprovalAnswer): Promise<number>
+  /**
+   * The source of a test that replays the conversation, as `millrace export --format test` writes
+   * it.
+   */
   testScript(): Promise<string>
-  /** A new thread with the log of this one up to a number. */
+  /** Creates a new thread with the log of this one up to a number. */
   fork(at: number, options?: ForkThreadOptions): Promise<RemoteThread>
   /**
-   * Speaks the thread while it is written, and listens, over a WebSocket of its own. Comes back by itself when the connection is lost,
-   * and goes on where it was.
+   * Opens a voice line: speech output and speech input over a separate WebSocket. Reconnects
+   * automatically and resumes where it was.
    */
   voice(options: VoiceLineOptions): VoiceLine
-  /** With everything in it. False if it was not there. */
+  /** Deletes the thread and its data. Resolves with false if it did not exist. */
   delete(): Promise<boolean>
 }
 
@@ -71,18 +84,25 @@ export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
   const path = `/threads/${id}`
 
   const post = async (op: string, where: string, body: object) => {
-    // An input has its key and a decision its call; a run that was stopped is none the worse for another stop.
-    const answer = await http.ask({ op, method: 'POST', path: `${path}/${where}`, body, repeatable: true })
+    // All of these are idempotent: inputs have a key, decisions have a call id, and stopping twice
+    // is harmless.
+    const answer = await http.request({
+      op,
+      method: 'POST',
+      path: `${path}/${where}`,
+      body,
+      repeatable: true,
+    })
     return (answer as { seq: number }).seq
   }
 
   /** The number of the last entry. */
   function head(op: string): Promise<number> {
-    const page = http.ask({ op, path: `${path}/events`, query: { after: 'now' }, repeatable: true })
-    const asked = page.then((page) => (page as { head: number }).head)
-    // next() reports it.
-    asked.catch(() => {})
-    return asked
+    const page = http.request({ op, path: `${path}/events`, query: { after: 'now' }, repeatable: true })
+    const number = page.then((page) => (page as { head: number }).head)
+    // next() reports the error.
+    number.catch(() => {})
+    return number
   }
 
   return {
@@ -92,17 +112,18 @@ export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
       const op = 'client.send'
       checkFor('send', options)
       const { mode, key = uuid() } = options
-      return post(op, 'messages', { message: sayable(message, op), mode, key })
+      return post(op, 'messages', { message: messageJson(message, op), mode, key })
     },
 
     follow(options = {}) {
       const op = 'client.follow'
       checkFor('follow', options)
-      const { after: asked = 0, until } = options
+      const { after: position = 0, until } = options
       const connect = transport(op, path, { until })
-      // Asked once, and at once instead of at the first next(): nothing that happens in between, or while a connection is lost, is skipped.
-      const after = asked === 'now' ? head(op) : asked
-      return endable(options.signal, (signal) =>
+      // Requested once and right away, not at the first next(): nothing that happens in between, or
+      // while disconnected, is skipped.
+      const after = position === 'now' ? head(op) : position
+      return cancelable(options.signal, (signal) =>
         entries({ op, connect, after, signal, retry, onRetry, onOpen }),
       )
     },
@@ -111,14 +132,19 @@ export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
       checkFor('read', options)
       const { after = 0, limit, split } = options
       const query = { after, limit, split: split ? 'true' : undefined }
-      const page = await http.ask({ op: 'client.read', path: `${path}/events`, query, repeatable: true })
+      const page = await http.request({ op: 'client.read', path: `${path}/events`, query, repeatable: true })
       return (page as { entries: readonly Entry[] }).entries
     },
 
     async state(options = {}) {
       checkFor('state', options)
       const { before } = options
-      return (await http.ask({ op: 'client.state', path, query: { before }, repeatable: true })) as ThreadView
+      return (await http.request({
+        op: 'client.state',
+        path,
+        query: { before },
+        repeatable: true,
+      })) as ThreadView
     },
 
     async exchanges(options) {
@@ -129,7 +155,7 @@ export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
       let after: number | undefined
       do {
         const query = { run, round, after }
-        const page = await http.ask({ op, path: `${path}/exchanges`, query, repeatable: true })
+        const page = await http.request({ op, path: `${path}/exchanges`, query, repeatable: true })
         exchanges.push(...(page as ExchangePage).exchanges)
         after = (page as ExchangePage).next
       } while (after !== undefined)
@@ -150,7 +176,7 @@ export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
 
     async testScript() {
       const op = 'client.testScript'
-      const answer = await http.ask({ op, path: `${path}/test-script`, repeatable: true })
+      const answer = await http.request({ op, path: `${path}/test-script`, repeatable: true })
       return (answer as { source: string }).source
     },
 
@@ -158,7 +184,7 @@ export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
       const op = 'client.fork'
       checkArgument(op, 'at', wholeNumber(0)(at))
       checkFor('fork', forkOptions)
-      const forkId = await makeThread(http, { op, path: `${path}/fork`, body: { at }, id: forkOptions.id })
+      const forkId = await createThread(http, { op, path: `${path}/fork`, body: { at }, id: forkOptions.id })
       return remoteThread(forkId, options)
     },
 
@@ -167,8 +193,8 @@ export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
     },
 
     async delete() {
-      const gone = http.ask({ op: 'client.delete', method: 'DELETE', path, repeatable: true })
-      return gone.then(
+      const deletion = http.request({ op: 'client.delete', method: 'DELETE', path, repeatable: true })
+      return deletion.then(
         () => true,
         (error: unknown) => {
           if (isMillraceError(error) && error.code === 'not_found') return false

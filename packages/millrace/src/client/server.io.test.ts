@@ -12,7 +12,7 @@ import { serve } from '../server/index.ts'
 import { scriptedModel } from '../testing/index.ts'
 import { tool } from '../tools/index.ts'
 import { cuttingProxy } from './cutting-proxy.test-kit.ts'
-import { eager, expectWhole, failureOf, until } from './follow.test-kit.ts'
+import { errorOf, expectWhole, fastRetry, until } from './follow.test-kit.ts'
 import type { ThreadSnapshot } from './index.ts'
 import { client, watch } from './index.ts'
 import { logOf } from './log-server.test-kit.ts'
@@ -65,25 +65,25 @@ async function all(entries: AsyncIterable<Entry>): Promise<Entry[]> {
 }
 
 describe.each(transports)('with the real server, over %s', (transport) => {
-  test('a conversation is begun, followed, looked at and deleted', async () => {
+  test('a thread is created, followed, read and deleted', async () => {
     await using server = await served()
-    const threads = client(server.url, { ...eager, transport })
+    const threads = client(server.url, { ...fastRetry, transport })
     const thread = await threads.create({ agent: 'desk', metadata: { order: 42 } })
     const seq = await thread.send('Where is ORD-42?', { key: 'k' })
     expect(await thread.send('Where is ORD-42?', { key: 'k' })).toBe(seq)
 
-    const told = await all(thread.follow({ until: seq }))
-    expect(told[0]).toMatchObject({ seq: 1, event: { type: 'input' } })
-    expect(told.at(-1)?.event).toMatchObject({ type: 'run-end', outcome: 'completed' })
+    const entries = await all(thread.follow({ until: seq }))
+    expect(entries[0]).toMatchObject({ seq: 1, event: { type: 'input' } })
+    expect(entries.at(-1)?.event).toMatchObject({ type: 'run-end', outcome: 'completed' })
     const state = await thread.state()
     expect(state).toMatchObject({
       id: thread.id,
       metadata: { order: 42 },
       status: 'idle',
-      head: told.at(-1)?.seq,
+      head: entries.at(-1)?.seq,
     })
     expect(state.messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
-    expectWhole(await thread.read(), told)
+    expectWhole(await thread.read(), entries)
     expect((await threads.threads({ agent: 'desk' })).threads.map(({ id }) => id)).toEqual([thread.id])
 
     const following = thread.follow()
@@ -92,13 +92,13 @@ describe.each(transports)('with the real server, over %s', (transport) => {
     expect(await thread.delete()).toBe(true)
     expect(await waiting).toEqual({ done: true, value: undefined })
     expect(await thread.delete()).toBe(false)
-    expect((await failureOf(thread.state())).code).toBe('not_found')
-    expect((await failureOf(all(thread.follow()))).code).toBe('not_found')
+    expect((await errorOf(thread.state())).code).toBe('not_found')
+    expect((await errorOf(all(thread.follow()))).code).toBe('not_found')
   })
 
-  test('a person decides, stops and forks', async () => {
+  test('a user approves, stops and forks', async () => {
     await using server = await served()
-    const thread = await client(server.url, { ...eager, transport }).create()
+    const thread = await client(server.url, { ...fastRetry, transport }).create()
     const seq = await thread.send('Refund me')
     await all(thread.follow({ until: seq }))
     const [request] = (await thread.state()).approvals
@@ -106,7 +106,7 @@ describe.each(transports)('with the real server, over %s', (transport) => {
     const callId = request?.callId ?? ''
     const decided = await thread.approve(callId, { approved: true, input: { amount: 3 } })
     expect(await thread.approve(callId, { approved: true, input: { amount: 3 } })).toBe(decided)
-    expect((await failureOf(thread.approve(callId, { approved: false }))).code).toBe('conflict')
+    expect((await errorOf(thread.approve(callId, { approved: false }))).code).toBe('conflict')
     await all(thread.follow({ after: decided, until: 'idle' }))
     expect(JSON.stringify((await thread.state()).messages)).toContain('{"paid":{"amount":3}}')
 
@@ -115,30 +115,34 @@ describe.each(transports)('with the real server, over %s', (transport) => {
     for await (const { event } of thread.follow({ after: hanging })) if (event.type === 'run-start') break
     await thread.stop('enough')
     const rest = await all(thread.follow({ after: hanging, until: hanging }))
-    expect(rest.at(-1)?.event).toMatchObject({ type: 'run-end', outcome: 'cancelled' })
+    expect(rest.at(-1)?.event).toMatchObject({ type: 'run-end', outcome: 'canceled' })
 
     const fork = await thread.fork(seq)
     expect((await fork.state()).forkedFrom).toEqual({ id: thread.id, seq })
   })
 
-  test('cut off again and again, it hears the same as one that stayed', async () => {
+  test('a client that is cut off repeatedly gets the same entries as one that is not', async () => {
     await using server = await served()
     await using proxy = await cuttingProxy({ port: server.port })
     const thread = await client(server.url, { transport }).create()
     const stayed = all(thread.follow({ until: await thread.send('Talk to me') }))
+    // On a slow machine a cut may hit several connections before they open: that must not end it.
     const cuts = setInterval(() => proxy.cut(), 30)
-    const shaken = client(proxy.url, { retry: { baseMs: 5, maxDelayMs: 10 }, transport }).thread(thread.id)
-    const heard: Entry[] = []
-    for await (const entry of shaken.follow()) {
-      heard.push(entry)
+    const flaky = client(proxy.url, {
+      retry: { attempts: 1000, baseMs: 5, maxDelayMs: 10 },
+      transport,
+    }).thread(thread.id)
+    const received: Entry[] = []
+    for await (const entry of flaky.follow()) {
+      received.push(entry)
       if (entry.event.type === 'run-end') break
     }
     clearInterval(cuts)
-    expectWhole(heard, await stayed)
+    expectWhole(received, await stayed)
     expect(proxy.count).toBeGreaterThan(5)
   })
 
-  test("from 'now' on it hears what comes, also what happens while it is cut off", async () => {
+  test("after 'now' it gets all new entries, including those while it is cut off", async () => {
     await using server = await served()
     await using proxy = await cuttingProxy({ port: server.port })
     const thread = await client(server.url, { transport }).create()
@@ -149,29 +153,29 @@ describe.each(transports)('with the real server, over %s', (transport) => {
     const following = client(proxy.url, options).thread(thread.id).follow({ after: 'now' })
     const first = following.next()
     await opened.promise
-    // Nothing has come yet that it could come back with.
+    // No entry has arrived yet that it could resume from.
     proxy.cut()
     const seq = await thread.send('Talk to me')
     const cuts = setInterval(() => proxy.cut(), 30)
-    const heard: Entry[] = []
+    const received: Entry[] = []
     for (let { value } = await first; value; { value } = await following.next()) {
-      heard.push(value)
+      received.push(value)
       if (value.event.type === 'run-end') break
     }
     clearInterval(cuts)
     await following.return?.()
-    expectWhole(heard, await all(thread.follow({ after: head, until: seq })), head)
+    expectWhole(received, await all(thread.follow({ after: head, until: seq })), head)
   })
 
-  test("'now' is when it is asked for, not when the first entry is", async () => {
+  test("'now' is the time of the call, not of the first next()", async () => {
     await using server = await served()
     const answered = Promise.withResolvers<void>()
-    const noticing = async (url: string, init: RequestInit) => {
+    const observedFetch = async (url: string, init: RequestInit) => {
       const response = await fetch(url, init)
       if (url.endsWith('after=now')) answered.resolve()
       return response
     }
-    const thread = await client(server.url, { ...eager, transport, fetch: noticing }).create()
+    const thread = await client(server.url, { ...fastRetry, transport, fetch: observedFetch }).create()
     const following = thread.follow({ after: 'now' })
     await answered.promise
     await thread.send('Where is it?')
@@ -179,10 +183,10 @@ describe.each(transports)('with the real server, over %s', (transport) => {
     await following.return?.()
   })
 
-  test("from 'now' on, a thread that is not there is an error, and it ends with its signal", async () => {
+  test("after 'now', a missing thread is an error, and the signal ends it", async () => {
     await using server = await served()
-    const threads = client(server.url, { ...eager, transport })
-    expect((await failureOf(all(threads.thread('none').follow({ after: 'now' })))).code).toBe('not_found')
+    const threads = client(server.url, { ...fastRetry, transport })
+    expect((await errorOf(all(threads.thread('none').follow({ after: 'now' })))).code).toBe('not_found')
     const thread = await threads.create()
     const stop = new AbortController()
     const waiting = all(thread.follow({ after: 'now', signal: stop.signal }))
@@ -191,56 +195,56 @@ describe.each(transports)('with the real server, over %s', (transport) => {
     expect(await all(thread.follow({ after: 'now', signal: stop.signal }))).toEqual([])
   })
 
-  test('a server that is restarted is come back to', async () => {
+  test('it reconnects to a restarted server', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'millrace-client-'))
     try {
       const file = join(folder, 'threads.db')
       const first = await served({ store: sqliteStore(file) })
-      const thread = await client(first.url, { ...eager, transport }).create()
+      const thread = await client(first.url, { ...fastRetry, transport }).create()
       await thread.send('Talk to me')
-      const heard: Entry[] = []
+      const received: Entry[] = []
       const following = (async () => {
         for await (const entry of thread.follow()) {
-          heard.push(entry)
+          received.push(entry)
           if (entry.event.type === 'run-end') break
         }
       })()
-      await until(() => heard.some(({ event }) => event.type === 'text'))
+      await until(() => received.some(({ event }) => event.type === 'text'))
       await first.app.close({ graceMs: 0 })
       await using second = await served({ store: sqliteStore(file), port: first.port, recoverMs: 20 })
       await following
       const whole = await client(second.url).thread(thread.id).read()
-      expectWhole(heard, whole)
-      expect(heard.at(-1)?.event).toMatchObject({ outcome: 'completed' })
-      expect(heard.some(({ event }) => event.type === 'run-start' && event.resumes)).toBe(true)
+      expectWhole(received, whole)
+      expect(received.at(-1)?.event).toMatchObject({ outcome: 'completed' })
+      expect(received.some(({ event }) => event.type === 'run-start' && event.resumes)).toBe(true)
     } finally {
       await rm(folder, { recursive: true, force: true })
     }
   })
 
-  test("another user's thread is not there", async () => {
+  test("another user's thread looks missing", async () => {
     const auth = (request: Request) => {
       const [, user] = /^Bearer (\w+)$/.exec(request.headers.get('authorization') ?? '') ?? []
       return user ? { user } : undefined
     }
     await using server = await served({ auth })
-    const mine = await client(server.url, { ...eager, transport, token: 'ann' }).create()
+    const mine = await client(server.url, { ...fastRetry, transport, token: 'ann' }).create()
     const seq = await mine.send('Hello')
     expect((await all(mine.follow({ until: seq }))).length).toBeGreaterThan(3)
     const entries = mine.follow()
     expect((await entries.next()).value?.seq).toBe(1)
     await entries.return?.()
 
-    const theirs = client(server.url, { ...eager, transport, token: 'bob' }).thread(mine.id)
-    expect((await failureOf(all(theirs.follow()))).code).toBe('not_found')
-    expect((await failureOf(theirs.send('Hi'))).code).toBe('not_found')
-    const nobody = client(server.url, { ...eager, transport }).thread(mine.id)
-    expect(await failureOf(all(nobody.follow()))).toMatchObject({ code: 'auth', status: 401 })
+    const theirs = client(server.url, { ...fastRetry, transport, token: 'bob' }).thread(mine.id)
+    expect((await errorOf(all(theirs.follow()))).code).toBe('not_found')
+    expect((await errorOf(theirs.send('Hi'))).code).toBe('not_found')
+    const anonymous = client(server.url, { ...fastRetry, transport }).thread(mine.id)
+    expect(await errorOf(all(anonymous.follow()))).toMatchObject({ code: 'auth', status: 401 })
   })
 })
 
-describe('watching', () => {
-  test('shows a thread as it grows, and in the end as the server has it', async () => {
+describe('watch()', () => {
+  test('returns snapshots as the thread grows, and ends with the state of the server', async () => {
     await using server = await served()
     const thread = await client(server.url).create()
     const seq = await thread.send('Talk to me')
@@ -257,7 +261,7 @@ describe('watching', () => {
     expect(seen.length).toBeGreaterThan(5)
   })
 
-  test('gives few snapshots of what is there already', async () => {
+  test('returns few snapshots of an existing log', async () => {
     async function* follow() {
       yield* logOf(2000)
       return undefined
@@ -268,7 +272,7 @@ describe('watching', () => {
     expect(heads.length).toBeLessThan(200)
   })
 
-  test('does as well for a thread of an app', async () => {
+  test('works for a thread of an app', async () => {
     await using server = await served()
     const thread = server.app.thread()
     await all(thread.follow({ until: await thread.send('Hello') }))
@@ -279,7 +283,7 @@ describe('watching', () => {
     }
   })
 
-  test('ends with its signal, and fails as following does', async () => {
+  test('ends with its signal, and fails like follow()', async () => {
     await using server = await served()
     const thread = await client(server.url).create()
     const controller = new AbortController()
@@ -287,19 +291,19 @@ describe('watching', () => {
     const waiting = snapshots.next()
     controller.abort()
     expect(await waiting).toEqual({ done: true, value: undefined })
-    expect((await failureOf(watch(client(server.url).thread('none')).next())).code).toBe('not_found')
+    expect((await errorOf(watch(client(server.url).thread('none')).next())).code).toBe('not_found')
     expect(() => watch(thread, { signals: 1 } as object)).toThrow("did you mean 'signal'?")
   })
 })
 
-test('no port is needed where the app itself is the fetch', async () => {
+test('app.fetch can be used without a port', async () => {
   const app = serve({ agents: desk })
   const threads = client('http://localhost', {
     transport: 'sse',
     fetch: (url, init) => app.fetch(new Request(url, init)),
   })
   const thread = await threads.create()
-  const told = await all(thread.follow({ until: await thread.send('Hello') }))
-  expect(told.at(-1)?.event.type).toBe('run-end')
+  const entries = await all(thread.follow({ until: await thread.send('Hello') }))
+  expect(entries.at(-1)?.event.type).toBe('run-end')
   await app.close()
 })

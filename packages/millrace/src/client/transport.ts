@@ -1,10 +1,10 @@
 import type { FollowOptions } from '../protocol/index.ts'
-import { bySocket } from './by-socket.ts'
-import { bySse } from './by-sse.ts'
-import type { Connect, Connection, Place } from './connection.ts'
-import { broken } from './failures.ts'
+import type { Connect, Connection, ConnectOptions } from './connection.ts'
+import { streamError } from './errors.ts'
 import type { Http } from './http.ts'
 import type { ClientOptions, Sockets } from './options.ts'
+import { socketConnection } from './socket-connection.ts'
+import { sseConnection } from './sse-connection.ts'
 
 export interface TransportOptions {
   readonly http: Http
@@ -12,7 +12,7 @@ export interface TransportOptions {
   readonly transport: NonNullable<ClientOptions['transport']>
 }
 
-/** The way to one server. It remembers for all threads whether sockets get through. */
+/** How to connect to one server. Remembers, for all threads, whether WebSockets work. */
 export type Transport = (op: string, path: string, options: Pick<FollowOptions, 'until'>) => Connect
 
 export function transport(options: TransportOptions): Transport {
@@ -21,40 +21,46 @@ export function transport(options: TransportOptions): Transport {
   let sockets: 'untried' | 'work' | 'fail' = 'untried'
 
   return (op, path, { until }) => {
-    const sse = (place: Place) => bySse({ op, path, http, until, silenceMs }, place)
+    const sse = (connectOptions: ConnectOptions) =>
+      sseConnection({ op, path, http, until, silenceMs }, connectOptions)
 
-    async function* socket(place: Place): Connection {
-      if (!WebSocket) throw broken(op, 'there is no WebSocket here: pass one, or another transport')
+    async function* socket(connectOptions: ConnectOptions): Connection {
+      if (!WebSocket) throw streamError(op, 'WebSocket is not available: pass one, or use another transport')
       const token = await http.token(op)
-      yield* bySocket({ op, url: `${url}${path}/socket`, WebSocket, token, openMs, silenceMs }, place)
+      yield* socketConnection(
+        { op, url: `${url}${path}/socket`, WebSocket, token, openMs, silenceMs },
+        connectOptions,
+      )
     }
 
-    async function* socketFirst(place: Place): Connection {
+    async function* socketFirst(connectOptions: ConnectOptions): Connection {
       let opened = false
-      let refusal: unknown
+      let socketError: unknown
       try {
-        for await (const batch of socket(place)) {
+        for await (const batch of socket(connectOptions)) {
           opened = true
           sockets = 'work'
           yield batch
         }
       } catch (thrown) {
-        if (opened || place.signal.aborted) throw thrown
-        refusal = thrown
+        if (opened || connectOptions.signal.aborted) throw thrown
+        socketError = thrown
       }
       if (opened) return
-      // Why a socket is refused cannot be seen from a page. The same asked over HTTP is answered.
-      for await (const batch of sse(place)) {
-        if (options.transport === 'websocket') throw refusal
-        // Where one has been open before, this one failed for a passing reason.
+      // A page cannot see why a WebSocket was rejected. The same request over HTTP returns the
+      // reason.
+      for await (const batch of sse(connectOptions)) {
+        if (options.transport === 'websocket') throw socketError
+        // If a socket was open before, this failure is temporary.
         if (sockets === 'untried') sockets = 'fail'
         yield batch
       }
     }
 
-    // What an input comes to is known to the server alone, and a socket has no word for it.
+    // Only the server knows when an input has been handled, and the WebSocket protocol has no
+    // `until`.
     if (options.transport === 'sse' || until !== undefined) return sse
-    const hopeless = () => options.transport === 'auto' && (sockets === 'fail' || !WebSocket)
-    return (place) => (hopeless() ? sse(place) : socketFirst(place))
+    const skipSocket = () => options.transport === 'auto' && (sockets === 'fail' || !WebSocket)
+    return (connectOptions) => (skipSocket() ? sse(connectOptions) : socketFirst(connectOptions))
   }
 }

@@ -7,20 +7,20 @@ import { agent } from '../agent/index.ts'
 import { serve } from '../server/index.ts'
 import { scriptedModel } from '../testing/index.ts'
 import { cuttingProxy } from './cutting-proxy.test-kit.ts'
-import { eager, until } from './follow.test-kit.ts'
+import { fastRetry, until } from './follow.test-kit.ts'
 import { client } from './index.ts'
-import { ownedPlayer } from './voice-server.test-kit.ts'
+import { manualPlayer } from './voice-server.test-kit.ts'
 
 const sampleRate = 8000
 const sentences = Array.from({ length: 8 }, (_, index) => `Sentence number ${index} of ${index + 7}.`)
 const speech = scriptedSpeech({ msPerChar: 10, sampleRate, chunkMs: 40 })
 
-/** A word is heard as one level, and the silence between two is none. */
-function wordsIn(heard: readonly number[]): number[] {
+/** Each word is played at its own constant level, with silence in between. */
+function wordsIn(output: readonly number[]): number[] {
   const words: number[] = []
   let last = 0
   let length = 0
-  for (const level of heard.map((one) => Math.round(one * 32_768))) {
+  for (const level of output.map((one) => Math.round(one * 32_768))) {
     length = level === last ? length + 1 : 1
     last = level
     // Fades are shorter than this.
@@ -29,22 +29,22 @@ function wordsIn(heard: readonly number[]): number[] {
   return words
 }
 
-test('wherever the connection is cut, each sentence is heard whole and in order', async () => {
+test('each sentence is played completely and in order, wherever the connection is cut', async () => {
   await using app = await served()
   const plan = fc.record({ cuts: fc.array(fc.oneof(fc.nat(40_000), fc.nat(1500)), { maxLength: 4 }) })
   await fc.assert(
     fc.asyncProperty(plan, async ({ cuts }) => {
       await using proxy = await cuttingProxy({ port: app.port, bytes: (nth) => cuts[nth] })
-      const thread = await client(app.url, eager).create()
-      const { player, play, heard } = ownedPlayer()
-      const told: string[] = []
+      const thread = await client(app.url, fastRetry).create()
+      const { player, play, output } = manualPlayer()
+      const spoken: string[] = []
       let outcome = ''
-      const line = client(proxy.url, eager)
+      const line = client(proxy.url, fastRetry)
         .thread(thread.id)
         .voice({
           player,
           sampleRate,
-          onSentence: ({ text }) => told.push(text),
+          onSentence: ({ text }) => spoken.push(text),
           onState: (state) => {
             if (state === 'open' && outcome === '') {
               outcome = 'asked'
@@ -59,15 +59,15 @@ test('wherever the connection is cut, each sentence is heard whole and in order'
         return outcome === 'completed'
       })
       await line.close()
-      const words = wordsIn(heard)
+      const words = wordsIn(output)
       let from = 0
       for (const sentence of sentences) {
         const wanted = sentence.split(' ').map((word) => speech.levelOf(word))
         while (from < words.length && wanted.some((level, at) => words[from + at] !== level)) from++
-        expect(from, `${sentence} of ${told.join(' ')}`).toBeLessThan(words.length)
+        expect(from, `${sentence} of ${spoken.join(' ')}`).toBeLessThan(words.length)
         from += wanted.length
       }
-      expect([...new Set(told)]).toEqual(sentences)
+      expect([...new Set(spoken)]).toEqual(sentences)
     }),
     { numRuns: sized(25) },
   )

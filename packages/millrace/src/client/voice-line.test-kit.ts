@@ -1,35 +1,35 @@
-import { eager } from './follow.test-kit.ts'
+import { fastRetry } from './follow.test-kit.ts'
 import type { ClientOptions, VoiceLineOptions, VoiceSentence, VoiceState } from './index.ts'
 import { client } from './index.ts'
 import type { VoiceServer } from './voice-server.test-kit.ts'
-import { ownedPlayer } from './voice-server.test-kit.ts'
+import { manualPlayer } from './voice-server.test-kit.ts'
 
 export const rate = 8000
 
 export function threadAt({ url }: Pick<VoiceServer, 'url'>, options: ClientOptions = {}) {
-  return client(url, { ...eager, ...options }).thread('t1')
+  return client(url, { ...fastRetry, ...options }).thread('t1')
 }
 
-/** A line that speaks, in the middle of a turn of sentences of 1000 samples each. */
-export async function speaking(server: VoiceServer, options: VoiceLineOptions = {}) {
-  const owned = ownedPlayer()
+/** Opens a voice line with a manual player. */
+export async function openLine(server: VoiceServer, options: VoiceLineOptions = {}) {
+  const manual = manualPlayer()
   const sentences: VoiceSentence[] = []
   const states: VoiceState[] = []
   const line = threadAt(server).voice({
-    player: owned.player,
+    player: manual.player,
     sampleRate: rate,
     onSentence: (sentence) => sentences.push(sentence),
     onState: (state) => states.push(state),
     ...options,
   })
-  const visit = await server.visit(0)
-  return { ...owned, line, visit, sentences, states }
+  const connection = await server.connection(0)
+  return { ...manual, line, connection, sentences, states }
 }
 
-/** Of round 1, each of ten characters. */
+/** A sentence of round 1, with ten characters and 1000 samples. */
 export function sentence(turn: number, nth: number, position = 1000 * nth) {
-  const place = { round: 1, start: 10 * nth, chars: 10 }
-  return { type: 'voice_sentence', turn, position, text: `Sentence ${nth}`, ...place }
+  const source = { round: 1, start: 10 * nth, chars: 10 }
+  return { type: 'voice_sentence', turn, position, text: `Sentence ${nth}`, ...source }
 }
 
 export const turnOf = (turn: number, seq = 7) => ({ type: 'voice_turn', turn, run: 'r', seq })

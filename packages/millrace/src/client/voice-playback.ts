@@ -1,64 +1,69 @@
-import type { AudioFrame, VoiceCommand, VoiceEvent, VoicePlace } from '../protocol/index.ts'
+import type { AudioFrame, VoiceCommand, VoiceEvent, VoicePosition } from '../protocol/index.ts'
 import { systemClock } from '../protocol/index.ts'
 import type { Played, Player } from './player.ts'
 import type { VoiceSentence } from './voice-options.ts'
 import type { Turn } from './voice-turn.ts'
 import {
-  begunSentences,
-  isOver,
-  lastHasBegun,
+  dropSentencesFrom,
+  firstUnheardPosition,
+  isFinished,
+  lastSentenceStarted,
+  newlyStartedSentences,
   newTurn,
   notePlayed,
-  placeOf,
-  takeBack,
-  unheardPlace,
+  resumePosition,
 } from './voice-turn.ts'
 
 export interface PlaybackOptions {
   readonly player: Player
-  /** Where it begins. */
-  readonly from: VoicePlace | undefined
+  /** Where to start. */
+  readonly from: VoicePosition | undefined
   readonly onSentence: ((sentence: VoiceSentence) => void) | undefined
 }
 
-/** What the server says, as it is heard. */
+/** Plays the speech that the server sends, and reports the position. */
 export interface Playback {
-  /** The log is so long before anything is said. */
-  begin(head: number): void
-  /** Goes on over a new connection: `tell` reaches its server. */
-  connected(tell: (command: VoiceCommand) => void): void
-  /** The connection is lost. Gives where the next one is to go on; undefined where nobody wants to hear the rest. */
-  lost(): VoicePlace | undefined
-  /** Where another line is to go on, when nothing more is played here. */
-  left(): VoicePlace | undefined
-  obey(event: VoiceEvent): void
-  /** It was told how the turns of a run went. */
+  /** Called with the head of the log, before anything is spoken. */
+  start(head: number): void
+  /** Continues over a new connection: `send` sends a command over it. */
+  connected(send: (command: VoiceCommand) => void): void
+  /**
+   * The connection was lost. Returns where to resume; undefined if the user interrupted the rest.
+   */
+  disconnected(): VoicePosition | undefined
+  /** Where another line should continue, once this one plays nothing more. */
+  position(): VoicePosition | undefined
+  handleEvent(event: VoiceEvent): void
+  /** The record of a run has arrived. */
   recorded(run: string): void
-  take(frame: AudioFrame): void
-  /** The player tells how far it is. */
+  playFrame(frame: AudioFrame): void
+  /** Called with the position of the player. */
   played(played: Played): void
   interrupt(): void
 }
 
-/** Between two reports of how far it is. */
+/** The time between two position reports. */
 const reportMs = 200
-/** A player that has had nothing to play for so long waits for the model or a tool, not for the end of a sentence. */
+/**
+ * A player that has been idle for this long waits for the model or a tool, not for the rest of a
+ * sentence.
+ */
 const stalledMs = 500
 
 export function playback({ player, onSentence, ...options }: PlaybackOptions): Playback {
-  /** Those that may still be heard, and the last one, in the order of their clips. */
+  /** The turns that may still be played, and the last one, in the order of their clips. */
   let turns: Turn[] = []
-  /** Those of this connection, by the server's numbers. */
+  /** The turns of this connection, by the server's numbers. */
   const current = new Map<number, Turn>()
-  let tell: (command: VoiceCommand) => void = () => {}
+  let send: (command: VoiceCommand) => void = () => {}
   let clips = 0
   let reportedAt = -reportMs
-  /** Since when there is nothing to play; undefined if there is something. */
+  /** Since when the player is idle; undefined if it is not. */
   let idleSince: number | undefined = systemClock.now()
-  /** Where the connection began that is there now. */
+  /** Where the current connection started. */
   let { from } = options
 
-  /** A server knows the turns of its own connection only. */
+  /** The server only knows the turns of the current connection. */
   function isKnown(turn: Turn) {
     return current.get(turn.number) === turn
   }
@@ -67,18 +72,18 @@ export function playback({ player, onSentence, ...options }: PlaybackOptions): P
     if (!isKnown(turn)) return
     reportedAt = systemClock.now()
     turn.reported = turn.played
-    tell({ type: 'voice_played', turn: turn.number, position: turn.played })
+    send({ type: 'voice_played', turn: turn.number, position: turn.played })
   }
 
-  const isDone = (turn: Turn) => isOver(turn, idleSince !== undefined)
+  const isDone = (turn: Turn) => isFinished(turn, idleSince !== undefined)
 
   function played(progress: Played) {
     const now = systemClock.now()
     if (progress.idle) idleSince ??= now
     for (const turn of turns) {
-      if (turn.hushed || turn.clip > progress.clip) continue
+      if (turn.isSilenced || turn.clip > progress.clip) continue
       notePlayed(turn, progress)
-      for (const sentence of begunSentences(turn)) onSentence?.(sentence)
+      for (const sentence of newlyStartedSentences(turn)) onSentence?.(sentence)
       const isDue = now - reportedAt >= reportMs || progress.idle || isDone(turn)
       if (isDue && turn.played !== turn.reported) report(turn)
     }
@@ -87,11 +92,11 @@ export function playback({ player, onSentence, ...options }: PlaybackOptions): P
     for (const [number, turn] of current) if (!turns.includes(turn)) current.delete(number)
   }
 
-  /** Nothing more of it is heard. Resolves when it is known how far it was. */
-  async function hush(turn: Turn) {
-    turn.hushed = true
+  /** Drops the rest of a turn. Resolves once its final position is known. */
+  async function silence(turn: Turn) {
+    turn.isSilenced = true
     const dropped = player.drop(turn.clip, 0)
-    // If it was paused, the next one is not.
+    // The next turn must not stay paused.
     player.resume()
     const progress = await dropped
     if (progress.idle) idleSince ??= systemClock.now()
@@ -99,7 +104,7 @@ export function playback({ player, onSentence, ...options }: PlaybackOptions): P
   }
 
   async function retract(turn: Turn, position: number) {
-    takeBack(turn, position)
+    dropSentencesFrom(turn, position)
     played(await player.drop(turn.clip, position))
   }
 
@@ -108,7 +113,7 @@ export function playback({ player, onSentence, ...options }: PlaybackOptions): P
     report(turn)
   }
 
-  function obey(event: VoiceEvent) {
+  function handleEvent(event: VoiceEvent) {
     if (event.type === 'voice_turn') {
       const turn = newTurn(++clips, event, from)
       turns.push(turn)
@@ -127,55 +132,55 @@ export function playback({ player, onSentence, ...options }: PlaybackOptions): P
         return void pause(turn)
       case 'voice_resume':
         return player.resume()
-      case 'voice_hush':
-        return void hush(turn).then(() => report(turn))
+      case 'voice_silence':
+        return void silence(turn).then(() => report(turn))
       case 'voice_retract':
         return void retract(turn, event.position)
     }
   }
 
   return {
-    begin(head) {
-      // Whoever comes back before anything was said has missed what was written since.
+    start(head) {
+      // If the connection is lost before the first turn, resume from here and miss nothing.
       if (turns.length === 0) from ??= { seq: Math.max(1, head), round: 1, chars: 0 }
     },
 
     connected(next) {
-      tell = next
+      send = next
       player.resume()
     },
 
-    lost() {
-      tell = () => {}
+    disconnected() {
+      send = () => {}
       current.clear()
       const turn = turns.at(-1)
       if (!turn) return from
       from = undefined
-      if (turn.hushed) return undefined
+      if (turn.isSilenced) return undefined
       const isStalled = idleSince !== undefined && systemClock.now() - idleSince >= stalledMs
-      const isWhole = turn.samples !== undefined || (isStalled && lastHasBegun(turn))
-      from = placeOf(turn, isWhole)
+      const isComplete = turn.samples !== undefined || (isStalled && lastSentenceStarted(turn))
+      from = resumePosition(turn, isComplete)
       const last = turn.sentences.at(-1)
-      // Half a sentence is of no use: it is said again, from its beginning.
-      if (last && !isWhole) void retract(turn, last.position)
+      // A partial sentence is dropped. The next connection speaks it from the start.
+      if (last && !isComplete) void retract(turn, last.position)
       return turn.isRecorded ? from : { ...from, awaits: turn.run }
     },
 
-    left() {
+    position() {
       const turn = turns.find((one) => !isDone(one)) ?? turns.at(-1)
       if (!turn) return from
-      return turn.hushed ? undefined : unheardPlace(turn, idleSince !== undefined)
+      return turn.isSilenced ? undefined : firstUnheardPosition(turn, idleSince !== undefined)
     },
 
-    obey,
+    handleEvent,
 
     recorded(run) {
       for (const turn of turns) if (turn.run === run) turn.isRecorded = true
     },
 
-    take({ turn: number, position, pcm }) {
+    playFrame({ turn: number, position, pcm }) {
       const turn = current.get(number)
-      if (!turn || turn.hushed) return
+      if (!turn || turn.isSilenced) return
       idleSince = undefined
       player.play({ clip: turn.clip, position, pcm })
     },
@@ -184,10 +189,10 @@ export function playback({ player, onSentence, ...options }: PlaybackOptions): P
 
     interrupt() {
       const open = turns.filter((turn) => !isDone(turn))
-      void Promise.all(open.map(hush)).then(() => {
-        // What is left of an earlier connection is none of this server's turns.
+      void Promise.all(open.map(silence)).then(() => {
+        // The server does not know the turns of an earlier connection.
         const first = open.find(isKnown)
-        if (first) tell({ type: 'voice_interrupt', turn: first.number, position: first.played })
+        if (first) send({ type: 'voice_interrupt', turn: first.number, position: first.played })
       })
     },
   }

@@ -9,45 +9,45 @@ import { until } from './follow.test-kit.ts'
 import type { Microphone, MicrophoneOptions, Player, PlayerOptions } from './index.ts'
 import { playQueue } from './play-queue.ts'
 
-type Wish = Extract<VoiceCommand, { type: 'voice' }>
+type OpenCommand = Extract<VoiceCommand, { type: 'voice' }>
 
-/** One client, as the server sees it. */
-interface VoiceVisit {
+/** A client connection, as the server sees it. */
+interface VoiceConnection {
   readonly url: string
   readonly protocols: string
   readonly commands: VoiceCommand[]
   readonly audio: AudioFrame[]
-  tell(...events: (VoiceEvent | object)[]): void
-  /** Sends so many samples of a turn, from a position on. */
+  send(...events: (VoiceEvent | object)[]): void
+  /** Sends `samples` samples of a turn, starting at a position. */
   speak(turn: number, position: number, samples: number): void
-  /** Cut off, or closed with a code. */
+  /** Cuts the connection, or closes it with a code. */
   end(code?: number): void
-  /** What was said about how far it is. */
+  /** All commands except `voice`. */
   reports(): VoiceCommand[]
 }
 
 export interface VoiceServerOptions {
-  /** What is answered to the wish to speak; that it is so, if absent. */
-  readonly answer?: (wish: Wish, nth: number) => object
-  /** Refuses upgrades with this status, and answers requests so. */
+  /** The reply to the `voice` command. By default everything is accepted. */
+  readonly answer?: (command: OpenCommand, nth: number) => object
+  /** Rejects upgrades and requests with this status. */
   readonly status?: number
 }
 
 export interface VoiceServer extends AsyncDisposable {
   readonly url: string
-  readonly visits: readonly VoiceVisit[]
-  /** How many connections there are. */
+  readonly connections: readonly VoiceConnection[]
+  /** How many sockets are open. */
   readonly open: number
-  /** The nth client, once it has said what it wants, from 0. */
-  visit(nth: number): Promise<VoiceVisit>
+  /** The nth connection (from 0), once it has sent its first command. */
+  connection(nth: number): Promise<VoiceConnection>
 }
 
-/** A small server that says what a test tells it to. `await using` closes it. */
+/** A small voice server that a test controls. Closed by `await using`. */
 export async function voiceServer({ answer, status }: VoiceServerOptions = {}): Promise<VoiceServer> {
-  const visits: VoiceVisit[] = []
+  const connections: VoiceConnection[] = []
   const open = new Set<Socket>()
   const server = createServer((_, response) => {
-    const error = status === undefined ? undefined : { code: 'auth', message: 'who are you?' }
+    const error = status === undefined ? undefined : { code: 'auth', message: 'sign in first' }
     response.writeHead(status ?? 200, { 'content-type': 'application/json' })
     response.end(JSON.stringify(error ? { error } : { id: 't1' }))
   })
@@ -61,31 +61,33 @@ export async function voiceServer({ answer, status }: VoiceServerOptions = {}): 
     if (status !== undefined)
       return socket.end(`HTTP/1.1 ${status} No\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
     upgrades.handleUpgrade(request, socket, head, (ws: WebSocket) => {
-      const visit = visitOf(ws, request.url ?? '', request.headers['sec-websocket-protocol'] ?? '')
-      const nth = visits.push(visit) - 1
+      const connection = connectionOf(ws, request.url ?? '', request.headers['sec-websocket-protocol'] ?? '')
+      const nth = connections.push(connection) - 1
       ws.on('error', () => {})
       ws.on('message', (data, isBinary) => {
-        if (isBinary) return void visit.audio.push(readAudioFrame(data as Buffer) as AudioFrame)
+        if (isBinary) return void connection.audio.push(readAudioFrame(data as Buffer) as AudioFrame)
         const command = JSON.parse(String(data)) as VoiceCommand
-        visit.commands.push(command)
-        if (command.type !== 'voice' || visit.commands.length > 1) return
+        connection.commands.push(command)
+        if (command.type !== 'voice' || connection.commands.length > 1) return
         const { speak, listen, sampleRate } = command
-        visit.tell(answer?.(command, nth) ?? { type: 'voice', session: `s${nth}`, speak, listen, sampleRate })
+        connection.send(
+          answer?.(command, nth) ?? { type: 'voice', session: `s${nth}`, speak, listen, sampleRate },
+        )
       })
-      visit.tell({ type: 'ready', head: 1 })
+      connection.send({ type: 'ready', head: 1 })
     })
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    visits,
+    connections,
     get open() {
       return open.size
     },
-    async visit(nth) {
-      await until(() => (visits[nth]?.commands.length ?? 0) > 0)
-      return visits[nth] as VoiceVisit
+    async connection(nth) {
+      await until(() => (connections[nth]?.commands.length ?? 0) > 0)
+      return connections[nth] as VoiceConnection
     },
     async [Symbol.asyncDispose]() {
       for (const socket of open) socket.destroy()
@@ -95,7 +97,7 @@ export async function voiceServer({ answer, status }: VoiceServerOptions = {}): 
   }
 }
 
-function visitOf(ws: WebSocket, url: string, protocols: string): VoiceVisit {
+function connectionOf(ws: WebSocket, url: string, protocols: string): VoiceConnection {
   const commands: VoiceCommand[] = []
   let frames = 0
   return {
@@ -103,7 +105,7 @@ function visitOf(ws: WebSocket, url: string, protocols: string): VoiceVisit {
     protocols,
     commands,
     audio: [],
-    tell(...events) {
+    send(...events) {
       for (const event of events) ws.send(JSON.stringify(event))
     },
     speak(turn, position, samples) {
@@ -115,11 +117,11 @@ function visitOf(ws: WebSocket, url: string, protocols: string): VoiceVisit {
   }
 }
 
-/** A player without a clock: it plays as much as it is told to. */
-export function ownedPlayer() {
+/** A player without a clock, which plays when a test calls `play()`. */
+export function manualPlayer() {
   let queue: ReturnType<typeof playQueue> | undefined
   let options: PlayerOptions | undefined
-  const heard: number[] = []
+  const output: number[] = []
   const log: string[] = []
   const player: Player = {
     async open(given) {
@@ -128,8 +130,8 @@ export function ownedPlayer() {
       queue = playQueue({ sampleRate: given.sampleRate, outputRate: given.sampleRate })
     },
     play: (chunk) => queue?.push(chunk),
-    drop: async (clip, position) => now(queue?.drop(clip, position)),
-    pause: async () => now(queue?.pause()),
+    drop: async (clip, position) => defined(queue?.drop(clip, position)),
+    pause: async () => defined(queue?.pause()),
     resume: () => queue?.resume(),
     async close() {
       log.push('close')
@@ -138,36 +140,36 @@ export function ownedPlayer() {
   return {
     player,
     log,
-    /** The samples that went out. */
-    heard,
-    /** Plays so many samples, or as many as there are, and says how far it is. */
+    /** All samples that were played. */
+    output,
+    /** Plays up to `samples` samples and returns the position. */
     play(samples: number) {
       const out = new Float32Array(samples)
-      const before = now(queue?.played())
+      const before = defined(queue?.played())
       queue?.fill(out)
-      const after = now(queue?.played())
-      if (after.position !== before.position || after.clip !== before.clip) heard.push(...out)
+      const after = defined(queue?.played())
+      if (after.position !== before.position || after.clip !== before.clip) output.push(...out)
       options?.onPlayed(after)
       return after
     },
-    /** Whether there is something that it could play. */
+    /** Whether there is audio to play. */
     hasAudio: () => queue?.played().idle === false,
   }
 }
 
-function now<Value>(value: Value | undefined): Value {
+function defined<Value>(value: Value | undefined): Value {
   if (value === undefined) throw new Error('the player was not opened')
   return value
 }
 
-/** A microphone that hears what it is told to. */
-export function ownedMicrophone({ refuse }: { readonly refuse?: Error } = {}) {
+/** A microphone that records what a test passes to `say()`. */
+export function manualMicrophone({ openError }: { readonly openError?: Error } = {}) {
   const log: string[] = []
   let options: MicrophoneOptions | undefined
   const microphone: Microphone = {
     async open(given) {
       log.push('open')
-      if (refuse) throw refuse
+      if (openError) throw openError
       options = given
     },
     async close() {
@@ -178,6 +180,6 @@ export function ownedMicrophone({ refuse }: { readonly refuse?: Error } = {}) {
     microphone,
     log,
     say: (pcm: Int16Array) => options?.onAudio(pcm),
-    unplug: () => options?.onEnd(new Error('it was unplugged')),
+    unplug: () => options?.onEnd(new Error('unplugged')),
   }
 }

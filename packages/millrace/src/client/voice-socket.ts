@@ -1,50 +1,50 @@
 import type { AudioFrame, ErrorCode, VoiceCommand, VoiceEvent } from '../protocol/index.ts'
 import { MillraceError, readAudioFrame, systemClock, writeAudioFrame } from '../protocol/index.ts'
-import { broken, interrupted, tooSlow } from './failures.ts'
+import { abortedError, streamError, timeoutError } from './errors.ts'
 import type { Sockets } from './options.ts'
 import { onClose, openSocket, parseFrame, watchSilence } from './socket.ts'
 
 export interface VoiceSocketOptions {
   readonly op: string
-  /** Of the thread's socket. */
+  /** The URL of the thread's socket. */
   readonly url: string
   readonly sockets: Sockets & { readonly WebSocket: NonNullable<Sockets['WebSocket']> }
   readonly token: string | undefined
   readonly signal: AbortSignal
-  /** What is to be turned on; the server's answer to it opens the line. */
-  readonly wish: Extract<VoiceCommand, { type: 'voice' }>
-  /** Told how long the log is before anything is said. */
+  /** Sent first. The line is open when the server has answered it. */
+  readonly openCommand: Extract<VoiceCommand, { type: 'voice' }>
+  /** Called with the head of the log, before anything is spoken. */
   readonly onReady: (head: number) => void
   readonly onEvent: (event: VoiceEvent) => void
   readonly onAudio: (frame: AudioFrame) => void
-  /** Told of what was refused after it was opened. */
-  readonly onRefused: (message: string) => void
+  /** Called when a command fails after the line was opened. */
+  readonly onCommandError: (message: string) => void
 }
 
 export interface VoiceSocket {
   send(command: VoiceCommand): void
-  /** What was recorded; left out if so much waits already that it would come too late. */
+  /** Sends microphone audio. Drops it if the send buffer is too full: it would arrive too late. */
   sendAudio(position: number, pcm: Int16Array): void
-  /** Resolves with why when it is over. */
-  readonly over: Promise<MillraceError>
+  /** Resolves with the reason when the connection has ended. */
+  readonly closed: Promise<MillraceError>
 }
 
-/** So much audio may wait to be sent. */
-const mostWaitingMs = 1000
+/** How much audio may wait in the send buffer. */
+const maxWaitingMs = 1000
 
-/** One connection of a voice line, until it breaks. Throws if none can be tried. */
+/** One connection of a voice line. Throws if no WebSocket can be created. */
 export function voiceSocket(options: VoiceSocketOptions): VoiceSocket {
-  const { op, url, token, signal, wish, onReady, onEvent, onAudio, onRefused } = options
+  const { op, url, token, signal, openCommand, onReady, onEvent, onAudio, onCommandError } = options
   const { WebSocket, openMs, silenceMs } = options.sockets
-  const { promise: over, resolve } = Promise.withResolvers<MillraceError>()
-  const mostWaiting = ((wish.sampleRate ?? 0) * 2 * mostWaitingMs) / 1000
+  const { promise: closed, resolve } = Promise.withResolvers<MillraceError>()
+  const maxWaitingBytes = ((openCommand.sampleRate ?? 0) * 2 * maxWaitingMs) / 1000
   let isOpen = false
-  let isOver = false
+  let isClosed = false
   let sentFrames = 0
 
   function fail(error: MillraceError) {
-    if (isOver) return
-    isOver = true
+    if (isClosed) return
+    isClosed = true
     silence.end()
     cancelOpening()
     signal.removeEventListener('abort', abort)
@@ -52,25 +52,25 @@ export function voiceSocket(options: VoiceSocketOptions): VoiceSocket {
     resolve(error)
   }
 
-  function hear(data: unknown) {
-    if (isOver) return
-    silence.hear()
+  function onMessage(data: unknown) {
+    if (isClosed) return
+    silence.reset()
     if (data instanceof ArrayBuffer) {
       const frame = readAudioFrame(new Uint8Array(data))
-      return typeof frame === 'string' ? fail(broken(op, frame)) : onAudio(frame)
+      return typeof frame === 'string' ? fail(streamError(op, frame)) : onAudio(frame)
     }
     const frame = parseFrame(data)
-    if (!frame) return fail(broken(op, 'the server sent what is not a frame of JSON'))
+    if (!frame) return fail(streamError(op, 'the server sent a frame that is not a JSON object'))
     if (frame.type === 'ping') return socket.send('{"type":"pong"}')
     if (frame.type === 'ready') {
       onReady(Number(frame.head))
-      return send(wish)
+      return send(openCommand)
     }
-    if (frame.type === 'error') return refuse(frame as unknown as Refusal)
+    if (frame.type === 'error') return handleError(frame as unknown as ErrorFrame)
     if (!String(frame.type).startsWith('voice')) return
     const event = frame as unknown as VoiceEvent
     if (event.type === 'voice') {
-      const problem = missing(wish, event)
+      const problem = mismatch(openCommand, event)
       if (problem) return fail(new MillraceError({ op, code: 'invalid_input', message: problem }))
       isOpen = true
       cancelOpening()
@@ -78,19 +78,19 @@ export function voiceSocket(options: VoiceSocketOptions): VoiceSocket {
     onEvent(event)
   }
 
-  function refuse({ code, message }: Refusal) {
-    if (isOpen) onRefused(message)
+  function handleError({ code, message }: ErrorFrame) {
+    if (isOpen) onCommandError(message)
     else fail(new MillraceError({ op, code, message }))
   }
 
   function send(command: VoiceCommand) {
-    if (!isOver) socket.send(JSON.stringify(command))
+    if (!isClosed) socket.send(JSON.stringify(command))
   }
 
   function abort() {
-    // So that it is not waited for.
+    // Turns voice off, so that the server does not wait for a reconnect.
     if (isOpen) send({ type: 'voice' })
-    fail(interrupted(op))
+    fail(abortedError(op))
   }
 
   const socket = openSocket(op, url, WebSocket, token)
@@ -98,10 +98,12 @@ export function voiceSocket(options: VoiceSocketOptions): VoiceSocket {
   const silence = watchSilence(
     silenceMs,
     () => isOpen && socket.send('{"type":"ping"}'),
-    () => fail(tooSlow(op, 'nothing came', silenceMs)),
+    () => fail(timeoutError(op, 'no data received', silenceMs)),
   )
-  const cancelOpening = systemClock.after(openMs, () => fail(tooSlow(op, 'no voice was opened', openMs)))
-  socket.addEventListener('message', ({ data }) => hear(data))
+  const cancelOpening = systemClock.after(openMs, () =>
+    fail(timeoutError(op, 'the voice session did not open', openMs)),
+  )
+  socket.addEventListener('message', ({ data }) => onMessage(data))
   onClose(op, socket, fail)
   signal.addEventListener('abort', abort)
   if (signal.aborted) abort()
@@ -109,26 +111,26 @@ export function voiceSocket(options: VoiceSocketOptions): VoiceSocket {
   return {
     send,
     sendAudio(position, pcm) {
-      if (!isOpen || isOver || (socket.bufferedAmount ?? 0) > mostWaiting) return
+      if (!isOpen || isClosed || (socket.bufferedAmount ?? 0) > maxWaitingBytes) return
       socket.send(writeAudioFrame({ kind: 'microphone', turn: 0, seq: sentFrames++, position, pcm }))
     },
-    over,
+    closed,
   }
 }
 
-interface Refusal {
+interface ErrorFrame {
   readonly code: ErrorCode
   readonly message: string
 }
 
-/** What was asked for and is not on. */
-function missing(
-  wish: VoiceSocketOptions['wish'],
+/** What was requested but is not supported, as an error message. */
+function mismatch(
+  requested: VoiceSocketOptions['openCommand'],
   { speak, listen, sampleRate }: Extract<VoiceEvent, { type: 'voice' }>,
 ): string | undefined {
-  if (wish.speak && !speak) return "the server does not speak: give serve() a 'voice'"
-  if (wish.listen && !listen) return "the server does not listen: give its voice() a 'listener'"
-  return wish.sampleRate === sampleRate
+  if (requested.speak && !speak) return "the server has no voice: pass 'voice' to serve()"
+  if (requested.listen && !listen) return "the server has no speech input: pass 'listener' to voice()"
+  return requested.sampleRate === sampleRate
     ? undefined
-    : `the server speaks at ${sampleRate} samples a second, not at ${wish.sampleRate}`
+    : `the server uses a sample rate of ${sampleRate}, not ${requested.sampleRate}`
 }

@@ -1,37 +1,37 @@
-import type { VoiceEvent, VoicePlace } from '../protocol/index.ts'
+import type { VoiceEvent, VoicePosition } from '../protocol/index.ts'
 import type { Played } from './player.ts'
 import type { VoiceSentence } from './voice-options.ts'
 
 type SentenceEvent = Extract<VoiceEvent, { type: 'voice_sentence' }>
 
-/** What is said of one run over one connection. */
+/** The speech of one run over one connection. */
 export interface Turn {
-  /** The player's number for it; those of the server begin anew with each connection. */
+  /** The player's number for the turn. The server's numbers restart with each connection. */
   readonly clip: number
   readonly number: number
-  /** The number of the entry that began the run. */
+  /** The number of the run-start entry. */
   readonly seq: number
   readonly run: string
-  /** How it went has been told. */
+  /** Whether its record has arrived. */
   isRecorded: boolean
-  /** Where it began: behind what was said over an earlier connection. */
-  readonly from: VoicePlace
+  /** Where it started: after what was spoken over an earlier connection. */
+  readonly from: VoicePosition
   sentences: SentenceEvent[]
-  /** How many of them have begun to be heard. */
-  begun: number
+  /** How many sentences have started to play. */
+  startedSentences: number
   played: number
-  /** What the server knows of that. */
+  /** The position last reported to the server. */
   reported: number
-  /** How long it is, once that is known. */
+  /** Its length, once known. */
   samples: number | undefined
-  /** Somebody wanted quiet: nothing more of it is heard. */
-  hushed: boolean
+  /** Whether it was interrupted: nothing more of it is played. */
+  isSilenced: boolean
 }
 
 export function newTurn(
   clip: number,
   { turn, seq, run }: Extract<VoiceEvent, { type: 'voice_turn' }>,
-  before: VoicePlace | undefined,
+  before: VoicePosition | undefined,
 ): Turn {
   return {
     clip,
@@ -41,30 +41,30 @@ export function newTurn(
     isRecorded: false,
     from: before?.seq === seq ? before : { seq, round: 1, chars: 0 },
     sentences: [],
-    begun: 0,
+    startedSentences: 0,
     played: 0,
     reported: 0,
     samples: undefined,
-    hushed: false,
+    isSilenced: false,
   }
 }
 
-/** Nothing more of it is to be heard. What was taken back at its end is never played, so it may be over before its length. */
-export function isOver({ samples, played, hushed }: Turn, isIdle: boolean): boolean {
-  return hushed || (samples !== undefined && (isIdle || played >= samples))
+/** Whether nothing more of a turn will be played. Retracted audio at its end is never played. */
+export function isFinished({ samples, played, isSilenced }: Turn, isIdle: boolean): boolean {
+  return isSilenced || (samples !== undefined && (isIdle || played >= samples))
 }
 
 export function notePlayed(turn: Turn, { clip, position }: Played): void {
   if (clip === turn.clip) turn.played = position
-  // It was played to its end before the next one.
+  // A later clip plays, so this one was played to the end.
   else if (clip > turn.clip) turn.played = turn.samples ?? turn.played
 }
 
-/** Those that have begun to be heard since this was asked last. */
-export function begunSentences(turn: Turn): VoiceSentence[] {
-  const { sentences, begun, played, seq } = turn
-  const fresh = sentences.slice(begun).filter(({ position }) => position < played)
-  turn.begun += fresh.length
+/** The sentences that have started to play since the last call. */
+export function newlyStartedSentences(turn: Turn): VoiceSentence[] {
+  const { sentences, startedSentences, played, seq } = turn
+  const fresh = sentences.slice(startedSentences).filter(({ position }) => position < played)
+  turn.startedSentences += fresh.length
   return fresh.map(({ text, round, start = 0, chars = 0 }) => ({
     text,
     seq,
@@ -72,32 +72,32 @@ export function begunSentences(turn: Turn): VoiceSentence[] {
   }))
 }
 
-/** Forgets the sentences from a position on. */
-export function takeBack(turn: Turn, position: number): void {
+/** Removes the sentences from a position on. */
+export function dropSentencesFrom(turn: Turn, position: number): void {
   turn.sentences = turn.sentences.filter((one) => one.position < position)
-  turn.begun = Math.min(turn.begun, turn.sentences.length)
+  turn.startedSentences = Math.min(turn.startedSentences, turn.sentences.length)
 }
 
-/** Its last sentence is more than announced: something of it was heard. */
-export function lastHasBegun({ sentences, played }: Turn): boolean {
+/** Whether some of the last sentence has been played. */
+export function lastSentenceStarted({ sentences, played }: Turn): boolean {
   const last = sentences.at(-1)
   return last === undefined || last.position < played
 }
 
-/** Where somebody else is to go on: with the first sentence that was not heard to its end. */
-export function unheardPlace(turn: Turn, isIdle: boolean): VoicePlace {
+/** Where another line should continue: at the first sentence that was not played to the end. */
+export function firstUnheardPosition(turn: Turn, isIdle: boolean): VoicePosition {
   const { sentences, samples = Infinity, played, seq } = turn
   const endOf = (index: number) => sentences[index + 1]?.position ?? samples
   const next = sentences.find(({ round }, index) => round !== undefined && endOf(index) > played)
   const { round, start = 0 } = next ?? {}
-  const isWhole = isIdle && (turn.samples !== undefined || lastHasBegun(turn))
-  return round === undefined || isWhole ? placeOf(turn, true) : { seq, round, chars: start }
+  const isComplete = isIdle && (turn.samples !== undefined || lastSentenceStarted(turn))
+  return round === undefined || isComplete ? resumePosition(turn, true) : { seq, round, chars: start }
 }
 
-/** Where one that was cut off is to go on: behind its last sentence, or at its beginning if not all of that has come. */
-export function placeOf({ sentences, seq, from }: Turn, lastIsWhole: boolean): VoicePlace {
+/** Where to resume a turn: after its last sentence, or at the start of it if it is incomplete. */
+export function resumePosition({ sentences, seq, from }: Turn, isLastComplete: boolean): VoicePosition {
   const at = sentences.findLastIndex(({ round }) => round !== undefined)
   const { round, start = 0, chars = 0 } = sentences[at] ?? {}
   if (round === undefined) return from
-  return { seq, round, chars: lastIsWhole || at < sentences.length - 1 ? start + chars : start }
+  return { seq, round, chars: isLastComplete || at < sentences.length - 1 ? start + chars : start }
 }

@@ -2,8 +2,9 @@ import { playQueue } from './play-queue.ts'
 import type { PlayerChunk } from './player.ts'
 import { recorder } from './recorder.ts'
 
-// Runs on the thread that makes the sound (Web Audio 1.32), as a file of its own: a page with a strict policy loads it from where
-// its other scripts are.
+// Runs on the audio thread (Web Audio 1.32). A separate file, so that a page with a strict content
+// security
+// policy can load it like its other scripts.
 
 declare const sampleRate: number
 declare class AudioWorkletProcessor {
@@ -14,15 +15,15 @@ declare function registerProcessor(
   processor: new (options: { readonly processorOptions: { readonly sampleRate: number } }) => object,
 ): void
 
-/** What a player asks for. Those with an `id` are answered. */
-export type PlayerOrder =
-  | { readonly do: 'play'; readonly chunk: PlayerChunk }
-  | { readonly do: 'drop'; readonly id: number; readonly clip: number; readonly position: number }
-  | { readonly do: 'pause'; readonly id: number }
-  | { readonly do: 'resume' | 'close' }
+/** A command from the player. Commands with an `id` get a reply. */
+export type PlayerCommand =
+  | { readonly type: 'play'; readonly chunk: PlayerChunk }
+  | { readonly type: 'drop'; readonly id: number; readonly clip: number; readonly position: number }
+  | { readonly type: 'pause'; readonly id: number }
+  | { readonly type: 'resume' | 'close' }
 
-/** It says how far it is so often. */
-const toldMs = 50
+/** How often the position is reported. */
+const reportMs = 50
 
 registerProcessor(
   'millrace-player',
@@ -33,17 +34,17 @@ registerProcessor(
       super()
       const { port } = this
       const queue = playQueue({ ...processorOptions, outputRate: sampleRate })
-      const toldSamples = (sampleRate * toldMs) / 1000
+      const reportSamples = (sampleRate * reportMs) / 1000
       let isClosed = false
-      let untold = 0
+      let unreportedSamples = 0
       let wasIdle = true
 
-      port.onmessage = ({ data }: { readonly data: PlayerOrder }) => {
-        if (data.do === 'play') queue.push(data.chunk)
-        if (data.do === 'resume') queue.resume()
-        if (data.do === 'close') isClosed = true
-        if (data.do === 'pause') port.postMessage({ id: data.id, played: queue.pause() })
-        if (data.do === 'drop')
+      port.onmessage = ({ data }: { readonly data: PlayerCommand }) => {
+        if (data.type === 'play') queue.push(data.chunk)
+        if (data.type === 'resume') queue.resume()
+        if (data.type === 'close') isClosed = true
+        if (data.type === 'pause') port.postMessage({ id: data.id, played: queue.pause() })
+        if (data.type === 'drop')
           port.postMessage({ id: data.id, played: queue.drop(data.clip, data.position) })
       }
 
@@ -53,10 +54,10 @@ registerProcessor(
         const before = queue.played()
         queue.fill(out)
         const played = queue.played()
-        untold += out.length
+        unreportedSamples += out.length
         const hasMoved = played.position !== before.position || played.clip !== before.clip
-        if ((hasMoved && untold >= toldSamples) || (played.idle && !wasIdle)) {
-          untold = 0
+        if ((hasMoved && unreportedSamples >= reportSamples) || (played.idle && !wasIdle)) {
+          unreportedSamples = 0
           port.postMessage({ played })
         }
         wasIdle = played.idle

@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { WebSocket as WsSocket } from 'ws'
-import { failureOf, until } from './follow.test-kit.ts'
+import { errorOf, until } from './follow.test-kit.ts'
 import { client } from './index.ts'
 import { logServer } from './log-server.test-kit.ts'
-import { rate, sentence, speaking, threadAt, turnOf } from './voice-line.test-kit.ts'
-import { ownedMicrophone, ownedPlayer, voiceServer } from './voice-server.test-kit.ts'
+import { openLine, rate, sentence, threadAt, turnOf } from './voice-line.test-kit.ts'
+import { manualMicrophone, manualPlayer, voiceServer } from './voice-server.test-kit.ts'
 
 const neither = { speak: false, listen: false }
 
-describe('whether a server speaks and listens', () => {
+describe('client.voice()', () => {
   test.each([
-    ['is told', 200, { speak: true, listen: false }, { speak: true, listen: false }],
-    ['is not so if it does not know', 404, { error: { code: 'not_found', message: 'no' } }, neither],
-    ['is not so if it says something else', 200, { speak: 'yes' }, neither],
+    ['returns what the server supports', 200, { speak: true, listen: false }, { speak: true, listen: false }],
+    ['returns false for an older server', 404, { error: { code: 'not_found', message: 'no' } }, neither],
+    ['returns false for an invalid response', 200, { speak: 'yes' }, neither],
   ])('%s', async (_, status, body, found) => {
     await using server = await logServer({
       answer: (__, response) => response.writeHead(status).end(JSON.stringify(body)),
@@ -21,22 +21,22 @@ describe('whether a server speaks and listens', () => {
     expect(server.requests.map(({ url }) => url)).toEqual(['/voice'])
   })
 
-  test('is an error if it may not be known', async () => {
-    const error = { code: 'auth', message: 'who are you?' }
+  test('rejects without permission', async () => {
+    const error = { code: 'auth', message: 'sign in first' }
     await using server = await logServer({
       answer: (_, response) => response.writeHead(401).end(JSON.stringify({ error })),
     })
-    expect(await failureOf(client(server.url).voice())).toMatchObject({ ...error, op: 'client.voice' })
+    expect(await errorOf(client(server.url).voice())).toMatchObject({ ...error, op: 'client.voice' })
   })
 })
 
 describe('a voice line', () => {
-  test('asks for what is wanted, on a socket that sends no entries', async () => {
+  test('sends its options, on a socket that sends no entries', async () => {
     await using server = await voiceServer()
-    const microphone = ownedMicrophone()
-    const { visit, line, states } = await speaking(server, { microphone: microphone.microphone })
-    expect(visit.url).toBe('/threads/t1/socket')
-    expect(visit.commands).toEqual([{ type: 'voice', speak: true, listen: true, sampleRate: rate }])
+    const microphone = manualMicrophone()
+    const { connection, line, states } = await openLine(server, { microphone: microphone.microphone })
+    expect(connection.url).toBe('/threads/t1/socket')
+    expect(connection.commands).toEqual([{ type: 'voice', speak: true, listen: true, sampleRate: rate }])
     await until(() => states.includes('open'))
     await line.close()
     await line.ended
@@ -45,23 +45,23 @@ describe('a voice line', () => {
 
   test('sends a token as a subprotocol, over any WebSocket', async () => {
     await using server = await voiceServer()
-    const { player } = ownedPlayer()
+    const { player } = manualPlayer()
     const line = threadAt(server, { token: 'ü', WebSocket: WsSocket }).voice({ player })
-    const visit = await server.visit(0)
-    expect(visit.protocols).toMatch(/^millrace\.v1, ?millrace\.bearer\.w7w$/)
-    expect(visit.commands[0]).toMatchObject({ sampleRate: 24_000, listen: false })
+    const connection = await server.connection(0)
+    expect(connection.protocols).toMatch(/^millrace\.v1, ?millrace\.bearer\.w7w$/)
+    expect(connection.commands[0]).toMatchObject({ sampleRate: 24_000, listen: false })
     await line.close()
   })
 
-  test('plays what comes, and tells each sentence when it begins to be heard', async () => {
+  test('plays audio, and reports each sentence when its playback starts', async () => {
     await using server = await voiceServer()
-    const { visit, play, hasAudio, heard, sentences, line } = await speaking(server)
-    visit.tell(turnOf(1), sentence(1, 0))
-    visit.speak(1, 0, 1000)
-    visit.tell(sentence(1, 1))
-    visit.speak(1, 1000, 1000)
-    visit.tell({ type: 'voice_sentence', turn: 1, position: 2000, text: 'One moment.' })
-    visit.speak(1, 2000, 500)
+    const { connection, play, hasAudio, output, sentences, line } = await openLine(server)
+    connection.send(turnOf(1), sentence(1, 0))
+    connection.speak(1, 0, 1000)
+    connection.send(sentence(1, 1))
+    connection.speak(1, 1000, 1000)
+    connection.send({ type: 'voice_sentence', turn: 1, position: 2000, text: 'One moment.' })
+    connection.speak(1, 2000, 500)
     await until(hasAudio)
     expect(sentences).toEqual([])
     play(1)
@@ -72,151 +72,154 @@ describe('a voice line', () => {
     expect(sentences[1]).toMatchObject({ text: 'Sentence 1' })
     await until(() => play(100).position === 2500)
     expect(sentences[2]).toEqual({ text: 'One moment.', seq: 7 })
-    // From 32 samples on it has faded in.
-    const levels = heard.slice(100, 2500).map((level) => Math.round(level * 32_768))
+    // The fade-in takes 32 samples.
+    const levels = output.slice(100, 2500).map((level) => Math.round(level * 32_768))
     expect(levels).toEqual(Array.from({ length: 2400 }, (_, index) => index + 100))
     await line.close()
   })
 
-  test('reports how far it is now and then, and at once when nothing is left and at the end', async () => {
+  test('reports its position periodically, and at once when it is idle and at the end', async () => {
     await using server = await voiceServer()
-    const { visit, play, hasAudio, line } = await speaking(server)
-    visit.tell(turnOf(1), sentence(1, 0))
-    visit.speak(1, 0, 1000)
+    const { connection, play, hasAudio, line } = await openLine(server)
+    connection.send(turnOf(1), sentence(1, 0))
+    connection.speak(1, 0, 1000)
     await until(hasAudio)
     for (let index = 0; index < 90; index++) play(10)
     expect(play(500)).toMatchObject({ position: 1000, idle: true })
     const played = (position: number) => ({ type: 'voice_played', turn: 1, position })
-    await until(() => visit.reports().length >= 2)
-    const reports = visit.reports()
+    await until(() => connection.reports().length >= 2)
+    const reports = connection.reports()
     expect(reports[0]).toEqual(played(10))
     expect(reports.at(-1)).toEqual(played(1000))
-    // Not each of a hundred steps.
+    // Far fewer than the number of steps.
     expect(reports.length).toBeLessThan(20)
-    visit.tell({ type: 'voice_end', turn: 1, samples: 1000 })
-    await until(() => visit.reports().length === reports.length + 1)
-    expect(visit.reports().at(-1)).toEqual(played(1000))
+    connection.send({ type: 'voice_end', turn: 1, samples: 1000 })
+    await until(() => connection.reports().length === reports.length + 1)
+    expect(connection.reports().at(-1)).toEqual(played(1000))
     await line.close()
   })
 
-  test('pauses, says where, and goes on from there', async () => {
+  test('pauses, reports its position, and resumes there', async () => {
     await using server = await voiceServer()
-    const { visit, play, hasAudio, line } = await speaking(server)
-    visit.tell(turnOf(1), sentence(1, 0))
-    visit.speak(1, 0, 1000)
+    const { connection, play, hasAudio, line } = await openLine(server)
+    connection.send(turnOf(1), sentence(1, 0))
+    connection.speak(1, 0, 1000)
     await until(hasAudio)
     play(300)
-    visit.tell({ type: 'voice_pause', turn: 1 })
-    await until(() => visit.reports().length === 2)
-    expect(visit.reports()[1]).toEqual({ type: 'voice_played', turn: 1, position: 300 })
+    connection.send({ type: 'voice_pause', turn: 1 })
+    await until(() => connection.reports().length === 2)
+    expect(connection.reports()[1]).toEqual({ type: 'voice_played', turn: 1, position: 300 })
     expect(play(100).position).toBe(300)
-    visit.tell({ type: 'voice_resume', turn: 1 })
+    connection.send({ type: 'voice_resume', turn: 1 })
     await until(() => play(10).position > 300)
     await line.close()
   })
 
-  test('is quiet when it is hushed, says where, and plays nothing more of the turn', async () => {
+  test('is silenced, reports its position, and plays nothing more of the turn', async () => {
     await using server = await voiceServer()
-    const { visit, play, hasAudio, line, sentences } = await speaking(server)
-    visit.tell(turnOf(1), sentence(1, 0))
-    visit.speak(1, 0, 1000)
+    const { connection, play, hasAudio, line, sentences } = await openLine(server)
+    connection.send(turnOf(1), sentence(1, 0))
+    connection.speak(1, 0, 1000)
     await until(hasAudio)
     play(300)
-    visit.tell({ type: 'voice_pause', turn: 1 }, { type: 'voice_hush', turn: 1 })
-    visit.speak(1, 1000, 1000)
-    visit.tell(sentence(1, 1))
-    await until(() => visit.reports().length === 3)
-    expect(visit.reports()[2]).toEqual({ type: 'voice_played', turn: 1, position: 300 })
+    connection.send({ type: 'voice_pause', turn: 1 }, { type: 'voice_silence', turn: 1 })
+    connection.speak(1, 1000, 1000)
+    connection.send(sentence(1, 1))
+    await until(() => connection.reports().length === 3)
+    expect(connection.reports()[2]).toEqual({ type: 'voice_played', turn: 1, position: 300 })
     expect(hasAudio()).toBe(false)
-    visit.tell(turnOf(2, 9), sentence(2, 0))
-    visit.speak(2, 0, 500)
+    connection.send(turnOf(2, 9), sentence(2, 0))
+    connection.speak(2, 0, 500)
     await until(hasAudio)
     play(500)
     expect(sentences.map(({ seq }) => seq)).toEqual([7, 9])
-    await until(() => visit.reports().length === 4)
-    expect(visit.reports()[3]).toEqual({ type: 'voice_played', turn: 2, position: 500 })
+    await until(() => connection.reports().length === 4)
+    expect(connection.reports()[3]).toEqual({ type: 'voice_played', turn: 2, position: 500 })
     await line.close()
   })
 
-  test('forgets what is taken back and not played', async () => {
+  test('drops retracted audio that was not played', async () => {
     await using server = await voiceServer()
-    const { visit, play, hasAudio, line, sentences } = await speaking(server)
-    visit.tell(turnOf(1), sentence(1, 0))
-    visit.speak(1, 0, 1000)
-    visit.tell(sentence(1, 1))
-    visit.speak(1, 1000, 1000)
-    visit.tell({ type: 'voice_retract', turn: 1, position: 1000 })
-    visit.tell({ ...sentence(1, 1, 2000), text: 'Said anew' })
-    visit.speak(1, 2000, 500)
-    visit.tell({ type: 'voice_end', turn: 1, samples: 2500 })
+    const { connection, play, hasAudio, line, sentences } = await openLine(server)
+    connection.send(turnOf(1), sentence(1, 0))
+    connection.speak(1, 0, 1000)
+    connection.send(sentence(1, 1))
+    connection.speak(1, 1000, 1000)
+    connection.send({ type: 'voice_retract', turn: 1, position: 1000 })
+    connection.send({ ...sentence(1, 1, 2000), text: 'Said again' })
+    connection.speak(1, 2000, 500)
+    connection.send({ type: 'voice_end', turn: 1, samples: 2500 })
     await until(hasAudio)
     await until(() => play(100).position === 2500)
-    expect(sentences.map(({ text }) => text)).toEqual(['Sentence 0', 'Said anew'])
-    await until(() => visit.reports().at(-1)?.type === 'voice_played')
-    await until(() => JSON.stringify(visit.reports().at(-1)).includes('2500'))
+    expect(sentences.map(({ text }) => text)).toEqual(['Sentence 0', 'Said again'])
+    await until(() => connection.reports().at(-1)?.type === 'voice_played')
+    await until(() => JSON.stringify(connection.reports().at(-1)).includes('2500'))
     await line.close()
   })
 
-  test('a turn whose end was taken back is over when nothing is left', async () => {
+  test('finishes a turn whose end was retracted when nothing is left to play', async () => {
     await using server = await voiceServer()
-    const { visit, play, hasAudio, line } = await speaking(server)
-    visit.tell(turnOf(1), sentence(1, 0))
-    visit.speak(1, 0, 1000)
+    const { connection, play, hasAudio, line } = await openLine(server)
+    connection.send(turnOf(1), sentence(1, 0))
+    connection.speak(1, 0, 1000)
     await until(hasAudio)
     play(200)
-    visit.tell({ type: 'voice_retract', turn: 1, position: 0 }, { type: 'voice_end', turn: 1, samples: 1000 })
-    const pongs = () => visit.commands.filter(({ type }) => (type as string) === 'pong').length
-    visit.tell({ type: 'ping' })
+    connection.send(
+      { type: 'voice_retract', turn: 1, position: 0 },
+      { type: 'voice_end', turn: 1, samples: 1000 },
+    )
+    const pongs = () => connection.commands.filter(({ type }) => (type as string) === 'pong').length
+    connection.send({ type: 'ping' })
     await until(() => pongs() === 1)
     line.interrupt()
-    visit.tell({ type: 'ping' })
+    connection.send({ type: 'ping' })
     await until(() => pongs() === 2)
-    expect(visit.commands.map(({ type }) => type)).not.toContain('voice_interrupt')
+    expect(connection.commands.map(({ type }) => type)).not.toContain('voice_interrupt')
     await line.close()
   })
 
-  test('stops by itself when it is interrupted, then says where', async () => {
+  test('stops at once when it is interrupted, then reports its position', async () => {
     await using server = await voiceServer()
-    const { visit, play, hasAudio, line } = await speaking(server)
+    const { connection, play, hasAudio, line } = await openLine(server)
     line.interrupt()
-    visit.tell(turnOf(1), sentence(1, 0))
-    visit.speak(1, 0, 1000)
+    connection.send(turnOf(1), sentence(1, 0))
+    connection.speak(1, 0, 1000)
     await until(hasAudio)
     play(400)
     line.interrupt()
     line.interrupt()
     expect(hasAudio()).toBe(false)
-    await until(() => visit.reports().length === 2)
-    expect(visit.reports()[1]).toEqual({ type: 'voice_interrupt', turn: 1, position: 400 })
+    await until(() => connection.reports().length === 2)
+    expect(connection.reports()[1]).toEqual({ type: 'voice_interrupt', turn: 1, position: 400 })
     await line.close()
-    await until(() => visit.commands.at(-1)?.type === 'voice')
-    expect(visit.reports()).toHaveLength(2)
+    await until(() => connection.commands.at(-1)?.type === 'voice')
+    expect(connection.reports()).toHaveLength(2)
   })
 
-  test('tells what was understood, what was recorded and what went wrong', async () => {
+  test('reports transcripts, speech, records and errors', async () => {
     await using server = await voiceServer()
-    const told: unknown[] = []
-    const { visit, line } = await speaking(server, {
-      onTranscript: (transcript) => told.push(transcript),
-      onHearing: (speech) => told.push(speech),
-      onRecord: (record) => told.push(record),
-      onError: (problem) => told.push(problem),
+    const received: unknown[] = []
+    const { connection, line } = await openLine(server, {
+      onTranscript: (transcript) => received.push(transcript),
+      onSpeech: (speech) => received.push(speech),
+      onRecord: (record) => received.push(record),
+      onError: (problem) => received.push(problem),
     })
-    visit.tell(
-      { type: 'voice_hearing', speech: true },
+    connection.send(
+      { type: 'voice_speech', speaking: true },
       { type: 'voice_transcript', text: 'Where', final: false },
       { type: 'voice_transcript', text: 'Where is it?', final: true, seq: 4 },
       { type: 'voice_record', record: { turn: 1 } },
-      { type: 'voice_error', turn: 1, message: 'no breath', text: 'Hello' },
+      { type: 'voice_error', turn: 1, message: 'no audio', text: 'Hello' },
       { type: 'error', code: 'invalid_input', message: 'not so' },
     )
-    await until(() => told.length === 6)
-    expect(told).toEqual([
+    await until(() => received.length === 6)
+    expect(received).toEqual([
       true,
       { text: 'Where', final: false },
       { text: 'Where is it?', final: true, seq: 4 },
       { turn: 1 },
-      { message: 'no breath', text: 'Hello' },
+      { message: 'no audio', text: 'Hello' },
       { message: 'not so' },
     ])
     await line.close()

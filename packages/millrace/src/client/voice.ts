@@ -2,29 +2,29 @@ import { invalidInput } from '../protocol/index.ts'
 import { checkFor } from './options.ts'
 import type { VoiceLine, VoiceLineOptions } from './voice-options.ts'
 import { readVoiceOptions } from './voice-options.ts'
-import type { VoiceWay } from './voice-way.ts'
+import type { VoiceTarget } from './voice-target.ts'
 
-/** Opens a line. What it takes to speak is loaded only then: most who read a thread do not hear it. */
-export function openVoice(options: VoiceLineOptions, way: VoiceWay): VoiceLine {
-  const { op, sockets } = way
+/** Opens a voice line. Its code is loaded on demand: most clients never use it. */
+export function openVoice(options: VoiceLineOptions, target: VoiceTarget): VoiceLine {
+  const { op, sockets } = target
   checkFor('voice', options)
-  const read = readVoiceOptions(op, options)
+  const settings = readVoiceOptions(op, options)
   if (sockets.headers)
-    throw invalidInput(op, "voice needs a WebSocket, which cannot carry 'headers': pass a 'token'")
+    throw invalidInput(op, "voice needs a WebSocket, which cannot send 'headers': pass a 'token'")
   const controller = new AbortController()
   const abort = () => controller.abort()
   let interrupt = () => {}
-  let place = options.from
+  let position = options.from
 
   async function run() {
     options.signal?.addEventListener('abort', abort)
     if (options.signal?.aborted) abort()
     try {
       const { voiceLine } = await import('./voice-line.ts')
-      const line = voiceLine({ ...read, signal: controller.signal }, way)
+      const line = voiceLine({ ...settings, signal: controller.signal }, target)
       interrupt = line.interrupt
       await line.ended
-      place = line.place()
+      position = line.position()
     } finally {
       interrupt = () => {}
       options.signal?.removeEventListener('abort', abort)
@@ -32,13 +32,13 @@ export function openVoice(options: VoiceLineOptions, way: VoiceWay): VoiceLine {
   }
 
   const ended = run()
-  const quietly = ended.catch(() => {})
+  const settled = ended.catch(() => {})
   return {
     interrupt: () => interrupt(),
     async close() {
       abort()
-      await quietly
-      return place
+      await settled
+      return position
     },
     ended,
   }

@@ -1,24 +1,25 @@
 import type { Entry, ThreadSnapshot } from '../protocol/index.ts'
 import { applyEntry, emptyThread, snapshotOf, systemClock } from '../protocol/index.ts'
-import { endable } from './endable.ts'
+import { cancelable } from './cancelable.ts'
 import type { WatchOptions } from './options.ts'
 import { checkFor } from './options.ts'
 
-/** Whatever has entries to follow: a thread of a client, or of an app. */
-export interface Followed {
+/** Anything with entries to follow: a thread of a client or of an app. */
+export interface Followable {
   follow(options: { readonly signal: AbortSignal }): AsyncIterator<Entry, undefined>
 }
 
 /**
- * A thread as it is shown, from its beginning and again as it grows. Each snapshot costs what the conversation is long, so what
- * comes in one turn makes one of them, however many words that is; a reader that takes its time gets fewer.
+ * Snapshots of a thread, from its start and again as it grows. The cost of a snapshot grows with
+ * the conversation, so all entries that arrive in one turn of the event loop are combined, and a
+ * slow reader gets fewer snapshots.
  */
 export function watch(
-  thread: Followed,
+  thread: Followable,
   options: WatchOptions = {},
 ): AsyncIterableIterator<ThreadSnapshot, undefined> {
   checkFor('watch', options)
-  return endable(options.signal, (signal) => snapshots(thread.follow({ signal })))
+  return cancelable(options.signal, (signal) => snapshots(thread.follow({ signal })))
 }
 
 async function* snapshots(
@@ -32,7 +33,7 @@ async function* snapshots(
       for (let more: IteratorResult<Entry, undefined> | void = result; more && !more.done; ) {
         applyEntry(state, more.value)
         next = entries.next()
-        // A failure is told after the snapshot of what came before it.
+        // An error is reported after the snapshot of the entries before it.
         more = await Promise.race([next, turn]).catch(() => {})
       }
       yield snapshotOf(state)

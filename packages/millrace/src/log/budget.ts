@@ -1,22 +1,22 @@
 /**
- * Counts the bytes that a process holds for its clients: bodies being read, answers being sent, entries waiting for followers.
- * One caller may hold a quarter of the limit.
+ * Counts the bytes that a process holds for its clients: bodies being read, responses being sent,
+ * entries waiting for followers. One caller may hold a quarter of the limit.
  */
 export interface Budget {
-  /** A server sets it from its option `limits.bufferBytes`. */
+  /** Set by the server from its option `limits.bufferBytes`. */
   limit: number
   readonly used: number
-  /** Whether there is no room for so many bytes more, of this caller or in all. */
+  /** Whether there is no room for this many more bytes, for this caller or overall. */
   isFull(caller?: string | undefined, bytes?: number): boolean
   heldBy(caller: string): number
-  /** Counts bytes whether there is room or not; a negative number releases them. */
+  /** Adds bytes, even if there is no room. A negative number releases them. */
   add(bytes: number, caller?: string | undefined): void
-  /** Calls back once, when something was released and there is room for so many bytes. */
+  /** Calls `callback` once, when bytes were released and there is room for this many. */
   whenRoom(caller: string | undefined, bytes: number, callback: () => void): void
 }
 
-/** How much of it one caller may hold. */
-export const mostOfCaller = 1 / 4
+/** The share of the limit that one caller may hold. */
+export const maxShareOfCaller = 1 / 4
 
 export function budget(limit: number): Budget {
   const callers = new Map<string, number>()
@@ -39,7 +39,7 @@ export function budget(limit: number): Budget {
     },
     isFull(caller, bytes = 1) {
       if (used + bytes > self.limit) return true
-      return caller !== undefined && self.heldBy(caller) + bytes > self.limit * mostOfCaller
+      return caller !== undefined && self.heldBy(caller) + bytes > self.limit * maxShareOfCaller
     },
     heldBy: (caller) => callers.get(caller) ?? 0,
     add(bytes, caller) {

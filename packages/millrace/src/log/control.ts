@@ -3,23 +3,25 @@ import { applyEntry, emptyThread, isNewRun } from '../protocol/index.ts'
 import type { Log } from './read-log.ts'
 import { findLast, readLog } from './read-log.ts'
 
-const noWords: UserMessage = { role: 'user', content: '' }
+const emptyMessage: UserMessage = { role: 'user', content: '' }
 
 /**
- * What a thread has to do, and what waits in it, at a number of its log: its state without messages, usage and what was before the
- * current run. Takes as long as that run, however long the log is.
+ * Returns what a thread has to do, and which inputs wait, at a number of its log. This is its state
+ * without messages, usage and anything before the current run. Takes time in proportion to that
+ * run, however long the log is.
  */
 export async function controlAt(log: Log, at: number): Promise<ThreadState> {
   const state = emptyThread()
   const start = await findLast(log, at, ({ event }) => inputsOf(event).length > 0)
-  // A run hears everything that waits up to the last input that it answers, so whatever still waits came after that.
+  // A run takes all waiting inputs up to the last one it answers, so inputs that still wait came
+  // later.
   if (start) state.head = inputsOf(start.event).reduce((last, seq) => Math.max(last, seq), 0)
   for await (const page of readLog(log, { after: state.head, upTo: at }))
     for (const entry of page) applyControl(state, entry)
   return state
 }
 
-/** Takes the next entry into a state without messages. */
+/** Applies the next entry to a state without messages. */
 export function applyControl(state: ThreadState, entry: Entry): void {
   const event = withoutContent(entry.event)
   if (event) applyEntry(state, { ...entry, event })
@@ -29,24 +31,24 @@ export function applyControl(state: ThreadState, entry: Entry): void {
 
 /** The numbers of the inputs that a new run answers. */
 function inputsOf(event: ThreadEvent): readonly number[] {
-  return isNewRun(event) ? (event.heard ?? []) : []
+  return isNewRun(event) ? (event.inputs ?? []) : []
 }
 
-/** Events that decide nothing about what comes next. */
+/** Events that do not affect what happens next. */
 const contentOnly: ReadonlySet<ThreadEvent['type']> = new Set<ThreadEvent['type']>([
   ...(['text', 'reasoning', 'part-end', 'tool-input', 'provider-tool'] as const),
-  ...(['checkpoint', 'summary', 'heard'] as const),
+  ...(['checkpoint', 'summary', 'playback'] as const),
 ])
 
-/** What is content of the others. */
+/** The content fields of the other events, emptied. */
 const content: { readonly [Type in ThreadEvent['type']]?: object } = {
-  input: { message: noWords },
+  input: { message: emptyMessage },
   'run-start': { input: [] },
   'tool-call': { input: {}, raw: undefined, opaque: undefined },
   'tool-result': { output: [], shown: undefined },
 }
 
-/** What of an event decides about what comes next; undefined if nothing does. */
+/** Strips an event of its content. Returns undefined if it does not affect what happens next. */
 function withoutContent(event: ThreadEvent): ThreadEvent | undefined {
   if (contentOnly.has(event.type)) return undefined
   if (event.type === 'tool-progress') return event.event?.type === 'approval' ? event : undefined

@@ -1,27 +1,35 @@
 import type { Entry } from '../protocol/index.ts'
 import type { Budget } from './budget.ts'
 
-/** Entries that were delivered, kept once for all live followers until the last of them is done with them. */
+/** Delivered entries, kept once for all live followers until the last of them has sent them. */
 export interface Deliveries {
-  /** Trims itself when it holds about twice as many entries, or bytes, as one follower may have waiting. */
+  /**
+   * Adds entries. Trims when it holds about twice as many entries, or bytes, as one follower may
+   * have waiting.
+   */
   push(entries: readonly Delivered[], limits: { readonly entries: number; readonly bytes: number }): void
-  /** A place before the next delivery. It counts as busy. */
+  /** Opens a place before the next delivery. It starts as busy. */
   open(): Place
   close(place: Place): void
-  /** How many entries, and bytes, wait there. */
+  /** How many entries, and bytes, are waiting there. */
   count(place: Place): number
   bytes(place: Place): number
-  /** The last entry that waits there. */
+  /** The last entry that is waiting there. */
   last(place: Place): Entry | undefined
-  /** The bytes of the entry that was taken last, which is being sent until the next is taken. */
+  /** The bytes of the last entry taken, which is being sent until the next one is taken. */
   sending(place: Place): number
   take(place: Place): Entry | undefined
   takeAll(place: Place): Entry[]
-  /** Idle: everything was taken and sent, so nothing is needed before the next delivery. */
+  /**
+   * Idle means that everything was taken and sent, so nothing is needed before the next delivery.
+   */
   setIdle(place: Place, isIdle: boolean): void
 }
 
-/** Where one live follower stands. Plain data, since there are many; only `Deliveries` changes it. */
+/**
+ * The position of one live follower. Plain data, since there are many; only `Deliveries` changes
+ * it.
+ */
 export interface Place {
   /** The number of the next entry to take, counted in deliveries, and the bytes before it. */
   at: number
@@ -35,10 +43,10 @@ interface Delivered {
 }
 
 export function deliveries(buffer: Budget): Deliveries {
-  /** What some follower still needs, and the number of the first of them. */
+  /** Entries that some follower still needs, and the number of the first one. */
   const recent: Delivered[] = []
   let first = 0
-  /** The bytes of all entries that were ever pushed, and of those in `recent`. */
+  /** The bytes of all entries ever pushed, and of those in `recent`. */
   let pushed = 0
   let held = 0
   const places = new Set<Place>()
@@ -46,13 +54,15 @@ export function deliveries(buffer: Budget): Deliveries {
 
   const end = () => first + recent.length
 
-  /** Drops the entries that no follower needs any more. The one that was taken last is still being sent. */
+  /**
+   * Drops the entries that no follower needs any more. The last entry taken is still being sent.
+   */
   function trim() {
     let needed = end()
     if (busy > 0)
       for (const { at, isIdle } of places) needed = Math.min(needed, isIdle ? at : Math.max(first, at - 1))
     let bytes = 0
-    for (const gone of recent.splice(0, needed - first)) bytes += gone.bytes
+    for (const dropped of recent.splice(0, needed - first)) bytes += dropped.bytes
     first = needed
     held -= bytes
     buffer.add(-bytes)

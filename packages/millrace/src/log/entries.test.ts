@@ -11,21 +11,22 @@ import {
   splitEntry,
 } from './entries.ts'
 
-// Small alphabets, so that deltas of one voice often stand side by side; lone surrogates, since a cut may leave them.
+// Small alphabets, so that adjacent deltas often belong to the same text; lone surrogates, since a
+// cut may leave them.
 const words = fc.string({ unit: fc.constantFrom('a', 'é', '😀', '\ud83d', '\n'), minLength: 1, maxLength: 5 })
 const callId = fc.constantFrom('c1', 'c2')
-const spoken: fc.Arbitrary<ThreadEvent> = fc.oneof(
+const deltaEvent: fc.Arbitrary<ThreadEvent> = fc.oneof(
   fc.record({ type: fc.constantFrom('text' as const, 'reasoning' as const), text: words }),
   fc.record({ type: fc.constant('tool-input' as const), callId, delta: words }),
 )
 const event: fc.Arbitrary<ThreadEvent> = fc.oneof(
-  { weight: 6, arbitrary: spoken },
+  { weight: 6, arbitrary: deltaEvent },
   {
     weight: 2,
     arbitrary: fc.record({
       type: fc.constant('tool-progress' as const),
       callId,
-      event: spoken as fc.Arbitrary<RunEvent>,
+      event: deltaEvent as fc.Arbitrary<RunEvent>,
     }),
   },
   {
@@ -41,20 +42,23 @@ const event: fc.Arbitrary<ThreadEvent> = fc.oneof(
 const log: fc.Arbitrary<Entry[]> = fc
   .array(fc.record({ event, at: fc.integer({ min: 1e12, max: 1e12 + 50 }) }), { maxLength: 60 })
   .map((events) => events.map(({ event, at }, index) => ({ seq: index + 1, at, event })))
-/** A log, and a number that a reader may hold. */
+/** A log, and a reader's position in it. */
 const logAndCursor = log.chain((entries) =>
   fc.record({ entries: fc.constant(entries), after: fc.nat(entries.length) }),
 )
 
-/** Whatever the cuts: the words of each voice, in order, and everything else at its number. */
-function heard(entries: readonly Entry[]): unknown[] {
+/**
+ * Content independent of cuts: the text of each source, in order, and all other events with their
+ * numbers.
+ */
+function contentOf(entries: readonly Entry[]): unknown[] {
   return joinEntries(entries).map(({ seq, event }) => ({ seq, event }))
 }
 
 const all = { limit: Infinity }
 
 describe('joining entries', () => {
-  it('leaves no number out and no word, and joins all that stands side by side', () => {
+  it('keeps all numbers and text, and joins all adjacent deltas', () => {
     fc.assert(
       fc.property(log, (entries) => {
         const joined = joinEntries(entries)
@@ -70,7 +74,7 @@ describe('joining entries', () => {
     )
   })
 
-  it('takes one entry of a run of deltas, with the time of the last', () => {
+  it('makes one entry of consecutive deltas, with the time of the last', () => {
     const joined = joinEntries([
       { seq: 4, at: 10, event: { type: 'text', text: 'mill' } },
       { seq: 5, at: 20, event: { type: 'text', text: 'race' } },
@@ -82,7 +86,7 @@ describe('joining entries', () => {
     ])
   })
 
-  it('does not join over a missing number', () => {
+  it('does not join across a missing number', () => {
     const entries: Entry[] = [
       { seq: 1, at: 0, event: { type: 'text', text: 'a' } },
       { seq: 3, at: 0, event: { type: 'text', text: 'b' } },
@@ -90,7 +94,7 @@ describe('joining entries', () => {
     expect(joinEntries(entries)).toEqual(entries)
   })
 
-  it('keeps data that a tool reports beside the words of its sub-agent', () => {
+  it('keeps data that a tool reports along with the text of its sub-agent', () => {
     const report: ThreadEvent = {
       type: 'tool-progress',
       callId: 'c',
@@ -101,7 +105,7 @@ describe('joining entries', () => {
     expect(joinEntries(entries)).toEqual(entries)
   })
 
-  it('takes time as the text is long, not its square', () => {
+  it('takes linear time in the length of the text', () => {
     const entries = Array.from({ length: 300_000 }, (_, index) => ({
       seq: index + 1,
       at: 0,
@@ -114,7 +118,7 @@ describe('joining entries', () => {
 })
 
 describe('packed entries', () => {
-  it('come apart into what they were', () => {
+  it('split into the original entries', () => {
     fc.assert(
       fc.property(log, (entries) => {
         expect(packEntries(entries).flatMap(splitEntry)).toEqual(entries)
@@ -122,7 +126,7 @@ describe('packed entries', () => {
     )
   })
 
-  it('can be packed again, with what came since and in any portions', () => {
+  it('can be packed again with newer entries, in any portions', () => {
     fc.assert(
       fc.property(log, fc.array(fc.nat(60), { maxLength: 5 }), (entries, ends) => {
         let packed: Entry[] = entries
@@ -133,20 +137,20 @@ describe('packed entries', () => {
     )
   })
 
-  it('give the exact rest after any number', () => {
+  it('return the exact rest after any number', () => {
     fc.assert(
       fc.property(logAndCursor, ({ entries, after }) => {
         const packed = packEntries(entries).filter(({ seq }) => seq > after)
         const read = readEntries(packed, { ...all, after })
         if (read[0]) expect(firstOf(read[0])).toBe(after + 1)
-        expect(heard(read)).toEqual(heard(entries.slice(after)))
+        expect(contentOf(read)).toEqual(contentOf(entries.slice(after)))
         expect(readEntries(packed, { ...all, after, split: true })).toEqual(entries.slice(after))
         for (const entry of read) expect(entry).not.toHaveProperty('cuts')
       }),
     )
   })
 
-  it('are read in pages of any size, none skipped and none twice', () => {
+  it('are read in pages of any size, without gaps or duplicates', () => {
     fc.assert(
       fc.property(log, fc.integer({ min: 1, max: 9 }), fc.boolean(), (entries, limit, split) => {
         const packed = packEntries(entries)
@@ -177,7 +181,7 @@ describe('packed entries', () => {
     expect(packed.flatMap(splitEntry)).toEqual(entries)
   })
 
-  it('whose cuts nobody kept are cut at the same places every time, with text for each number', () => {
+  it('without stored cuts are always cut at the same places, with text for each number', () => {
     const whole: Entry = { seq: 6, from: 3, at: 9, event: { type: 'text', text: 'abcdefghij' } }
     const pieces = splitEntry(whole)
     expect(pieces.map(({ seq }) => seq)).toEqual([3, 4, 5, 6])
@@ -189,29 +193,25 @@ describe('packed entries', () => {
   })
 })
 
-describe('a log that is handed in', () => {
+describe('an imported log', () => {
   const text: ThreadEvent = { type: 'text', text: 'ab' }
   it.each<[what: string, entries: Entry[], problem: string]>([
-    ['begins late', [{ seq: 2, at: 0, event: text }], 'the number 1 must come next, not 2'],
+    ['starts late', [{ seq: 2, at: 0, event: text }], 'number 1 must come next, not 2'],
+    ['has a gap', [1, 3].map((seq) => ({ seq, at: 0, event: text })), 'number 2 must come next, not 3'],
     [
-      'leaves one out',
-      [1, 3].map((seq) => ({ seq, at: 0, event: text })),
-      'the number 2 must come next, not 3',
-    ],
-    [
-      'has one twice',
+      'has a number twice',
       [
         { seq: 1, at: 0, event: text },
         { seq: 2, from: 1, at: 0, event: text },
       ],
-      'the number 2 must come next, not 1 to 2',
+      'number 2 must come next, not 1 to 2',
     ],
     [
-      'joins what is no delta',
+      'joins events that are not deltas',
       [{ seq: 2, from: 1, at: 0, event: { type: 'stop', reason: '' } }],
-      '1 to 2 are one entry and no delta',
+      '1 to 2 are one entry, but it is not a delta',
     ],
-  ])('is refused if it %s', (_, entries, problem) => {
+  ])('is rejected if it %s', (_, entries, problem) => {
     expect(logProblem(entries)).toBe(problem)
   })
 })

@@ -2,55 +2,68 @@ import type { Delta, Entry, RunEvent, ThreadEvent } from '../protocol/index.ts'
 import { relate, textOfDelta, withText } from '../protocol/index.ts'
 
 /**
- * An entry as a store keeps it. Where deltas were joined it has `cuts`, two figures for each number that it stands for: how
- * long that one's text was, and how many milliseconds before the last it was written. So nothing is lost by joining.
+ * An entry as stored. Where deltas were joined it has `cuts`, two values for each number that it
+ * stands for: the length of that delta's text, and how many milliseconds before the last delta it
+ * was written. So joining loses nothing.
  */
 export interface PackedEntry extends Entry {
   readonly cuts?: readonly number[]
 }
 
-/** A packed entry stays small enough to be read, cut and sent at once. */
-const mostNumbers = 1024
-const mostChars = 256 * 1024
+/** A packed entry stays small enough to be read, cut and sent in one go. */
+const maxNumbers = 1024
+const maxChars = 256 * 1024
 
 /** The number of the first event that an entry stands for. */
 export function firstOf({ from, seq }: Entry): number {
   return from ?? seq
 }
 
-/** Deltas that stand side by side become one, for a reader that is behind. Takes time and room as the text is long. */
+/**
+ * Joins adjacent deltas, for a reader that is behind. Takes time and memory in proportion to the
+ * text.
+ */
 export function joinEntries(entries: readonly Entry[]): Entry[] {
   return groupsOf(entries, { numbers: Infinity, chars: Infinity }).map(joined)
 }
 
-/** The same for good: what comes out can be cut and split again as if it had never been joined. */
+/**
+ * Joins adjacent deltas for storage. The result can be cut and split again as if it had never been
+ * joined.
+ */
 export function packEntries(entries: readonly PackedEntry[]): PackedEntry[] {
-  return groupsOf(entries, { numbers: mostNumbers, chars: mostChars }).map((group) => {
+  return groupsOf(entries, { numbers: maxNumbers, chars: maxChars }).map((group) => {
     if (group.length === 1) return group[0] as PackedEntry
     const whole = joined(group)
     return { ...whole, cuts: group.flatMap((entry) => cutsOf(entry, whole.at)) }
   })
 }
 
-/** What of an entry comes after a number; without `cuts`, as a reader gets it. The number is smaller than the entry's own. */
+/**
+ * Returns the part of an entry after a number, without `cuts`, as readers get it. The number must
+ * be less than the entry's own.
+ */
 export function cutEntry(entry: PackedEntry, after: number): Entry {
   const { seq, from, at, event } = entry
-  const gone = after + 1 - firstOf(entry)
-  if (gone <= 0) return from === undefined ? { seq, at, event } : { seq, from, at, event }
+  const skipped = after + 1 - firstOf(entry)
+  if (skipped <= 0) return from === undefined ? { seq, at, event } : { seq, from, at, event }
   const lengths = cutsOf(entry, at).filter((_, index) => index % 2 === 0)
-  const start = lengths.slice(0, gone).reduce((sum, length) => sum + length, 0)
+  const start = lengths.slice(0, skipped).reduce((sum, length) => sum + length, 0)
   const rest = withText(event as Delta, (deltaText(event) as string).slice(start))
   return after + 1 === seq ? { seq, at, event: rest } : { seq, from: after + 1, at, event: rest }
 }
 
-/** What an entry holds of the numbers up to another, of which the first is one; packed as before. */
+/**
+ * Returns the part of an entry up to a number, packed as before. The entry's first number must not
+ * be greater.
+ */
 export function entryUpTo(entry: PackedEntry, upTo: number): PackedEntry {
   if (entry.seq <= upTo) return entry
   const [cut] = packEntries(splitEntry(entry).filter(({ seq }) => seq <= upTo))
   return cut as PackedEntry
 }
 
-/** The entries that were joined into this one, as they were. */
+/** Splits an entry into the ones that were joined, exactly as they were. */
 export function splitEntry(entry: PackedEntry): Entry[] {
   const first = firstOf(entry)
   if (first === entry.seq) return [cutEntry(entry, first - 1)]
@@ -65,7 +78,10 @@ export function splitEntry(entry: PackedEntry): Entry[] {
   })
 }
 
-/** What a reader gets of packed entries that follow each other, the first of which contains the number after `after`. */
+/**
+ * Returns what a reader gets of consecutive packed entries. The first of them must contain the
+ * number after `after`.
+ */
 export function readEntries(
   entries: Iterable<PackedEntry>,
   { after, limit, split = false }: { after: number; limit: number; split?: boolean | undefined },
@@ -74,21 +90,21 @@ export function readEntries(
   for (const entry of entries) {
     if (!split) read.push(cutEntry(entry, after))
     else for (const piece of splitEntry(entry)) if (piece.seq > after && read.length < limit) read.push(piece)
-    // Before the next one is asked for, which may be large.
+    // Before reading the next one, which may be large.
     if (read.length >= limit) break
   }
   return read
 }
 
-/** Why entries cannot be a log from its first number on; undefined if they can. */
+/** Why entries cannot be the start of a log; undefined if they can. */
 export function logProblem(entries: readonly Entry[]): string | undefined {
   let head = 0
   for (const entry of entries) {
     const first = firstOf(entry)
     if (first !== head + 1 || !Number.isInteger(entry.seq) || entry.seq < first)
-      return `the number ${head + 1} must come next, not ${first === entry.seq ? first : `${first} to ${entry.seq}`}`
+      return `number ${head + 1} must come next, not ${first === entry.seq ? first : `${first} to ${entry.seq}`}`
     if (first < entry.seq && deltaText(entry.event) === undefined)
-      return `${first} to ${entry.seq} are one entry and no delta`
+      return `${first} to ${entry.seq} are one entry, but it is not a delta`
     head = entry.seq
   }
   return undefined
@@ -96,7 +112,7 @@ export function logProblem(entries: readonly Entry[]): string | undefined {
 
 function groupsOf<Kept extends Entry>(
   entries: readonly Kept[],
-  most: { readonly numbers: number; readonly chars: number },
+  max: { readonly numbers: number; readonly chars: number },
 ): Kept[][] {
   const groups: Kept[][] = []
   let group: Kept[] = []
@@ -104,12 +120,12 @@ function groupsOf<Kept extends Entry>(
   for (const entry of entries) {
     const { length = 0 } = deltaText(entry.event) ?? ''
     const [first] = group
-    const goesOn =
+    const continuesGroup =
       first &&
       continues(group.at(-1) as Kept, entry) &&
-      entry.seq - firstOf(first) < most.numbers &&
-      chars + length <= most.chars
-    if (!goesOn) {
+      entry.seq - firstOf(first) < max.numbers &&
+      chars + length <= max.chars
+    if (!continuesGroup) {
       group = []
       groups.push(group)
       chars = 0
@@ -125,11 +141,11 @@ function continues(before: Entry, entry: Entry): boolean {
     firstOf(entry) === before.seq + 1 &&
     deltaText(before.event) !== undefined &&
     deltaText(entry.event) !== undefined &&
-    relate(before.event as RunEvent, entry.event as RunEvent) === 'goes-on'
+    relate(before.event as RunEvent, entry.event as RunEvent) === 'continues'
   )
 }
 
-/** The entry for all numbers of a group. Its text is put together once. */
+/** Joins a group into one entry. The text is concatenated once. */
 function joined(group: readonly Entry[]): Entry {
   const [first, last] = [group[0] as Entry, group.at(-1) as Entry]
   if (first === last) return first
@@ -142,21 +158,25 @@ function joined(group: readonly Entry[]): Entry {
   }
 }
 
-/** The text of a delta that consists of nothing else. A tool's report may carry data of its own beside its sub-agent's words. */
+/**
+ * The text of a delta that consists of nothing else. A tool's progress report may carry data next
+ * to its sub-agent's text.
+ */
 function deltaText(event: ThreadEvent): string | undefined {
-  if (event.type === 'stop' || event.type === 'heard') return undefined
+  if (event.type === 'stop' || event.type === 'playback') return undefined
   if (event.type === 'tool-progress' && (event.data !== undefined || !event.event)) return undefined
   return event.type === 'tool-progress' ? deltaText(event.event as RunEvent) : textOfDelta(event)
 }
 
 /**
- * The cuts of any entry, as seen from one that ends at `at`. Somebody who joined entries without keeping their cuts (a log that was
- * exported and is read in again) has them made up: equal parts, so that every number has some of the text and always the same.
+ * The cuts of an entry, relative to one that ends at `at`. An entry joined without cuts (from a log
+ * that was exported and imported again) gets made-up ones: equal parts, so that each number always
+ * gets the same piece of the text.
  */
 function cutsOf(entry: PackedEntry, at: number): number[] {
   const { cuts, seq } = entry
   const earlier = at - entry.at
-  if (cuts) return cuts.map((figure, index) => (index % 2 === 0 ? figure : figure + earlier))
+  if (cuts) return cuts.map((value, index) => (index % 2 === 0 ? value : value + earlier))
   const length = deltaText(entry.event)?.length ?? 0
   const count = seq + 1 - firstOf(entry)
   const upTo = (part: number) => Math.floor((part * length) / count)

@@ -1,20 +1,20 @@
 import type { Entry } from '../protocol/index.ts'
 
-/** What an entry takes beside its text, roughly. */
+/** Approximate overhead of an entry, without its text. */
 const overhead = 128
-/** What a value takes beside its characters. */
+/** Approximate overhead of a value, without its characters. */
 const perValue = 16
-/** A character in memory: JavaScript takes two bytes for it as soon as one is not Latin-1. */
+/** Bytes per character: JavaScript uses two as soon as one character in a string is not Latin-1. */
 const perChar = 2
 
-/** About how many bytes an entry takes in memory. */
+/** Approximate size of an entry in memory. */
 export function entryBytes({ event }: Entry): number {
-  // Nearly all are deltas.
+  // Nearly all entries are deltas.
   if (event.type === 'text' || event.type === 'reasoning') return overhead + perChar * event.text.length
   return overhead + valueBytes(event)
 }
 
-/** Without recursion: what a model or a tool gives may be nested deeper than the stack allows. */
+/** Without recursion: what a model or a tool returns may be nested deeper than the stack allows. */
 function valueBytes(root: unknown): number {
   const left = [root]
   let bytes = 0

@@ -11,12 +11,15 @@ import { pause } from './turns.ts'
 
 /** New entries of one thread, on their way to its fold and its followers. */
 export interface ThreadFeed {
-  /** The last number that this process knows of; 0 if it knows none. */
+  /** The last number that this process knows of; 0 if none. */
   readonly head: number
   readonly followers: ReadonlySet<Follower>
   add(follower: Follower): void
   remove(follower: Follower): void
-  /** Lets a fold read the log to its end and then take every new entry. Returns a function that detaches it. */
+  /**
+   * Lets a fold read the log to its end and then take every new entry. Returns a function that
+   * detaches it.
+   */
   attach(fold: Fold): Promise<() => void>
   /** Delivers entries that this process has made durable. */
   publish(entries: readonly Entry[]): void
@@ -25,8 +28,9 @@ export interface ThreadFeed {
   /** The thread was deleted. */
   deleted(): void
   /**
-   * For a follower that has found nothing after `cursor`, with the head `known` from before that read. Gives it what is delivered from
-   * now on, if that follows `cursor`. Otherwise it reads again, after the promise if there is one.
+   * For a follower that has found nothing after `cursor`; `known` is the head from before that
+   * read. If the next delivery continues at `cursor`, the follower gets a place among the
+   * deliveries. Otherwise it reads again, after the promise if there is one.
    */
   goLive(
     follower: Follower,
@@ -37,16 +41,25 @@ export interface ThreadFeed {
   readonly deliveries: Deliveries
 }
 
-/** A thread that is being folded here. It gets each new entry at once, before any follower. */
+/** The fold of a thread in this process. It gets each new entry right away, before any follower. */
 export interface Fold {
-  /** The last number that it has taken. */
+  /** The last number that it has folded. */
   readonly head: number
-  /** Resolves when the write under way is done. Until then, a read may return entries that the fold does not know as its own yet. */
+  /**
+   * Resolves when the current write is done. Until then, a read may return entries that the fold
+   * does not recognize as its own yet.
+   */
   readonly writing: Promise<void> | undefined
-  /** Reads the log from there to its end. Gives false if it was closed meanwhile, and has no use for more. */
-  readOn(): Promise<boolean>
+  /**
+   * Reads the log from `head` to its end. Returns false if the fold was closed in the meantime and
+   * needs no more entries.
+   */
+  readToEnd(): Promise<boolean>
   take(entries: readonly Entry[], bytes: number): void
-  /** Nothing more comes: the thread was deleted, or, with an error, its log cannot be read. */
+  /**
+   * Called when no more entries will come: the thread was deleted or, with an error, its log cannot
+   * be read.
+   */
   end(error?: MillraceError): void
 }
 
@@ -55,9 +68,11 @@ export interface Follower {
   /** The last number that it has read or been delivered. */
   readonly reached: number
   /** The last number that it has returned from `next()`. */
-  readonly handed: number
-  /** Called before a delivery. A follower with too much waiting falls behind, and is live no more. */
-  expect(count: number, bytes: number, limits: Limits): void
+  readonly returned: number
+  /**
+   * Called before a delivery. A follower with too much waiting falls behind and is no longer live.
+   */
+  beforeDelivery(count: number, bytes: number, limits: Limits): void
   /** Ends the follower, with an error or without. */
   end(error?: unknown): void
 }
@@ -67,10 +82,13 @@ interface Limits {
   readonly bytes: number
 }
 
-/** So much may wait for a live follower before it counts as behind. One delivery may be larger. */
-const usual: Limits = { entries: 512, bytes: 1024 * 1024 }
-/** The same while the process holds too much. */
-const scarce: Limits = { ...usual, bytes: 64 * 1024 }
+/**
+ * How much may wait for a live follower before it counts as behind. A single delivery may be
+ * larger.
+ */
+const normalLimits: Limits = { entries: 512, bytes: 1024 * 1024 }
+/** The limits while the process holds too much. */
+const reducedLimits: Limits = { ...normalLimits, bytes: 64 * 1024 }
 export const pageSize = 512
 const op = 'thread.follow'
 
@@ -78,7 +96,7 @@ interface FeedOptions {
   readonly threadId: string
   readonly store: ThreadStore
   readonly buffer: Budget
-  /** Called when there is no follower and no fold any more. */
+  /** Called when the last follower or fold is gone. */
   readonly onUnused: () => void
 }
 
@@ -89,8 +107,8 @@ export function threadFeed({ threadId, store, buffer, onUnused }: FeedOptions): 
   let head = 0
   let fold: Fold | undefined
   /** A fold is about to be attached. */
-  let isAwaited = false
-  /** Something was written that was not delivered yet. */
+  let isAttaching = false
+  /** Something was written that has not been delivered yet. */
   let stale = false
   let reading: Promise<void> | undefined
 
@@ -106,12 +124,12 @@ export function threadFeed({ threadId, store, buffer, onUnused }: FeedOptions): 
       return { entry, bytes: size }
     })
     fold?.take(entries, bytes)
-    const limits = buffer.isFull() ? scarce : usual
-    for (const follower of live) follower.expect(entries.length, bytes, limits)
+    const limits = buffer.isFull() ? reducedLimits : normalLimits
+    for (const follower of live) follower.beforeDelivery(entries.length, bytes, limits)
     delivered.push(sized, limits)
   }
 
-  /** Reads what was not delivered yet. Does nothing while such a read is under way. */
+  /** Reads what has not been delivered yet. Does nothing while a read is running. */
   function catchUp() {
     stale = true
     if (hasLive()) reading ??= readNew()
@@ -125,7 +143,7 @@ export function threadFeed({ threadId, store, buffer, onUnused }: FeedOptions): 
         const after = head
         const entries = await store.read(threadId, { after, limit: pageSize })
         await fold?.writing
-        // Meanwhile some may have been published.
+        // Entries may have been published during the read.
         if (head !== after) stale = true
         else if (entries.length > 0) {
           deliver(entries)
@@ -139,23 +157,30 @@ export function threadFeed({ threadId, store, buffer, onUnused }: FeedOptions): 
     }
   }
 
-  /** The thread may be deleted, or another with a shorter log under the same id. */
+  /**
+   * Handles a change other than growth. The thread may have been deleted, and another one with a
+   * shorter log may have been created under the same id.
+   */
   async function checkThread() {
-    // Taken before the query: the log may grow meanwhile.
+    // Read before the query, since the log may grow during it.
     const known = head
     const info = await store.get(threadId).catch(() => undefined)
     if (!info || info.head >= known || head < known) return catchUp()
-    // These have read past the end of the log: they were reading an earlier thread of this id.
+    // These followers have read past the end of the log: they were reading an earlier thread with
+    // this id.
     end(threadNotFound(op, threadId), ({ reached }) => reached > info.head)
     head = info.head
   }
 
-  function end(error: unknown, isMeant: (follower: Follower) => boolean = () => true) {
-    for (const follower of [...followers]) if (isMeant(follower)) follower.end(error)
+  function end(error: unknown, matches: (follower: Follower) => boolean = () => true) {
+    for (const follower of [...followers]) if (matches(follower)) follower.end(error)
     fold?.end(isGone(error) ? undefined : toMillraceError(error, { op, code: 'store_error' }))
   }
 
-  /** Whether a reader is where the live followers are. If not, it reads again, after the promise if there is one. */
+  /**
+   * Whether a reader is where the live followers are. If not, it reads again, after the promise if
+   * there is one.
+   */
   function hasCaughtUp(
     { cursor, known }: { readonly cursor: number; readonly known: number },
     self?: Follower,
@@ -176,7 +201,7 @@ export function threadFeed({ threadId, store, buffer, onUnused }: FeedOptions): 
   }
 
   function dropUnused() {
-    if (followers.size === 0 && !fold && !isAwaited) onUnused()
+    if (followers.size === 0 && !fold && !isAttaching) onUnused()
   }
 
   return {
@@ -192,16 +217,16 @@ export function threadFeed({ threadId, store, buffer, onUnused }: FeedOptions): 
 
     async attach(added) {
       const detach = () => {
-        isAwaited = false
+        isAttaching = false
         if (fold === added) fold = undefined
         dropUnused()
       }
-      isAwaited = true
+      isAttaching = true
       try {
         for (let isReady: boolean | Promise<unknown> = false; isReady !== true; ) {
           await isReady
           const known = head
-          if (!(await added.readOn())) return detach
+          if (!(await added.readToEnd())) return detach
           isReady = hasCaughtUp({ cursor: added.head, known })
         }
       } catch (error) {
@@ -209,7 +234,7 @@ export function threadFeed({ threadId, store, buffer, onUnused }: FeedOptions): 
         throw error
       }
       fold = added
-      isAwaited = false
+      isAttaching = false
       if (stale) catchUp()
       return detach
     },
@@ -222,10 +247,10 @@ export function threadFeed({ threadId, store, buffer, onUnused }: FeedOptions): 
       else if (firstOf(first) === head + 1) deliver(entries)
       else if (last > head) catchUp()
     },
-    changed(told) {
-      // Our own writes are reported too. By now they are published.
-      if (head >= told) return
-      if (Number.isFinite(told)) catchUp()
+    changed(reportedHead) {
+      // Our own writes are reported too, but they are already published.
+      if (head >= reportedHead) return
+      if (Number.isFinite(reportedHead)) catchUp()
       else void checkThread()
     },
     deleted: () => end(threadNotFound(op, threadId)),

@@ -8,82 +8,85 @@ export interface FollowThread {
   readonly log: Log
   readonly after: number | 'now'
   readonly until: 'idle' | number | undefined
-  /** Rejects with `not_found` if there is no such thread. */
+  /** Rejects with `not_found` if the thread does not exist. */
   readonly info: () => Promise<{ readonly head: number }>
   readonly follow: (after: number) => Following
 }
 
-/** Follows a thread until what was asked for has come about. Rejects with `not_found` if there is no such thread. */
+/**
+ * Follows a thread until the condition `until` is met. Rejects with `not_found` if the thread does
+ * not exist.
+ */
 export function followThread({ log, after, until, info, follow }: FollowThread): Following {
-  // At once where it can be, so that it counts as a follower from now on.
+  // Right away if possible, so that it counts as a follower from now on.
   let following = after === 'now' ? undefined : follow(after)
-  /** The thread as far as it has been followed, if there is an end to look for. */
+  /** The state of the thread at the last entry read; set if `until` is. */
   let state: ThreadState | undefined
-  /** How far the log had grown when the following began. */
+  /** The head of the log when following started. */
   let known = 0
-  let begun: Promise<void> | undefined
-  /** Nothing is to be looked at between two entries. */
-  let isPlain = false
-  let over = false
+  let starting: Promise<void> | undefined
+  /** Entries need no check: `next()` can pass straight through. */
+  let passesThrough = false
+  let ended = false
 
-  async function begin() {
+  async function start() {
     const { head } = await info()
     const from = after === 'now' ? head : after
     if (until !== undefined) {
       known = head
       state = await controlAt(log, from)
-      if (isReached(state)) leave()
+      if (isReached(state)) stop()
     }
-    if (!over) following ??= follow(from)
-    isPlain = until === undefined
+    if (!ended) following ??= follow(from)
+    passesThrough = until === undefined
   }
 
   function isReached(state: ThreadState): boolean {
     if (typeof until === 'number' && isAnswered(state, until)) return true
-    // It was at rest many times before; what counts is that it is now.
+    // The thread may have been at rest many times in the past. Only its current state counts.
     return state.head >= known && isAtRest(state) && (until === 'idle' || !isWaiting(state, until as number))
   }
 
-  function note(entry: Entry) {
+  function observe(entry: Entry) {
     if (!state) return
     applyControl(state, entry)
-    // At once, so that a `next` that was called meanwhile is not kept waiting.
-    if (isReached(state)) leave()
+    // Right away, so that a pending `next()` does not keep waiting.
+    if (isReached(state)) stop()
   }
 
-  function leave() {
-    over = true
+  function stop() {
+    ended = true
     void following?.return?.()
   }
 
   async function next(): Promise<IteratorResult<Entry, undefined>> {
-    begun ??= begin()
+    starting ??= start()
     try {
-      await begun
+      await starting
     } catch (error) {
-      leave()
+      stop()
       throw error
     }
     const result = following && (await following.next())
     if (!result || result.done) return { done: true, value: undefined }
-    note(result.value)
+    observe(result.value)
     return result
   }
 
   if (after === 'now') {
-    begun = begin()
-    // `next` reports it.
-    begun.catch(() => {})
+    starting = start()
+    // `next()` reports the error.
+    starting.catch(() => {})
   }
   return {
-    next: () => (isPlain && following ? following.next() : next()),
+    next: () => (passesThrough && following ? following.next() : next()),
     ready() {
-      const entry = over ? undefined : following?.ready()
-      if (entry) note(entry)
+      const entry = ended ? undefined : following?.ready()
+      if (entry) observe(entry)
       return entry
     },
     return() {
-      leave()
+      stop()
       return Promise.resolve({ done: true, value: undefined })
     },
     [Symbol.asyncIterator]() {
@@ -92,19 +95,19 @@ export function followThread({ log, after, until, info, follow }: FollowThread):
   }
 }
 
-/** Nothing happens before the next input or decision. */
+/** Nothing happens until the next input or decision. */
 function isAtRest(state: ThreadState): boolean {
   const { type } = nextThreadAction(state)
   return type === 'idle' || type === 'wait'
 }
 
-/** The run that heard it is over for good. */
+/** The run that answers this input has ended for good. */
 function isAnswered(state: ThreadState, input: number): boolean {
   const isUnderWay = state.run !== undefined && isOpen(state.run)
   return !isUnderWay && !isWaiting(state, input)
 }
 
-/** It has not been said yet, or no run has read it and one will. */
+/** The input has not been sent yet, or no run has read it and one will. */
 function isWaiting({ head, waiting }: ThreadState, input: number): boolean {
   return head < input || waiting.some(({ seq, held }) => seq === input && !held)
 }

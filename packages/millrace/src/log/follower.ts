@@ -14,7 +14,10 @@ export interface FollowerOptions {
 }
 
 export interface Following extends AsyncIterableIterator<Entry, undefined> {
-  /** The next entry, if it is there already. For writing many entries at once. */
+  /**
+   * Returns the next entry if it is available without waiting. Lets a client write many entries at
+   * once.
+   */
   ready(): Entry | undefined
 }
 
@@ -23,13 +26,13 @@ interface FollowFeed extends FollowerOptions {
   readonly after: number
   readonly store: ThreadStore
   readonly buffer: Budget
-  /** Nothing can be followed any more. */
+  /** Followers are closed: this one ends immediately. */
   readonly isClosed: boolean
 }
 
-/** From this many on, waiting entries are joined. */
-const worthJoining = 32
-/** About what a page from the store takes. */
+/** With more waiting entries than this, they are joined. */
+const joinThreshold = 32
+/** Approximate size of a page from the store. */
 const pageBytes = 1024 * 1024
 
 /** Follows a thread: what is in the store page by page, and then each entry as it is delivered. */
@@ -38,45 +41,48 @@ export function followFeed(
   { threadId, after, store, buffer, signal, caller, isClosed }: FollowFeed,
 ): Following {
   let cursor = after
-  /** Entries of its own, joined or read from the store, and how many bytes count for it. */
+  /**
+   * Entries held by this follower alone, joined or read from the store, and the bytes counted for
+   * them.
+   */
   let queue: Entry[] = []
-  let kept = 0
+  let heldBytes = 0
   /** Its place among the deliveries, while it is live. */
   let live: Place | undefined
   const { deliveries } = feed
-  let over = isClosed || signal?.aborted === true
+  let ended = isClosed || signal?.aborted === true
   let failure: unknown
   let reading: Promise<void> | undefined
-  /** How many pages it has read from the store. */
+  /** Pages read from the store so far. */
   let pages = 0
-  let asked: (() => void) | undefined
+  let wake: (() => void) | undefined
 
   const self: Follower = {
     get reached() {
       return ((live && deliveries.last(live)) ?? queue.at(-1))?.seq ?? cursor
     },
-    get handed() {
+    get returned() {
       return cursor
     },
-    expect(count, bytes, limits) {
+    beforeDelivery(count, bytes, limits) {
       if (!live) return
       const waiting = deliveries.count(live)
       const isFull = waiting + count > limits.entries || deliveries.bytes(live) + bytes > limits.bytes
       if (waiting > 0 && isFull) return fallBehind(live)
       if (!live.isIdle) return
       deliveries.setIdle(live, false)
-      asked?.()
+      wake?.()
     },
     end(error) {
       failure = error
-      leave()
+      stop()
     },
   }
 
-  function keep(bytes: number) {
-    if (caller === undefined || bytes === kept) return
-    buffer.add(bytes - kept, caller)
-    kept = bytes
+  function setHeldBytes(bytes: number) {
+    if (caller === undefined || bytes === heldBytes) return
+    buffer.add(bytes - heldBytes, caller)
+    heldBytes = bytes
   }
 
   function endLive() {
@@ -84,62 +90,67 @@ export function followFeed(
     live = undefined
   }
 
-  /** Reads what is waiting from the store later. The entry that it is sending stays in memory until then. */
+  /**
+   * Ends live delivery; what is waiting is read from the store later. The entry being sent stays in
+   * memory until then.
+   */
   function fallBehind(place: Place) {
     const sending = deliveries.sending(place)
     endLive()
-    if (sending > 0 && queue.length === 0) keep(sending)
+    if (sending > 0 && queue.length === 0) setHeldBytes(sending)
   }
 
-  function leave() {
-    over = true
+  function stop() {
+    ended = true
     queue = []
-    keep(0)
+    setHeldBytes(0)
     endLive()
     feed.remove(self)
-    signal?.removeEventListener('abort', leave)
-    asked?.()
+    signal?.removeEventListener('abort', stop)
+    wake?.()
   }
 
   /** Waits until the buffer has room for this many bytes. */
-  async function room(bytes: number) {
-    while (!over && buffer.isFull(caller, bytes)) {
+  async function waitForRoom(bytes: number) {
+    while (!ended && buffer.isFull(caller, bytes)) {
       await new Promise<void>((resolve) => {
-        asked = resolve
+        wake = resolve
         buffer.whenRoom(caller, bytes, resolve)
       })
-      asked = undefined
+      wake = undefined
     }
-    // In the same turn: all waiting followers are woken at once, and each must see what the others have taken.
-    if (!over) keep(bytes)
+    // In the same turn: all waiting followers are woken together, and each must see what the others
+    // have claimed.
+    if (!ended) setHeldBytes(bytes)
   }
 
   /** Reads a page, or goes live if nothing is left to read. */
-  async function readOn() {
+  async function readPage() {
     if (caller !== undefined) {
-      keep(0)
+      setHeldBytes(0)
       const page = Math.min(pageBytes, buffer.limit / 16)
       // Before reading, so that the followers that waited do not all read at once.
-      if (buffer.isFull(caller, page)) await room(page)
-      else keep(page)
-      if (over) return
+      if (buffer.isFull(caller, page)) await waitForRoom(page)
+      else setHeldBytes(page)
+      if (ended) return
     }
-    // No turn where none is needed: it would read what is published meanwhile.
+    // Awaits only if there is a turn to wait for: otherwise it would read entries that are
+    // published in between.
     const turn = pause(pages++)
     if (turn) await turn
-    if (over) return
+    if (ended) return
     const known = feed.head
     const entries = await store.read(threadId, { after: cursor, limit: pageSize })
-    if (over) return
+    if (ended) return
     if (entries.length > 0) {
       queue = joinEntries(entries)
-      keep(entries.reduce((bytes, entry) => bytes + entryBytes(entry), 0))
+      setHeldBytes(entries.reduce((bytes, entry) => bytes + entryBytes(entry), 0))
       return
     }
     const result = feed.goLive(self, { cursor, known })
     if (result instanceof Promise) return void (await result)
     live = result
-    if (live) keep(0)
+    if (live) setHeldBytes(0)
   }
 
   function take(): Entry | undefined {
@@ -150,8 +161,8 @@ export function followFeed(
 
   function takeLive(): Entry | undefined {
     if (!live) return undefined
-    if (deliveries.count(live) <= worthJoining) return deliveries.take(live)
-    keep(deliveries.bytes(live))
+    if (deliveries.count(live) <= joinThreshold) return deliveries.take(live)
+    setHeldBytes(deliveries.bytes(live))
     queue = joinEntries(deliveries.takeAll(live))
     return queue.shift()
   }
@@ -161,22 +172,22 @@ export function followFeed(
       if (failure !== undefined) {
         const error = failure
         failure = undefined
-        leave()
+        stop()
         if (isGone(error)) break
         throw error
       }
-      const entry = over ? undefined : take()
+      const entry = ended ? undefined : take()
       if (entry) return { done: false, value: entry }
-      if (over) break
+      if (ended) break
       if (live) {
         deliveries.setIdle(live, true)
-        keep(0)
+        setHeldBytes(0)
         await new Promise<void>((resolve) => {
-          asked = resolve
+          wake = resolve
         })
-        asked = undefined
+        wake = undefined
       } else {
-        reading ??= readOn().catch((error: unknown) => {
+        reading ??= readPage().catch((error: unknown) => {
           failure = error
         })
         await reading
@@ -186,15 +197,15 @@ export function followFeed(
     return { done: true, value: undefined }
   }
 
-  if (!over) {
+  if (!ended) {
     feed.add(self)
-    signal?.addEventListener('abort', leave)
+    signal?.addEventListener('abort', stop)
   } else feed.remove(self)
-  // One at a time, also if `next()` is called again without waiting.
+  // One at a time, even if `next()` is called again without awaiting the last call.
   let turn: Promise<unknown> | undefined
   return {
     next() {
-      const entry = turn || over ? undefined : take()
+      const entry = turn || ended ? undefined : take()
       if (entry) return Promise.resolve({ done: false, value: entry })
       const result = turn ? turn.then(next) : next()
       const done = () => {
@@ -204,9 +215,9 @@ export function followFeed(
       turn = settled
       return result
     },
-    ready: () => (turn || over ? undefined : take()),
+    ready: () => (turn || ended ? undefined : take()),
     return() {
-      leave()
+      stop()
       return Promise.resolve({ done: true as const, value: undefined })
     },
     [Symbol.asyncIterator]() {

@@ -7,20 +7,27 @@ import { followFeed } from './follower.ts'
 import type { ThreadStore } from './store.ts'
 
 /**
- * Delivers what is written to the followers of threads. A live follower gets each entry as it becomes durable, the same object for
- * all of them. A follower that is behind reads from the store at its own pace, deltas joined, and delays no other.
+ * Delivers new entries to the followers of threads. A live follower gets each entry as it becomes
+ * durable; all of them get the same object. A follower that is behind reads from the store at its
+ * own pace, with deltas joined, and delays no other follower.
  */
 export interface Followers {
   /** Delivers entries that this process has made durable. */
   publish(threadId: string, entries: readonly Entry[]): void
   /** Another process may have written to the thread, as far as `head` if that is known. */
   changed(threadId: string, head?: number): void
-  /** Every entry after a number. Ends with the signal, with the thread, or with `close()`. What it holds counts for `caller`. */
+  /**
+   * Follows every entry after a number. Ends with the signal, with the thread, or with `close()`.
+   * The bytes it holds count for `caller`.
+   */
   follow(threadId: string, after: number, options?: FollowerOptions): Following
-  /** Lets a fold read the log to its end and then take every new entry. Returns a function that detaches it. */
+  /**
+   * Lets a fold read the log to its end and then take every new entry. Returns a function that
+   * detaches it.
+   */
   attach(threadId: string, fold: Fold): Promise<() => void>
   /** The number of followers, and how many entries the slowest one has not received yet. */
-  listeners(): { readonly count: number; readonly lag: number }
+  stats(): { readonly count: number; readonly lag: number }
   /** Ends the followers of a deleted thread. */
   deleted(threadId: string): void
   close(): void
@@ -28,8 +35,8 @@ export interface Followers {
 
 export function threadFollowers(store: ThreadStore, buffer: Budget): Followers {
   const feeds = new Map<string, ThreadFeed>()
-  /** Threads that have changed since the last look, with their heads. */
-  const news = new Map<string, number>()
+  /** Threads that have changed since the last check, with their heads. */
+  const changes = new Map<string, number>()
   let isClosed = false
 
   function feedOf(threadId: string): ThreadFeed {
@@ -47,29 +54,29 @@ export function threadFollowers(store: ThreadStore, buffer: Budget): Followers {
     return feed
   }
 
-  function readNews() {
-    for (const [threadId, head] of news) feeds.get(threadId)?.changed(head)
-    news.clear()
+  function applyChanges() {
+    for (const [threadId, head] of changes) feeds.get(threadId)?.changed(head)
+    changes.clear()
   }
 
   return {
     publish: (threadId, entries) => feeds.get(threadId)?.publish(entries),
     changed(threadId, head = Number.POSITIVE_INFINITY) {
       if (!feeds.has(threadId)) return
-      if (news.size === 0) setTimeout(readNews)
-      news.set(threadId, Math.max(head, news.get(threadId) ?? 0))
+      if (changes.size === 0) setTimeout(applyChanges)
+      changes.set(threadId, Math.max(head, changes.get(threadId) ?? 0))
     },
     follow: (threadId, after, options) =>
       followFeed(feedOf(threadId), { ...options, threadId, after, store, buffer, isClosed }),
     attach: (threadId, fold) => feedOf(threadId).attach(fold),
-    listeners() {
+    stats() {
       let count = 0
       let lag = 0
       for (const { head, followers } of feeds.values())
-        for (const { handed, reached } of followers) {
+        for (const { returned, reached } of followers) {
           count++
           // The head may not be known yet. Then it is at least what this follower has read.
-          lag = Math.max(lag, Math.max(head, reached) - handed)
+          lag = Math.max(lag, Math.max(head, reached) - returned)
         }
       return { count, lag }
     },

@@ -1,15 +1,18 @@
 import { expect, test } from 'vitest'
 import type { RunEvent } from '../protocol/index.ts'
+import { deltaBuffer } from './delta-buffer.ts'
 import { groupCommit } from './group-commit.ts'
 import { memoryStore } from './memory.ts'
 import type { Lease, ThreadStore } from './store.ts'
-import { tail } from './tail.ts'
 
 const started = (number: number): RunEvent => {
   return { type: 'tool-start', callId: `c${number}`, name: 'look', attempt: 1 }
 }
 
-/** A group commit over a store that notes what each commit holds: how many events of which threads. */
+/**
+ * A group commit over a store that records, for each commit, how many events of which threads it
+ * holds.
+ */
 async function setUp() {
   const store = memoryStore()
   const commits: Record<string, number>[] = []
@@ -17,7 +20,7 @@ async function setUp() {
     commits.push(Object.fromEntries(batches.map(({ lease, events }) => [lease.threadId, events.length])))
     return store.append(batches)
   }
-  const { open } = groupCommit({ store: { ...store, append }, flushMs: 0, patienceMs: 0 })
+  const { open } = groupCommit({ store: { ...store, append }, flushMs: 0, retryForMs: 0 })
   const writer = async (id: string) => {
     await store.create({ id, agent: 'a' })
     await store.signal(id, undefined, {
@@ -26,10 +29,10 @@ async function setUp() {
       mode: 'queue',
     })
     const claim = await store.claim(id, 'me', 60_000)
-    const end = tail(() => {})
+    const end = deltaBuffer(() => {})
     let head = 0
     const writer = open((claim as { lease: Lease }).lease, {
-      tail: end,
+      buffer: end,
       onWritten: (entries) => {
         head = entries.at(-1)?.seq ?? head
       },
@@ -46,7 +49,7 @@ async function setUp() {
   return { commits, writer }
 }
 
-test('what a thread tells at once goes into several commits, and others do not wait for all of it', async () => {
+test('a burst of events is split into several commits, and other threads do not wait for all of it', async () => {
   const { commits, writer } = await setUp()
   const [large, small] = [await writer('large'), await writer('small')]
   for (let number = 1; number <= 1000; number++) large.push(started(number))
@@ -55,12 +58,12 @@ test('what a thread tells at once goes into several commits, and others do not w
   small.push(started(1))
   expect(await small.commit()).toBe(2)
   expect(commits).toEqual([{ large: 128, small: 1 }])
-  // A commit is durable as far as it was asked for.
+  // commit() resolves when everything up to its call is durable.
   expect(await half).toBe(1153)
   expect(await large.commit()).toBe(1501)
 })
 
-test('one large event goes into a commit, and the small ones of others go along', async () => {
+test('each commit takes one large event, along with the small ones of other threads', async () => {
   const { commits, writer } = await setUp()
   const [first, second, small] = [await writer('first'), await writer('second'), await writer('small')]
   for (const large of [first, second])

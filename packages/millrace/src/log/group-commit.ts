@@ -1,68 +1,79 @@
 import type { Entry, Flush, RunEvent } from '../protocol/index.ts'
 import { MillraceError, toMillraceError } from '../protocol/index.ts'
+import type { DeltaBuffer } from './delta-buffer.ts'
 import { entryBytes } from './entry-bytes.ts'
 import type { Lease, ThreadStore } from './store.ts'
-import type { Tail } from './tail.ts'
 
-/** Writes what the runs of this process append, those of all threads together: thousands of streams share one commit. */
+/**
+ * Writes what the runs of this process append, for all threads together: thousands of streams share
+ * one commit.
+ */
 export interface GroupCommit {
   open(lease: Lease, source: WriterSource): Writer
 }
 
 interface WriterSource {
-  /** What is to be written. Deltas wait for the next commit, which comes soon, and are joined until then. */
-  readonly tail: Tail
-  /** Called with what has become durable, in order. */
+  /**
+   * The events to write. Deltas wait for the next commit, which comes soon, and are joined until
+   * then.
+   */
+  readonly buffer: DeltaBuffer
+  /** Called with entries that have become durable, in order. */
   readonly onWritten: (entries: readonly Entry[]) => void
-  /** Called once, when nothing more can be written: another process owns the thread, or the store fails. */
+  /**
+   * Called once, when no more can be written: another process owns the thread, or the store fails.
+   */
   readonly onLost: (why: 'fenced' | MillraceError) => void
 }
 
 interface Writer {
   /** Everything that was appended is durable. */
   readonly isDone: boolean
-  /** Something is being written, until this resolves. */
+  /** Set while something is being written; resolves when it is done. */
   readonly writing: Promise<void> | undefined
-  /** Something was appended. */
+  /** Called after an event of this type was appended to the buffer. */
   appended(type: RunEvent['type']): void
-  /** Commits at once. Resolves when all is durable, or when nothing can be any more. */
+  /** Commits right away. Resolves when everything is durable, or no more can be written. */
   commit(): Promise<void>
-  /** What is not written yet never will be. */
+  /** Discards what has not been written yet. */
   close(): void
 }
 
 interface OpenWriter extends WriterSource {
   readonly lease: Lease
-  /** How many events are being written. */
-  flying: number
-  /** Those that wait until so many of the events in flight and pending are durable. */
+  /** Number of events being written. */
+  inFlight: number
+  /** Commits that wait until the `left` oldest events, in flight and pending, are durable. */
   waiting: { left: number; readonly resolve: () => void }[]
-  /** Since when nothing could be written. */
+  /** When writing started to fail. */
   failingSince: number | undefined
   closed: boolean
 }
 
 export interface GroupCommitOptions {
   readonly store: ThreadStore
-  /** How long deltas wait for others at most. The first after a pause does not wait. */
+  /** The longest time that deltas wait for others. The first one after a pause does not wait. */
   readonly flushMs: number
-  /** How long it tries again to write what the store could not. */
-  readonly patienceMs: number
+  /** How long failed writes are retried. */
+  readonly retryForMs: number
   /** Called after each commit. */
   readonly onFlushed?: ((flush: Flush) => void) | undefined
 }
 
-/** How long it waits before that. */
+/** Delay between these retries. */
 const retryMs = 50
 
-/** A commit takes some 10 µs for an event and for each KB, and everything else waits for it. So much goes into one. */
-const mostEvents = 1024
-const mostBytes = 512 * 1024
-/** Threads with more than a few events to write share so many. */
+/** Limits for one commit. It takes about 10 µs per event and per KB, and blocks everything else. */
+const maxEvents = 1024
+const maxBytes = 512 * 1024
+/** Threads with more than `fewEvents` to write share this many. */
 const sharedEvents = 256
 const fewEvents = 16
 
-/** What others wait for, or what must not be lost: a result is worth more than the time to write it. */
+/**
+ * Events that others wait for or that must not be lost: a result is worth more than the time to
+ * write it.
+ */
 const urgent: ReadonlySet<RunEvent['type']> = new Set([
   'run-start',
   'tool-result',
@@ -70,20 +81,20 @@ const urgent: ReadonlySet<RunEvent['type']> = new Set([
   'run-end',
 ])
 
-export function groupCommit({ store, flushMs, patienceMs, onFlushed }: GroupCommitOptions): GroupCommit {
-  /** Those with something to write, in the order in which they came. */
+export function groupCommit({ store, flushMs, retryForMs, onFlushed }: GroupCommitOptions): GroupCommit {
+  /** Writers with something to write, in order of arrival. */
   let dirty = new Set<OpenWriter>()
   let timer: ReturnType<typeof setTimeout> | undefined
   let flushing: Promise<void> | undefined
-  let urgently = false
+  let isUrgent = false
   let flushedAt = 0
 
   function schedule(now: boolean) {
-    urgently ||= now
+    isUrgent ||= now
     if (flushing) return
-    if (urgently && timer !== undefined) clearTimeout(timer)
+    if (isUrgent && timer !== undefined) clearTimeout(timer)
     else if (timer !== undefined) return
-    const wait = urgently ? 0 : Math.max(0, flushedAt + flushMs - performance.now())
+    const wait = isUrgent ? 0 : Math.max(0, flushedAt + flushMs - performance.now())
     timer = setTimeout(() => {
       flushing = flush()
     }, wait)
@@ -91,18 +102,18 @@ export function groupCommit({ store, flushMs, patienceMs, onFlushed }: GroupComm
 
   async function flush() {
     timer = undefined
-    urgently = false
+    isUrgent = false
     const { writers, batches } = takeDirty()
-    const begunAt = performance.now()
+    const startedAt = performance.now()
     const results = await writeAll(batches)
     for (const [index, writer] of writers.entries()) {
       const result = results[index] as (typeof results)[number]
       if (result === 'fenced') lose(writer, result)
       else if (Array.isArray(result)) written(writer, result)
-      else if (!keep(writer, batches[index]?.events ?? [])) lose(writer, result as MillraceError)
+      else if (!retryLater(writer, batches[index]?.events ?? [])) lose(writer, result as MillraceError)
     }
     flushedAt = performance.now()
-    // A commit may find that all is durable by now.
+    // A commit may find that everything is already durable.
     if (batches.some(({ events }) => events.length > 0)) {
       const durable = batches.filter(
         ({ events }, index) => events.length > 0 && Array.isArray(results[index]),
@@ -110,57 +121,63 @@ export function groupCommit({ store, flushMs, patienceMs, onFlushed }: GroupComm
       onFlushed?.({
         events: durable.reduce((count, { events }) => count + events.length, 0),
         threads: durable.length,
-        ms: flushedAt - begunAt,
+        ms: flushedAt - startedAt,
         failed: results.some((result) => result instanceof MillraceError),
       })
     }
     flushing = undefined
-    if (dirty.size > 0) schedule(urgently)
+    if (dirty.size > 0) schedule(isUrgent)
   }
 
-  /** What goes into the next commit. The rest of a thread that has more comes after the others. */
+  /**
+   * Takes what goes into the next commit. If a thread has more, the rest comes after the other
+   * threads.
+   */
   function takeDirty() {
     const writers = [...dirty]
     const batches: { lease: Lease; events: RunEvent[] }[] = []
     dirty = new Set()
     const share = Math.max(fewEvents, Math.floor(sharedEvents / writers.length))
-    const room = { events: mostEvents, share, bytes: mostBytes, large: 1 }
+    const room = { events: maxEvents, share, bytes: maxBytes, large: 1 }
     const taken = writers.filter((writer) => {
       if (writer.closed) return false
-      writer.tail.settle()
-      const { settled } = writer.tail
-      const count = fitting(settled, room)
-      // One with nothing to write waits for what it has written.
+      writer.buffer.settle()
+      const { settled } = writer.buffer
+      const count = countFitting(settled, room)
+      // A writer with nothing to write is waiting for what it has already written.
       if (count === 0 && settled.length > 0) return !dirty.add(writer)
       const events = settled.splice(0, count)
-      writer.flying = count
+      writer.inFlight = count
       batches.push({ lease: writer.lease, events })
       return true
     })
-    for (const writer of taken) if (writer.tail.settled.length > 0) dirty.add(writer)
-    urgently = dirty.size > 0
+    for (const writer of taken) if (writer.buffer.settled.length > 0) dirty.add(writer)
+    isUrgent = dirty.size > 0
     return { writers: taken, batches }
   }
 
   function written(writer: OpenWriter, entries: readonly Entry[]) {
     writer.failingSince = undefined
-    const { flying, waiting } = writer
-    writer.flying = 0
+    const { inFlight, waiting } = writer
+    writer.inFlight = 0
     if (entries.length > 0) writer.onWritten(entries)
     writer.waiting = waiting.filter((one) => {
-      one.left -= flying
+      one.left -= inFlight
       if (one.left <= 0) one.resolve()
       return one.left > 0
     })
   }
 
-  /** Nothing was written, so it can be tried again: a disk that hiccups is no reason to begin the round anew. */
-  function keep(writer: OpenWriter, events: readonly RunEvent[]): boolean {
+  /**
+   * Schedules a retry, since nothing was written: a brief disk failure is no reason to regenerate
+   * the round.
+   */
+  function retryLater(writer: OpenWriter, events: readonly RunEvent[]): boolean {
     const now = performance.now()
-    writer.flying = 0
+    writer.inFlight = 0
     writer.failingSince ??= now
-    if (writer.closed || now - writer.failingSince >= patienceMs) return false
-    writer.tail.settled.unshift(...events)
+    if (writer.closed || now - writer.failingSince >= retryForMs) return false
+    writer.buffer.settled.unshift(...events)
     dirty.delete(writer)
     setTimeout(() => {
       if (writer.closed) return
@@ -176,7 +193,7 @@ export function groupCommit({ store, flushMs, patienceMs, onFlushed }: GroupComm
     } catch (thrown) {
       const error = storeFailure(thrown)
       if (batches.length === 1) return [error]
-      // Perhaps only one of them cannot be written.
+      // Perhaps only one of them fails.
       return Promise.all(
         batches.map((batch) =>
           store.append([batch]).then(
@@ -196,7 +213,7 @@ export function groupCommit({ store, flushMs, patienceMs, onFlushed }: GroupComm
 
   function close(writer: OpenWriter) {
     writer.closed = true
-    writer.tail.settled.length = 0
+    writer.buffer.settled.length = 0
     dirty.delete(writer)
     for (const { resolve } of writer.waiting.splice(0)) resolve()
   }
@@ -206,18 +223,18 @@ export function groupCommit({ store, flushMs, patienceMs, onFlushed }: GroupComm
       const writer: OpenWriter = {
         ...source,
         lease,
-        flying: 0,
+        inFlight: 0,
         waiting: [],
         failingSince: undefined,
         closed: false,
       }
       return {
         get isDone() {
-          const { settled, growing } = writer.tail
-          return writer.flying + settled.length + growing.length === 0
+          const { settled, growing } = writer.buffer
+          return writer.inFlight + settled.length + growing.length === 0
         },
         get writing() {
-          return writer.flying > 0 ? flushing : undefined
+          return writer.inFlight > 0 ? flushing : undefined
         },
         appended(type) {
           if (writer.closed) return
@@ -226,9 +243,9 @@ export function groupCommit({ store, flushMs, patienceMs, onFlushed }: GroupComm
         },
         commit() {
           if (writer.closed) return Promise.resolve()
-          writer.tail.settle()
+          writer.buffer.settle()
           return new Promise((resolve) => {
-            writer.waiting.push({ left: writer.flying + writer.tail.settled.length, resolve })
+            writer.waiting.push({ left: writer.inFlight + writer.buffer.settled.length, resolve })
             dirty.add(writer)
             schedule(true)
           })
@@ -240,24 +257,25 @@ export function groupCommit({ store, flushMs, patienceMs, onFlushed }: GroupComm
 }
 
 /**
- * How many of these have room. What is larger than a whole commit may go into any, but only one of its kind: the small ones of
- * other threads go along, and do not wait until all large ones are written.
+ * How many of these events fit. An event larger than a whole commit may go into any commit, but
+ * only one per commit. That way small events of other threads are written along with it and do not
+ * wait until all large ones are done.
  */
-function fitting(
+function countFitting(
   pending: readonly RunEvent[],
   room: { events: number; share: number; bytes: number; large: number },
 ): number {
-  const most = Math.min(pending.length, room.events, room.share)
-  for (let count = 0; count < most; count++) {
+  const max = Math.min(pending.length, room.events, room.share)
+  for (let count = 0; count < max; count++) {
     const bytes = entryBytes({ seq: 0, at: 0, event: pending[count] as RunEvent })
-    if (bytes > mostBytes) {
+    if (bytes > maxBytes) {
       if (room.large === 0) return count
       room.large = 0
     } else if (bytes > room.bytes) return count
     else room.bytes -= bytes
     room.events--
   }
-  return most
+  return max
 }
 
 function storeFailure(thrown: unknown): MillraceError {

@@ -1,5 +1,5 @@
 export type { Budget } from './budget.ts'
-export { budget, mostOfCaller } from './budget.ts'
+export { budget, maxShareOfCaller } from './budget.ts'
 export { controlAt } from './control.ts'
 export { entryBytes } from './entry-bytes.ts'
 export { followThread } from './follow-thread.ts'
@@ -14,7 +14,7 @@ export type { MemoryLog } from './memory-log.ts'
 export { memoryLog } from './memory-log.ts'
 export type { Log } from './read-log.ts'
 export { findLast, readLog } from './read-log.ts'
-export type { Shelf, Snapshot } from './snapshot.ts'
+export type { Snapshot, SnapshotSource } from './snapshot.ts'
 export { bytesOf, fromSnapshot, messagesBefore } from './snapshot.ts'
 export type {
   Batch,

@@ -1,19 +1,24 @@
 import type { RunEvent, RunState, ThreadEvent, ThreadState } from '../protocol/index.ts'
 
 /**
- * The one object that a process has for a conversation while a run is under way: its folded state, and the end of its log. Over
- * nothing (`memoryLog`) an event is there for readers when it is appended; over a store (`threadLog`) when it is durable.
+ * A process's single object for a conversation while a run is in progress: its folded state and the
+ * end of its log. With `memoryLog`, readers get an event as soon as it is appended. With
+ * `threadLog`, they get it when it is durable in the store.
  *
- * Events of the run are folded when they are appended, those from outside when they arrive. The order between the two does not
- * matter to the fold: an input belongs to the round that names it, a decision to its call, a stop to the runs begun before it.
+ * Events of the run are folded when they are appended, signals from outside when they arrive. The
+ * fold does not depend on the order between the two: an input belongs to the round that names it, a
+ * decision to its call, a stop to the runs that started before it.
  */
 export interface LiveLog {
-  /** Up to date whenever it is read. */
+  /** Always up to date. */
   readonly state: ThreadState
-  /** The run under way, or the last one. There is one from the first `run-start` on. */
+  /** The current run, or the last one. Set from the first `run-start` on. */
   readonly run: RunState
-  /** Constant cost, whatever came before. Deltas are joined until they are folded. */
+  /** Takes constant time, however long the log is. Deltas are joined until they are folded. */
   append(event: RunEvent): void
-  /** Called with what comes from outside (inputs, decisions, stops, playback), after it was folded. The loop of the run sets it. */
+  /**
+   * Called with each signal (input, decision, stop, playback) after it was folded. Set by the loop
+   * of the run.
+   */
   onSignal: ((event: ThreadEvent) => void) | undefined
 }

@@ -6,44 +6,48 @@ import { sized } from '../../../../test/size.ts'
 import { agent } from '../agent/index.ts'
 import type { RunEvent } from '../protocol/index.ts'
 import { scriptedModel } from '../testing/index.ts'
+import { deltaBuffer } from './delta-buffer.ts'
 import { memoryLog } from './memory-log.ts'
-import { tail } from './tail.ts'
 
 const text = (text: string): RunEvent => ({ type: 'text', text })
 const input = (callId: string, delta: string): RunEvent => ({ type: 'tool-input', callId, delta })
 const inside = (callId: string, event: RunEvent): RunEvent => ({ type: 'tool-progress', callId, event })
 const retract: RunEvent = { type: 'round-retract', round: 1, reason: 'x' }
 
-/** Joins deltas the slow and obvious way: texts told side by side are one each, up to the next event that is no delta. */
+/**
+ * Joins deltas the slow and obvious way: interleaved texts become one delta each, up to the next
+ * event that is not a delta.
+ */
 function joined(events: readonly RunEvent[]): RunEvent[] {
   const out: RunEvent[] = []
-  let side: { lane: string; event: RunEvent }[] = []
+  let growing: { key: string; event: RunEvent }[] = []
   const flush = () => {
-    out.push(...side.map(({ event }) => event))
-    side = []
+    out.push(...growing.map(({ event }) => event))
+    growing = []
   }
   for (const event of events) {
-    const lane = laneOf(event)
-    if (!lane) {
+    const key = sourceOf(event)
+    if (!key) {
       flush()
       out.push(event)
       continue
     }
-    const [voice, kind] = lane
-    // Words and reasoning of one voice keep their order.
-    if (side.some((other) => other.lane.startsWith(`${voice}:`) && other.lane !== `${voice}:${kind}`)) flush()
-    const before = side.find((other) => other.lane === `${voice}:${kind}`)
+    const [source, kind] = key
+    // Text and reasoning from one source keep their order.
+    if (growing.some((other) => other.key.startsWith(`${source}:`) && other.key !== `${source}:${kind}`))
+      flush()
+    const before = growing.find((other) => other.key === `${source}:${kind}`)
     if (before) before.event = plus(before.event, event)
-    else side.push({ lane: `${voice}:${kind}`, event })
+    else growing.push({ key: `${source}:${kind}`, event })
   }
   flush()
   return out
 }
 
-function laneOf(event: RunEvent): [voice: string, kind: string] | undefined {
+function sourceOf(event: RunEvent): [source: string, kind: string] | undefined {
   if (event.type === 'text' || event.type === 'reasoning') return ['self', event.type]
   if (event.type === 'tool-input') return [`input ${event.callId}`, 'input']
-  const inner = event.type === 'tool-progress' && event.event && laneOf(event.event)
+  const inner = event.type === 'tool-progress' && event.event && sourceOf(event.event)
   return inner ? [`${(event as { callId: string }).callId}/${inner[0]}`, inner[1]] : undefined
 }
 
@@ -74,7 +78,7 @@ const anyEvent = fc.oneof(
 )
 
 describe('readers', () => {
-  test('one that keeps up gets the very events that were pushed', async () => {
+  test('a reader that keeps up gets the same event objects that were appended', async () => {
     const log = memoryLog()
     const reader = log.read()
     for (const event of [text('a'), text('b'), input('1', 'c'), input('1', 'd'), retract]) {
@@ -86,7 +90,7 @@ describe('readers', () => {
     expect(await reader.next()).toEqual({ done: true, value: undefined })
   })
 
-  test('one that is behind gets what it missed in one piece, and then goes on', async () => {
+  test('a reader that is behind gets what it missed in one piece, and then continues', async () => {
     const log = memoryLog()
     const reader = log.read()
     log.append(text('a'))
@@ -99,7 +103,7 @@ describe('readers', () => {
     expect((await reader.next()).value).toBe(retract)
   })
 
-  /** A reader that has read everything there is, and waits. */
+  /** A reader that has caught up and waits. */
   async function following() {
     const log = memoryLog()
     const reader = log.read()
@@ -109,14 +113,14 @@ describe('readers', () => {
     return { log, next: async () => (await reader.next()).value }
   }
 
-  test('one that follows gets each of those that were pushed together', async () => {
+  test('a following reader gets each of several events that were appended together', async () => {
     const { log, next } = await following()
     const pushed = Array.from({ length: 1000 }, (_, at) => (at % 100 === 99 ? retract : text(`${at} `)))
     for (const event of pushed) log.append(event)
     for (const event of pushed) expect(await next()).toBe(event)
   })
 
-  test('one that follows at a distance gets each as it was, for as long as it likes', async () => {
+  test('a reader that lags by a constant distance gets each event unchanged, indefinitely', async () => {
     const { log, next } = await following()
     const pushed = Array.from({ length: 5000 }, (_, at) => text(`${at} `))
     for (const [at, event] of pushed.entries()) {
@@ -125,46 +129,46 @@ describe('readers', () => {
     }
   })
 
-  test('one that falls far behind gets the beginning as it was, the rest in one piece, and is in step again', async () => {
+  test('a reader that falls far behind gets the first events unchanged, the rest in one piece, and catches up', async () => {
     const { log, next } = await following()
     const pushed = Array.from({ length: 5000 }, (_, at) => text(`${at} `))
     for (const event of pushed) log.append(event)
-    let heard = ''
+    let read = ''
     let reads = 0
     const all = pushed.map((event) => (event as { text: string }).text).join('')
-    for (; heard.length < all.length; reads++) {
+    for (; read.length < all.length; reads++) {
       const event = await next()
       if (reads < 1000) expect(event).toBe(pushed[reads])
-      heard += (event as { text: string }).text
+      read += (event as { text: string }).text
     }
-    expect(heard).toBe(all)
+    expect(read).toBe(all)
     expect(reads).toBeLessThan(3000)
     const waiting = next()
     for (const event of [text('a'), text('b'), retract]) log.append(event)
     expect([await waiting, await next(), await next()]).toEqual([text('a'), text('b'), retract])
   })
 
-  test('one that is behind at the end still gets everything', async () => {
+  test('a reader that is behind when the log closes still gets everything', async () => {
     for (const count of [3, 3000]) {
       const { log, next } = await following()
       for (let at = 0; at < count; at++) log.append(text('x'))
       log.append(retract)
       log.close()
-      let heard = ''
-      for (let event = await next(); event?.type === 'text'; event = await next()) heard += event.text
-      expect(heard).toHaveLength(count)
+      let read = ''
+      for (let event = await next(); event?.type === 'text'; event = await next()) read += event.text
+      expect(read).toHaveLength(count)
       expect(await next()).toBeUndefined()
     }
   })
 
-  test('any number of `next` may be asked for at once', async () => {
+  test('any number of `next()` calls may be pending', async () => {
     const log = memoryLog()
     const reader = log.read()
-    const asked = [reader.next(), reader.next(), reader.next(), reader.next()]
+    const pending = [reader.next(), reader.next(), reader.next(), reader.next()]
     log.append(text('a'))
     log.append(retract)
     log.close()
-    expect((await Promise.all(asked)).map(({ value }) => value)).toEqual([
+    expect((await Promise.all(pending)).map(({ value }) => value)).toEqual([
       text('a'),
       retract,
       undefined,
@@ -172,12 +176,12 @@ describe('readers', () => {
     ])
   })
 
-  test('leaving settles what was asked for', async () => {
+  test('return() settles pending reads', async () => {
     const log = memoryLog()
     const reader = log.read()
-    const asked = reader.next()
+    const pending = reader.next()
     await reader.return?.()
-    expect(await asked).toEqual({ done: true, value: undefined })
+    expect(await pending).toEqual({ done: true, value: undefined })
     log.append(text('a'))
     expect(await reader.next()).toEqual({ done: true, value: undefined })
   })
@@ -198,32 +202,32 @@ describe('readers', () => {
     expect(await readAll(log.read())).toEqual(events)
   })
 
-  test('nothing can be said after the end', () => {
+  test('nothing can be appended after close()', () => {
     const log = memoryLog()
     log.close()
-    expect(() => log.append(text('a'))).toThrow(/over/)
+    expect(() => log.append(text('a'))).toThrow(/has ended/)
   })
 
-  test('who comes late gets the same, and so does the fold', async () => {
+  test('a late reader gets the same events, and so does the fold', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyEvent, { maxLength: 60 }), async (events) => {
         const folded: RunEvent[] = []
-        const end = tail((event) => folded.push(event))
+        const buffer = deltaBuffer((event) => folded.push(event))
         const log = memoryLog()
         for (const [index, event] of events.entries()) {
-          end.push(event)
+          buffer.push(event)
           log.append(event)
           expect(log.events()).toEqual(joined(events.slice(0, index + 1)))
         }
         log.close()
-        end.settle()
+        buffer.settle()
         expect(folded).toEqual(joined(events))
         expect(await readAll(log.read())).toEqual(joined(events))
       }),
     )
   })
 
-  test('a reader with pauses of any length misses nothing and gets nothing twice', async () => {
+  test('a reader that pauses for any time misses nothing and gets nothing twice', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(anyEvent, { maxLength: 200 }),
@@ -261,12 +265,12 @@ describe('memory', () => {
     return process.memoryUsage().heapUsed
   }
 
-  test('very many deltas into a stalled reader hold no more than the text itself plus a constant', async () => {
+  test('with a stalled reader, a million deltas take no more memory than the text plus a constant', async () => {
     const deltas = sized(1_000_000)
     const model = {
       ...scriptedModel([]),
       async *stream() {
-        // Each delta is a string of its own, as JSON.parse would make it.
+        // Each delta is a separate string, as JSON.parse would create it.
         for (let count = 0; count < deltas; count++)
           yield { type: 'text' as const, text: `word ${String(count).padStart(7, '0')} ` }
         yield { type: 'done' as const, finish: 'stop' as const }
@@ -288,7 +292,7 @@ describe('memory', () => {
     expect(length).toBe(textBytes)
   })
 
-  test('texts told side by side are held once each', async () => {
+  test('interleaved texts are stored once each', async () => {
     const log = memoryLog()
     const before = heap()
     for (let count = 0; count < 200_000; count++)
@@ -300,7 +304,7 @@ describe('memory', () => {
     log.close()
   })
 
-  test('while the text still grows it is held once, too', () => {
+  test('a growing text is stored once, too', () => {
     const log = memoryLog()
     const before = heap()
     for (let count = 0; count < 300_000; count++) log.append(text(`word ${String(count).padStart(7, '0')} `))

@@ -3,50 +3,51 @@ import {
   applyAppended,
   emptyThread,
   joinedEvent,
-  textFrom,
+  lastChars,
   textOfDelta,
   withText,
 } from '../protocol/index.ts'
+import { deltaBuffer } from './delta-buffer.ts'
 import type { LiveLog } from './live-log.ts'
-import { tail } from './tail.ts'
 
 /**
  * The log of a run in memory, for any number of readers at any pace.
  *
- * It holds each text once and little besides, however many read it. A reader that keeps up gets each delta as it was; one that is
- * far behind gets the rest of it in one piece.
+ * It stores each text once, however many readers there are. A reader that keeps up gets each delta
+ * as it was appended; one that is far behind gets the missing text in one piece.
  */
 export interface MemoryLog extends LiveLog {
   close(): void
-  /** Every event from the first on, ending when the log is closed. */
+  /** Iterates over all events from the first on. Ends when the log is closed. */
   read(): AsyncIterableIterator<RunEvent, undefined>
-  /** What is there now, deltas joined. */
+  /** The events so far, with deltas joined. */
   events(): RunEvent[]
 }
 
-/** A reader that has read everything there is, and gets what comes. */
+/** A reader that has caught up and gets new events as they come. */
 interface Follower {
   push(event: RunEvent): void
   end(): void
 }
 
 /**
- * At least as many events may wait for a reader before it counts as behind: more than one read of a socket brings, so that
- * a reader that takes all of them before the next one comes gets each as it was.
+ * A reader counts as behind when more events than this wait for it. This is more than one socket
+ * read produces, so a reader that takes all events before the next read gets each one as it was
+ * appended.
  */
-const farBehind = 1024
+const maxWaiting = 1024
 
-/** `before` is the run that this one resumes. */
-export function memoryLog(before?: RunState): MemoryLog {
-  const state: ThreadState = { ...emptyThread(), run: before }
-  const end = tail((event) => applyAppended(state, event))
-  const events = end.settled
-  // One that has left is removed when it has fallen behind.
+/** `resumed` is the run that this one resumes. */
+export function memoryLog(resumed?: RunState): MemoryLog {
+  const state: ThreadState = { ...emptyThread(), run: resumed }
+  const buffer = deltaBuffer((event) => applyAppended(state, event))
+  const events = buffer.settled
+  // A reader that has left is removed when it falls behind.
   const followers: Follower[] = []
   let closed = false
 
   function current() {
-    end.settle()
+    buffer.settle()
     return state
   }
 
@@ -60,59 +61,62 @@ export function memoryLog(before?: RunState): MemoryLog {
     },
 
     append(event) {
-      if (closed) throw new Error(`the run is over, but got '${event.type}'`)
-      end.push(event)
-      // From the last on: one that has fallen behind takes itself off the list.
+      if (closed) throw new Error(`the run has ended, but '${event.type}' was appended`)
+      buffer.push(event)
+      // Backward, since a reader that falls behind removes itself from the list.
       for (let at = followers.length - 1; at >= 0; at--) followers[at]?.push(event)
     },
 
     close() {
-      end.settle()
+      buffer.settle()
       closed = true
       for (const follower of followers.splice(0)) follower.end()
     },
 
-    events: () => [...events, ...end.growing.map(joinedEvent)],
+    events: () => [...events, ...buffer.growing.map(joinedEvent)],
 
     read() {
-      /** How far it has read of what the log holds, while it is behind. */
+      /** The index of the next event to read from the log, while it is behind. */
       let index = 0
-      /** How much of the event at `index`, and of those after it, it has had already, while they were growing. */
+      /**
+       * How many characters of the event at `index`, and of those after it, it has already had,
+       * from the time when they were still growing.
+       */
       let taken: number[] = []
-      /** What came while it followed, and was not asked for yet. */
+      /** Events that came while it followed and were not read yet. */
       const queue: RunEvent[] = []
       let head = 0
       let following = false
-      let over = false
-      // More than one only if `next` is called again without waiting.
-      const asked: ((result: IteratorResult<RunEvent, undefined>) => void)[] = []
+      let ended = false
+      // More than one only if `next()` is called again without awaiting the last call.
+      const pending: ((result: IteratorResult<RunEvent, undefined>) => void)[] = []
 
       const self: Follower = {
         push(event) {
-          const answer = asked.shift()
-          if (answer) return answer({ done: false, value: event })
+          const resolve = pending.shift()
+          if (resolve) return resolve({ done: false, value: event })
           queue.push(event)
-          if (queue.length < 2 * farBehind) return
+          if (queue.length < 2 * maxWaiting) return
           queue.splice(0, head)
           head = 0
-          if (queue.length > farBehind) fallBehind()
+          if (queue.length > maxWaiting) fallBehind()
         },
         end() {
           following = false
           index = events.length
           taken = []
-          for (const answer of asked.splice(0)) answer(ending())
+          for (const resolve of pending.splice(0)) resolve(doneResult())
         },
       }
 
-      /** What has come so far stays for it; the rest it reads from the log. */
+      /** Keeps the queued events; the rest is read from the log. */
       function fallBehind() {
-        leave()
+        stopFollowing()
         index = events.length
-        taken = end.growing.map(({ length }) => length)
+        taken = buffer.growing.map(({ length }) => length)
       }
 
-      function leave() {
+      function stopFollowing() {
         if (following) followers.splice(followers.indexOf(self), 1)
         following = false
       }
@@ -134,12 +138,12 @@ export function memoryLog(before?: RunState): MemoryLog {
           const text = textOfDelta(event) as string
           if (offset < text.length) return withText(event as Delta, text.slice(offset))
         }
-        for (const [at, delta] of end.growing.entries()) {
+        for (const [at, delta] of buffer.growing.entries()) {
           const offset = taken[at] ?? 0
           if (offset === delta.length) continue
           taken[at] = delta.length
           if (offset === delta.length - delta.latestLength) return delta.latest
-          return withText(delta.first, textFrom(delta.pieces, delta.length - offset))
+          return withText(delta.first, lastChars(delta.pieces, delta.length - offset))
         }
         if (!closed) {
           following = true
@@ -150,16 +154,16 @@ export function memoryLog(before?: RunState): MemoryLog {
 
       return {
         next() {
-          const event = over ? undefined : take()
+          const event = ended ? undefined : take()
           if (event) return Promise.resolve({ done: false, value: event })
-          if (over || closed) return Promise.resolve(ending())
-          return new Promise((resolve) => asked.push(resolve))
+          if (ended || closed) return Promise.resolve(doneResult())
+          return new Promise((resolve) => pending.push(resolve))
         },
         return() {
-          over = true
-          leave()
-          for (const answer of asked.splice(0)) answer(ending())
-          return Promise.resolve(ending())
+          ended = true
+          stopFollowing()
+          for (const resolve of pending.splice(0)) resolve(doneResult())
+          return Promise.resolve(doneResult())
         },
         [Symbol.asyncIterator]() {
           return this
@@ -169,6 +173,6 @@ export function memoryLog(before?: RunState): MemoryLog {
   }
 }
 
-function ending(): IteratorReturnResult<undefined> {
+function doneResult(): IteratorReturnResult<undefined> {
   return { done: true, value: undefined }
 }

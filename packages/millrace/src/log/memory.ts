@@ -9,8 +9,8 @@ import {
   byteLength,
   bytesOfThread,
   checkQuotas,
-  heardBy,
   inputQuotas,
+  inputsTakenBy,
   isWaitingInput,
   minuteOf,
   sharedBytes,
@@ -21,57 +21,63 @@ import {
 import { watchers } from './watchers.ts'
 
 export interface MemoryStoreOptions {
-  /** Milliseconds since 1970. For tests that own the time. */
+  /** Milliseconds since 1970. For tests that control the clock. */
   readonly now?: (() => number) | undefined
 }
 
 /** An entry with the length of its text. */
-interface KeptEntry extends PackedEntry {
+interface SizedEntry extends PackedEntry {
   readonly bytes: number
 }
 
-/** A thread as it is kept. `info` is as it was when the thread was made; what changes stands beside it. */
-interface Kept {
+/** A thread in memory. `info` never changes after creation; the other fields do. */
+interface MemoryThread {
   readonly info: Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata' | 'forkedFrom' | 'createdAt'>
   readonly metadataChars: number
   label: ThreadLabel
-  /** Those that were written to it, behind what it shares with `base`. */
-  entries: KeptEntry[]
-  readonly base: Share | undefined
+  /** Entries written to this thread, after those it shares with `base`. */
+  entries: SizedEntry[]
+  readonly base: LogSegment | undefined
   updatedAt: number
   head: number
   /** Its place in the order of changes. */
   place: number
-  /** What it is while there is nothing to do. */
+  /** Its status while there is nothing to do. */
   resting: 'idle' | 'waiting'
-  /** From when on it can be claimed: since it became runnable, or its owner's lease runs out. Undefined if there is nothing to do. */
+  /**
+   * When it can be claimed: since it became runnable, or when its owner's lease expires. Undefined
+   * if there is nothing to do.
+   */
   due: number | undefined
   owner: string | undefined
   epoch: number
-  /** How long the lease was given for. */
+  /** The length of the lease. */
   leaseMs: number
-  /** Owners in a row that did not give it back. */
+  /** Consecutive owners that did not release it. */
   losses: number
-  /** Who it counts for, what it counts as, and how many messages wait in it. */
+  /** The caller it counts for, the bytes it counts as, and how many messages wait in it. */
   readonly caller: Caller | undefined
   bytes: number
   queued: number
   readonly keys: Map<string, number>
   readonly parts: Map<string, string>
-  /** By number. */
+  /** Sorted by `seq`. */
   heads: readonly { readonly seq: number; readonly state: string }[]
 }
 
-/** The entries of a thread up to a number. A thread that was deleted lives on for as long as a fork refers to it. */
-interface Share {
-  readonly thread: Kept
+/**
+ * The entries of a thread up to a number. A deleted thread stays in memory as long as a fork refers
+ * to it.
+ */
+interface LogSegment {
+  readonly thread: MemoryThread
   readonly seq: number
 }
 
-/** What a caller holds. */
+/** A caller and what it uses. */
 interface Caller {
   readonly name: string
-  readonly threads: Set<Kept>
+  readonly threads: Set<MemoryThread>
   bytes: number
   waiting: number
   minute: number
@@ -79,72 +85,82 @@ interface Caller {
   minuteTokens: number
 }
 
-/** What a new thread begins with. */
-interface Beginning extends Partial<Pick<Kept, 'base' | 'updatedAt'>> {
+/** The initial content of a thread. */
+interface InitialContent extends Partial<Pick<MemoryThread, 'base' | 'updatedAt'>> {
   readonly entries: readonly PackedEntry[]
-  /** About how many bytes it shares with `base`. */
+  /** Approximate number of bytes shared with `base`. */
   readonly sharedBytes?: number
-  /** Counted in the entries if absent. */
+  /** Counted from the entries if absent. */
   readonly waiting?: number
   readonly quotas: Quotas | undefined
 }
 
-/** A page ends after so much text, however few entries or threads that is. */
+/** A page ends after this much text, however few entries or threads that is. */
 const pageBytes = 256 * 1024
 
-/** A search looks at so many threads before other work has its turn. */
+/** How many threads a search scans before it yields to other work. */
 const sliceLength = 5000
 
 const optionTable: OptionTable<MemoryStoreOptions> = { now: aFunction }
 
-/** Keeps threads as long as the process lives. Several apps of the process may share it. */
+/**
+ * Stores threads in memory, for the lifetime of the process. Several apps in the process may share
+ * it.
+ */
 export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
   checkOptions(options, optionTable, { op: 'memoryStore', what: 'the option of memoryStore()' })
   const { now = Date.now } = options
-  const threads = new Map<string, Kept>()
-  /** The same in the order of their places. */
-  const order = new Set<Kept>()
+  const threads = new Map<string, MemoryThread>()
+  /** The same threads, ordered by their places. */
+  const order = new Set<MemoryThread>()
   const callers = new Map<string, Caller>()
-  const watching = watchers()
-  let places = 0
-  // Of all threads, so that a lease never fits a thread that was made anew under the same id.
-  let epochs = 0
+  const listeners = watchers()
+  let lastPlace = 0
+  // One counter for all threads, so that a lease never matches another thread created later under
+  // the same id.
+  let lastEpoch = 0
   let closed = false
 
-  /** Everything happens at once, in the turn of the call, and is told as a promise. */
-  function answer<Value>(op: string, what: () => Value): Promise<Value> {
+  /** Runs an operation synchronously and returns its result as a promise. */
+  function runOp<Value>(op: string, what: () => Value): Promise<Value> {
     return new Promise((resolve) => {
       if (closed) throw storeClosed(op)
       resolve(what())
     })
   }
 
-  function find(op: string, threadId: string): Kept {
+  function find(op: string, threadId: string): MemoryThread {
     const thread = threads.get(threadId)
     if (!thread) throw threadNotFound(op, threadId)
     return thread
   }
 
-  /** The thread that a lease gives the right to write to; undefined if it does not any more. */
-  function ownedBy({ threadId, owner, epoch }: Lease): Kept | undefined {
+  /** The thread that a lease is valid for; undefined if it is no longer valid. */
+  function ownedBy({ threadId, owner, epoch }: Lease): MemoryThread | undefined {
     const thread = threads.get(threadId)
     return thread && thread.owner === owner && thread.epoch === epoch ? thread : undefined
   }
 
-  function write(thread: Kept, event: ThreadEvent, change: { waiting: number; tokens?: number }): Entry {
+  function write(
+    thread: MemoryThread,
+    event: ThreadEvent,
+    change: { waiting: number; tokens?: number },
+  ): Entry {
     const entry: Entry = { seq: ++thread.head, at: now(), event }
     const bytes = bytesOf(entry)
     thread.entries.push({ ...entry, bytes })
     count(thread, { bytes, ...change })
     thread.updatedAt = entry.at
-    thread.place = ++places
+    thread.place = ++lastPlace
     order.delete(thread)
     order.add(thread)
     return entry
   }
 
-  /** What a thread holds changes, and with it what its caller does. Bytes that are added are written in this minute. */
-  function count(thread: Kept, change: { bytes: number; waiting: number; tokens?: number }) {
+  /**
+   * Changes what a thread, and with it its caller, uses. Added bytes count for the current minute.
+   */
+  function count(thread: MemoryThread, change: { bytes: number; waiting: number; tokens?: number }) {
     const { bytes, tokens = 0 } = change
     const waiting = Math.max(change.waiting, -thread.queued)
     thread.bytes += bytes
@@ -172,11 +188,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
   }
 
   function runsOf(caller: Caller): number {
-    return [...caller.threads].filter((thread) => thread.due !== undefined && !isStranded(thread)).length
+    return [...caller.threads].filter((thread) => thread.due !== undefined && !isRunnable(thread)).length
   }
 
-  /** Those that hold nothing any more are removed on the occasion. */
-  function callerNamed(name: string): Caller {
+  /** Finds or adds a caller. Adding one also removes callers that no longer use anything. */
+  function callerByName(name: string): Caller {
     const found = callers.get(name)
     if (found) return found
     const minute = minuteOf(now())
@@ -184,7 +200,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
       if (caller.threads.size === 0 && caller.minute < minute) callers.delete(other)
     const caller = {
       name,
-      threads: new Set<Kept>(),
+      threads: new Set<MemoryThread>(),
       bytes: 0,
       waiting: 0,
       minute,
@@ -195,27 +211,27 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
     return caller
   }
 
-  /** There is something to do and it has no owner, or the lease has expired. */
-  function isStranded({ due, owner, leaseMs }: Kept): boolean {
+  /** There is something to do, and the thread has no owner or the lease has expired. */
+  function isRunnable({ due, owner, leaseMs }: MemoryThread): boolean {
     return due !== undefined && (owner === undefined || isExpired(due, leaseMs, now()))
   }
 
-  function infoOf(thread: Kept): ThreadInfo {
+  function infoOf(thread: MemoryThread): ThreadInfo {
     const { info, label, updatedAt, head, resting, due } = thread
-    const status = due === undefined ? resting : isStranded(thread) ? 'queued' : 'running'
+    const status = due === undefined ? resting : isRunnable(thread) ? 'queued' : 'running'
     const { title } = label
     return { ...info, ...(title !== undefined && { title }), updatedAt, head, status }
   }
 
-  /** False if there is one of that id. */
-  function make(op: string, thread: NewThread, { entries, quotas, ...more }: Beginning): boolean {
+  /** Returns false if the id is taken. */
+  function addThread(op: string, thread: NewThread, { entries, quotas, ...more }: InitialContent): boolean {
     const { id, agent, user, caller = user, metadata, forkedFrom, label = { search: '' } } = thread
     if (threads.has(id)) return false
     const createdAt = now()
     if (caller !== undefined && quotas)
       checkQuotas(usageOf(caller), quotas, ['storedBytes', 'bytesPerMinute'], { op, time: createdAt })
     const last = entries.at(-1)
-    const kept: Kept = {
+    const kept: MemoryThread = {
       info: {
         id,
         agent,
@@ -230,14 +246,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
       base: more.base,
       updatedAt: more.updatedAt ?? last?.at ?? createdAt,
       head: last?.seq ?? more.base?.seq ?? 0,
-      place: ++places,
+      place: ++lastPlace,
       resting: 'idle',
       due: last || more.base ? createdAt : undefined,
       owner: undefined,
       epoch: 0,
       leaseMs: 0,
       losses: 0,
-      caller: caller === undefined ? undefined : callerNamed(caller),
+      caller: caller === undefined ? undefined : callerByName(caller),
       bytes: 0,
       queued: 0,
       keys: new Map(),
@@ -250,29 +266,31 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
     count(kept, { bytes, waiting: more.waiting ?? waitingIn(entries) })
     threads.set(id, kept)
     order.add(kept)
-    watching.tell([id])
+    listeners.notify([id])
     return true
   }
 
   return {
     create: (thread, { entries = [], quotas } = {}) =>
-      answer('store.create', () => {
+      runOp('store.create', () => {
         const problem = logProblem(entries)
         if (problem) throw badLog('store.create', problem)
-        return make('store.create', thread, { entries, quotas })
+        return addThread('store.create', thread, { entries, quotas })
       }),
 
     fork: (threadId, at, thread, { events = [], waiting = 0, quotas } = {}) =>
-      answer('store.fork', () => {
+      runOp('store.fork', () => {
         const op = 'store.fork'
         const source = find(op, threadId)
         const { head, bytes } = source
         if (at > head) throw badFork(op, threadId, { at, head })
         const updatedAt = at > 0 ? entryAt(source, at).at : now()
-        return make(op, thread, {
+        return addThread(op, thread, {
           entries: events.map((event, index) => ({ seq: at + 1 + index, at: updatedAt, event })),
-          // The one that has the entry itself, so that it does not depend on others in between.
-          base: at > 0 ? { thread: (sharesAfter(source, at - 1)[0] as Share).thread, seq: at } : undefined,
+          // The thread that holds the entry itself, so that the fork does not depend on others in
+          // between.
+          base:
+            at > 0 ? { thread: (segmentsAfter(source, at - 1)[0] as LogSegment).thread, seq: at } : undefined,
           sharedBytes: sharedBytes(bytes, { at, head }),
           updatedAt,
           waiting,
@@ -281,7 +299,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
       }),
 
     get: (threadId) =>
-      answer('store.get', () => {
+      runOp('store.get', () => {
         const thread = threads.get(threadId)
         if (!thread) return undefined
         const { bytes, caller } = thread
@@ -292,12 +310,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
       const op = 'store.list'
       if (closed) throw storeClosed(op)
       const below = placeOfCursor(op, cursor)
-      const last = places
+      const last = lastPlace
       const page: ThreadInfo[] = []
-      let [chars, place, looked] = [0, 0, 0]
+      let [chars, place, scanned] = [0, 0, 0]
       for (const thread of [...order].reverse()) {
-        if (++looked % sliceLength === 0) await nextTurn()
-        // Changed or deleted since the list began.
+        if (++scanned % sliceLength === 0) await nextTurn()
+        // Changed or deleted since listing started.
         if (thread.place > last || !order.has(thread)) continue
         if (thread.place >= below || !search.every((text) => thread.label.search.includes(text))) continue
         const { info } = thread
@@ -313,32 +331,32 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
     },
 
     delete: (threadId) =>
-      answer('store.delete', () => {
+      runOp('store.delete', () => {
         const thread = threads.get(threadId)
         if (!thread) return false
         threads.delete(threadId)
         order.delete(thread)
         thread.caller?.threads.delete(thread)
         count(thread, { bytes: -thread.bytes, waiting: -thread.queued })
-        watching.tell([threadId])
+        listeners.notify([threadId])
         return true
       }),
 
     append: (batches) =>
-      answer('store.append', () =>
+      runOp('store.append', () =>
         batches.map(({ lease, events }) => {
           const thread = ownedBy(lease)
           if (!thread) return 'fenced'
           const entries = events.map((event) =>
-            write(thread, event, { waiting: -heardBy(event), tokens: tokensOf(event) }),
+            write(thread, event, { waiting: -inputsTakenBy(event), tokens: tokensOf(event) }),
           )
-          if (entries.length > 0) watching.tell([lease.threadId], thread.head)
+          if (entries.length > 0) listeners.notify([lease.threadId], thread.head)
           return entries
         }),
       ),
 
     signal: (threadId, key, event, { quotas, label } = {}) =>
-      answer('store.signal', () => {
+      runOp('store.signal', () => {
         const op = 'store.signal'
         const thread = find(op, threadId)
         const first = key === undefined ? undefined : thread.keys.get(key)
@@ -349,31 +367,31 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         if (key !== undefined) thread.keys.set(key, entry.seq)
         if (label && thread.label.title === undefined) thread.label = label
         thread.due ??= entry.at
-        watching.tell([threadId], entry.seq)
+        listeners.notify([threadId], entry.seq)
         return { entry, repeated: false }
       }),
 
     read: (threadId, options) =>
-      answer('store.read', () => {
+      runOp('store.read', () => {
         const thread = find('store.read', threadId)
         return readEntries(pageAfter(thread, options.after), options)
       }),
 
     claim: (threadId, owner, leaseMs, runs = Infinity) =>
-      answer('store.claim', () => {
+      runOp('store.claim', () => {
         const thread = threads.get(threadId)
-        if (!thread || !isStranded(thread)) return undefined
+        if (!thread || !isRunnable(thread)) return undefined
         if (thread.caller && runsOf(thread.caller) >= runs) return undefined
         thread.losses = thread.owner === undefined ? 0 : thread.losses + 1
         thread.owner = owner
-        thread.epoch = ++epochs
+        thread.epoch = ++lastEpoch
         thread.due = now() + leaseMs
         thread.leaseMs = leaseMs
         return { lease: { threadId, owner, epoch: thread.epoch }, losses: thread.losses }
       }),
 
     renew: (leases, leaseMs) =>
-      answer('store.renew', () =>
+      runOp('store.renew', () =>
         leases.filter((lease) => {
           const thread = ownedBy(lease)
           if (thread) Object.assign(thread, { due: now() + leaseMs, leaseMs })
@@ -382,14 +400,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
       ),
 
     release: (lease, { head, status }) =>
-      answer('store.release', () => {
+      runOp('store.release', () => {
         const thread = ownedBy(lease)
         if (!thread) return 'fenced'
         if (thread.head !== head) return 'moved'
         thread.owner = undefined
         if (status === 'runnable') {
           thread.due = now()
-          watching.tell([lease.threadId])
+          listeners.notify([lease.threadId])
         } else {
           thread.due = undefined
           thread.resting = status
@@ -397,11 +415,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         return 'released'
       }),
 
-    stranded: (limit, agents, runs = Infinity) =>
-      answer('store.stranded', () => {
+    findRunnable: (limit, agents, runs = Infinity) =>
+      runOp('store.findRunnable', () => {
         const turns = new Map<Caller | undefined, number>()
         return [...threads.values()]
-          .filter((thread) => isStranded(thread) && agents.includes(thread.info.agent))
+          .filter((thread) => isRunnable(thread) && agents.includes(thread.info.agent))
           .sort(byDue)
           .map((thread) => {
             const { caller } = thread
@@ -415,12 +433,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
           .map(({ thread }) => thread.info.id)
       }),
 
-    usage: (caller) => answer('store.usage', () => usageOf(caller)),
+    usage: (caller) => runOp('store.usage', () => usageOf(caller)),
 
     snapshot: (threadId, upTo = Infinity) =>
-      answer('store.snapshot', () => {
+      runOp('store.snapshot', () => {
         const thread = threads.get(threadId)
-        for (const { thread: one, seq } of thread ? sharesAfter(thread, 0).reverse() : []) {
+        for (const { thread: one, seq } of thread ? segmentsAfter(thread, 0).reverse() : []) {
           const head = one.heads.findLast((head) => head.seq <= Math.min(upTo, seq))
           if (head) return head
         }
@@ -428,14 +446,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
       }),
 
     snapshotPart: (threadId, name) =>
-      answer('store.snapshotPart', () => {
+      runOp('store.snapshotPart', () => {
         const thread = threads.get(threadId)
-        const shares = thread ? sharesAfter(thread, 0) : []
-        return shares.findLast(({ thread }) => thread.parts.has(name))?.thread.parts.get(name)
+        const segments = thread ? segmentsAfter(thread, 0) : []
+        return segments.findLast(({ thread }) => thread.parts.has(name))?.thread.parts.get(name)
       }),
 
     saveSnapshot: (lease, { parts, head }) =>
-      answer('store.saveSnapshot', () => {
+      runOp('store.saveSnapshot', () => {
         const thread = ownedBy(lease)
         if (!thread) return 'fenced'
         for (const [name, text] of parts) thread.parts.set(name, text)
@@ -444,9 +462,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         return 'saved'
       }),
 
-    compact: (threadId, upTo) =>
-      answer('store.compact', () => {
-        const thread = find('store.compact', threadId)
+    packDeltas: (threadId, upTo) =>
+      runOp('store.packDeltas', () => {
+        const thread = find('store.packDeltas', threadId)
         const end = indexAfter(thread.entries, upTo)
         const before = thread.entries.slice(0, end)
         const packed = packEntries(before).map(withBytes)
@@ -456,12 +474,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
       }),
 
     watch(listener) {
-      return watching.add(listener)
+      return listeners.add(listener)
     },
 
     async close() {
       closed = true
-      watching.clear()
+      listeners.clear()
       threads.clear()
       order.clear()
     },
@@ -472,11 +490,11 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve))
 }
 
-function byDue(one: Kept, other: Kept): number {
+function byDue(one: MemoryThread, other: MemoryThread): number {
   return (one.due ?? 0) - (other.due ?? 0)
 }
 
-/** Where the first entry stands that reaches beyond a number. */
+/** The index of the first entry that ends after a number. */
 function indexAfter(entries: readonly Entry[], seq: number): number {
   let [low, high] = [0, entries.length]
   while (low < high) {
@@ -487,31 +505,38 @@ function indexAfter(entries: readonly Entry[], seq: number): number {
   return low
 }
 
-/** What an entry takes in a store that keeps text. */
+/** The size of an entry in a store that keeps text. */
 function bytesOf({ event, cuts }: PackedEntry): number {
   return byteLength(JSON.stringify(event)) + (cuts ? byteLength(JSON.stringify(cuts)) : 0)
 }
 
-function withBytes(entry: PackedEntry): KeptEntry {
-  return 'bytes' in entry ? (entry as KeptEntry) : { ...entry, bytes: bytesOf(entry) }
+function withBytes(entry: PackedEntry): SizedEntry {
+  return 'bytes' in entry ? (entry as SizedEntry) : { ...entry, bytes: bytesOf(entry) }
 }
 
-/** Where the entries after a number are, in their order: the last share is that of the thread itself. */
-function sharesAfter(thread: Kept, after: number): Share[] {
-  const shares: Share[] = []
-  for (let share: Share | undefined = { thread, seq: thread.head }; share; share = share.thread.base) {
-    shares.push(share)
-    if ((share.thread.base?.seq ?? 0) <= after) break
+/**
+ * The segments with the entries after a number, in order. The last one is that of the thread
+ * itself.
+ */
+function segmentsAfter(thread: MemoryThread, after: number): LogSegment[] {
+  const segments: LogSegment[] = []
+  for (
+    let segment: LogSegment | undefined = { thread, seq: thread.head };
+    segment;
+    segment = segment.thread.base
+  ) {
+    segments.push(segment)
+    if ((segment.thread.base?.seq ?? 0) <= after) break
   }
-  return shares.reverse()
+  return segments.reverse()
 }
 
-/** A large log is not copied for a page of it. */
-function* pageAfter(thread: Kept, after: number): Generator<PackedEntry> {
+/** Yields one page, without copying a large log. */
+function* pageAfter(thread: MemoryThread, after: number): Generator<PackedEntry> {
   let bytes = 0
-  for (const { thread: one, seq } of sharesAfter(thread, after))
+  for (const { thread: one, seq } of segmentsAfter(thread, after))
     for (let index = indexAfter(one.entries, after); index < one.entries.length; index++) {
-      const entry = one.entries[index] as KeptEntry
+      const entry = one.entries[index] as SizedEntry
       if (firstOf(entry) > seq) break
       yield entryUpTo(entry, seq)
       bytes += entry.bytes
@@ -519,7 +544,7 @@ function* pageAfter(thread: Kept, after: number): Generator<PackedEntry> {
     }
 }
 
-function entryAt(thread: Kept, seq: number): Entry {
+function entryAt(thread: MemoryThread, seq: number): Entry {
   const options = { after: seq - 1, limit: 1, split: true }
   return readEntries(pageAfter(thread, seq - 1), options)[0] as Entry
 }

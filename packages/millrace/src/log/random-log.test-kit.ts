@@ -2,7 +2,9 @@ import fc from 'fast-check'
 import type { Entry, RunState, ThreadEvent, ThreadState, UserMessage } from '../protocol/index.ts'
 import { applyEntry, emptyThread, isOpen, nextThreadAction, noUsage } from '../protocol/index.ts'
 
-/** What a run does comes more often than what ends it, or logs would be all beginnings. */
+/**
+ * Events within a run are more frequent than those that end it, or logs would have only short runs.
+ */
 const kinds = [
   ...(['input', 'stop', 'start', 'start', 'start', 'round', 'round', 'round', 'round', 'roundEnd'] as const),
   ...(['roundEnd', 'words', 'words', 'words', 'words', 'call', 'call', 'call', 'result', 'result'] as const),
@@ -17,15 +19,18 @@ const kinds = [
     'suspend',
     'resume',
   ] as const),
-  ...(['end', 'retract', 'summary', 'summary', 'heard', 'correct', 'relay'] as const),
+  ...(['end', 'retract', 'summary', 'summary', 'playback', 'correct', 'relay'] as const),
 ]
 
-/** What is tried to add to a log; it is left out where it makes no sense. */
+/** A step to try; it is skipped where it would be invalid. */
 const step = fc.record({ kind: fc.constantFrom(...kinds), n: fc.nat(1000) })
 
 export const randomSteps = fc.array(step, { minLength: 100, maxLength: 300, size: 'max' })
 
-/** A log as a worker and its users write it: everything that a fold has to take account of, in any order that can come about. */
+/**
+ * A log as a worker and its users write it: all events that a fold has to handle, in any order that
+ * can occur.
+ */
 export function logOf(steps: typeof randomSteps extends fc.Arbitrary<infer Steps> ? Steps : never): Entry[] {
   const state = emptyThread()
   const entries: Entry[] = []
@@ -54,14 +59,14 @@ function eventFor(kind: (typeof kinds)[number], n: number, state: ThreadState): 
         message: user(n),
       }
     case 'correct':
-      return active?.phase === 'told' ? { type: 'input', mode: 'correct', message: user(n) } : undefined
+      return active?.phase === 'generated' ? { type: 'input', mode: 'correct', message: user(n) } : undefined
     case 'stop':
       return { type: 'stop', reason: `stop ${n}` }
     case 'start': {
       const action = nextThreadAction(state)
       if (action.type !== 'start') return undefined
-      const heard = action.inputs.map(({ seq }) => seq)
-      return { type: 'run-start', version: 1, runId: `run_${state.head}`, agent: 'a', input: [], heard }
+      const inputs = action.inputs.map(({ seq }) => seq)
+      return { type: 'run-start', version: 2, runId: `run_${state.head}`, agent: 'a', input: [], inputs }
     }
     case 'resume':
       if (!run || !isOpen(run)) return undefined
@@ -74,42 +79,46 @@ function eventFor(kind: (typeof kinds)[number], n: number, state: ThreadState): 
         resumes: run.runId,
       }
     case 'round': {
-      if (!active || active.phase === 'telling' || [...active.calls.values()].some(({ result }) => !result))
+      if (
+        !active ||
+        active.phase === 'generating' ||
+        [...active.calls.values()].some(({ result }) => !result)
+      )
         return undefined
-      const heard = state.waiting.flatMap(({ mode, held, seq }) => (mode === 'steer' && !held ? [seq] : []))
+      const inputs = state.waiting.flatMap(({ mode, held, seq }) => (mode === 'steer' && !held ? [seq] : []))
       const round = active.phase === 'none' ? Math.max(1, active.round) : active.round + 1
-      return { type: 'round-start', round, model: 'm', ...(heard.length > 0 && { heard }) }
+      return { type: 'round-start', round, model: 'm', ...(inputs.length > 0 && { inputs }) }
     }
     case 'words':
-      return isTelling(active) ? { type: n % 4 === 0 ? 'reasoning' : 'text', text: text(n) } : undefined
+      return isGenerating(active) ? { type: n % 4 === 0 ? 'reasoning' : 'text', text: text(n) } : undefined
     case 'call':
-      return isTelling(active)
+      return isGenerating(active)
         ? { type: 'tool-call', callId: `call_${state.head}`, name: 'f', input: { n } }
         : undefined
     case 'retract':
-      return isTelling(active)
+      return isGenerating(active)
         ? { type: 'round-retract', round: active?.round ?? 0, reason: 'broke' }
         : undefined
     case 'roundEnd':
-      return isTelling(active)
+      return isGenerating(active)
         ? { type: 'round-end', round: active?.round ?? 0, model: 'm', finish: 'stop', usage }
         : undefined
     case 'summary': {
-      if (!active || active.phase === 'telling' || active.history.length < 3) return undefined
+      if (!active || active.phase === 'generating' || active.history.length < 3) return undefined
       let replaces = 1 + (n % (active.history.length - 1))
       while (active.history[replaces]?.role === 'tool') replaces--
       return replaces > active.summaries ? { type: 'summary', replaces, message: user(n), usage } : undefined
     }
-    case 'heard': {
+    case 'playback': {
       const keys = [...(run?.answers.keys() ?? []), `${run?.originId} ${run?.round}`]
       const [origin = '', round = '0'] = (keys[n % keys.length] ?? '').split(' ')
-      return run ? { type: 'heard', run: origin, round: Number(round), chars: n % 40 } : undefined
+      return run ? { type: 'playback', run: origin, round: Number(round), chars: n % 40 } : undefined
     }
     case 'end':
       if (!active) return undefined
       return {
         type: 'run-end',
-        outcome: n % 3 === 0 ? 'cancelled' : 'completed',
+        outcome: n % 3 === 0 ? 'canceled' : 'completed',
         usage: { ...noUsage, ...usage },
       }
     case 'suspend':
@@ -142,8 +151,8 @@ function callEvent(
   return { type: 'approval', callId, approved: n % 2 === 0, ...(n % 4 === 0 && { remember }) }
 }
 
-function isTelling(run: RunState | undefined): boolean {
-  return run?.phase === 'telling'
+function isGenerating(run: RunState | undefined): boolean {
+  return run?.phase === 'generating'
 }
 
 function openCalls({ calls }: RunState) {

@@ -4,7 +4,7 @@ import type { ThreadStore } from '../threads/index.ts'
 import { memoryStore } from '../threads/index.ts'
 import { findLast, readLog } from './read-log.ts'
 
-/** A log of so many entries, all alike, that notes what is read of it. */
+/** A log of `length` identical entries. `onRead` is called for each read. */
 function logOf(length: number, onRead: () => void = () => {}) {
   const store: Pick<ThreadStore, 'read'> = {
     async read(_, { after, limit }) {
@@ -18,7 +18,7 @@ function logOf(length: number, onRead: () => void = () => {}) {
   return { store, threadId: 't' }
 }
 
-/** Longer than folding may keep the event loop in one turn. */
+/** Blocks longer than a fold may keep the event loop busy in one turn. */
 function block() {
   const end = performance.now() + 6
   while (performance.now() < end);
@@ -34,42 +34,42 @@ async function count(log: ReturnType<typeof logOf>, options = { after: 0 }): Pro
 
 test('the event loop turns between pages, and folds take turns', async () => {
   const order: string[] = []
-  const noted = (name: string) => logOf(1000, () => order.push(name) && block())
+  const recorded = (name: string) => logOf(1000, () => order.push(name) && block())
   const tick = () => {
     order.push('|')
     ticking = setImmediate(tick)
   }
   let ticking = setImmediate(tick)
-  await Promise.all([count(noted('a')), count(noted('b'))])
+  await Promise.all([count(recorded('a')), count(recorded('b'))])
   clearImmediate(ticking)
   const turns = order.join('').split(/\|+/).filter(Boolean)
-  // At the beginning no one has had a turn yet.
+  // In the first turn, several folds may start.
   expect(turns.slice(1).every((turn) => turn.length === 1)).toBe(true)
   expect(order.filter((name) => name !== '|').join('')).toMatch(/^(ab|ba)+$/)
 })
 
-test('few long folds go on at once, and the next begins when one of them ends', async () => {
-  const begun: (() => void)[] = []
+test('only a few long folds run at a time, and the next starts when one of them ends', async () => {
+  const started: (() => void)[] = []
   const folds = Array.from({ length: 7 }, async () => {
     let entries = 0
     for await (const page of readLog(logOf(24_000), { after: 0 })) {
       entries += page.length
-      if (entries === 20_400) await new Promise<void>((resolve) => begun.push(resolve))
+      if (entries === 20_400) await new Promise<void>((resolve) => started.push(resolve))
     }
     return entries
   })
-  for (const most of [4, 5, 6, 7]) {
-    while (begun.length < most) await turn()
-    // Long enough for another one to begin, if it could.
+  for (const max of [4, 5, 6, 7]) {
+    while (started.length < max) await turn()
+    // Long enough for another one to start, if it could.
     for (let count = 0; count < 200; count++) await turn()
-    expect(begun).toHaveLength(most)
-    begun[most - 4]?.()
+    expect(started).toHaveLength(max)
+    started[max - 4]?.()
   }
-  for (const end of begun) end()
+  for (const end of started) end()
   expect(await Promise.all(folds)).toEqual(folds.map(() => 24_000))
 })
 
-test('a fold that is left early makes room for others', async () => {
+test('a fold that is abandoned makes room for others', async () => {
   for (let time = 0; time < 9; time++) {
     let entries = 0
     for await (const page of readLog(logOf(24_000), { after: 0 })) {
@@ -80,14 +80,14 @@ test('a fold that is left early makes room for others', async () => {
   expect(await count(logOf(24_000))).toBe(24_000)
 })
 
-test('nothing is read beyond the number asked for, also where deltas were joined', async () => {
+test('nothing is read beyond the requested number, even where deltas were joined', async () => {
   const store = memoryStore()
-  const words = [...'it goes on and on'].map((text) => ({ type: 'text', text }) as const)
+  const words = [...'a seventeen chars'].map((text) => ({ type: 'text', text }) as const)
   await store.create({ id: 't', agent: 'a' })
   await store.signal('t', undefined, { type: 'stop', reason: 'first' })
   const { lease } = (await store.claim('t', 'worker', 1000)) ?? {}
   if (lease) await store.append([{ lease, events: words }])
-  await store.compact('t', 18)
+  await store.packDeltas('t', 18)
   const log = { store, threadId: 't' }
   for (let upTo = 1; upTo <= 18; upTo++) {
     let text = ''
@@ -97,11 +97,11 @@ test('nothing is read beyond the number asked for, also where deltas were joined
         head = seq
         if (event.type === 'text') text += event.text
       }
-    expect([head, text]).toEqual([upTo, 'it goes on and on'.slice(0, upTo - 1)])
+    expect([head, text]).toEqual([upTo, 'a seventeen chars'.slice(0, upTo - 1)])
   }
 })
 
-test('the last entry of a kind is found from the end, whatever the distance', async () => {
+test('the last matching entry is found from the end, at any distance', async () => {
   for (const distance of [0, 1, 199, 200, 201, 599, 5000]) {
     let read = 0
     const log = logOf(10_000, () => read++)

@@ -1,46 +1,50 @@
 import type { AssistantMessage, SavedMessage, ThreadState } from '../protocol/index.ts'
-import { isOpen, savedMessages, saveThread, trimToHeard } from '../protocol/index.ts'
-import type { Kind, Part, Snapshot } from './snapshot.ts'
+import { isOpen, savedMessages, saveThread, trimToPlayed } from '../protocol/index.ts'
+import type { Part, PartKind, Snapshot } from './snapshot.ts'
 import { checksum, headText, partName, readPart } from './snapshot.ts'
 import type { Lease, ThreadStore } from './store.ts'
 import { pause } from './turns.ts'
 
-/** About so many parts are written in one commit. */
+/** Approximate number of parts written in one commit. */
 const partsAtOnce = 4
-/** A head is written each time. Where it would be longer, as with large results in the current round, nothing is saved. */
-const mostHeadChars = 512 * 1024
+/**
+ * A head is rewritten with each save. If it would be longer than this, as with large results in the
+ * current round, nothing is saved.
+ */
+const maxHeadChars = 512 * 1024
 
-export interface Saving {
+export interface SaveSnapshotOptions {
   readonly store: ThreadStore
   readonly lease: Lease
-  /** The snapshot before this one: only what is new since then is written. */
+  /** The previous snapshot. Only what is new since then is written. */
   readonly last: Snapshot | undefined
-  /** What was heard of answers since then, by run and round. */
-  readonly heard: ReadonlyMap<string, number>
-  /** How long a part becomes. */
+  /** How much of each answer was played since then, by run and round. */
+  readonly played: ReadonlyMap<string, number>
+  /** Maximum length of a part. */
   readonly partChars?: number
 }
 
 /**
- * Saves a thread as it is when this is called, in several writes if it is large. The head comes last, so that until then the snapshot
- * before counts. Gives that one if there is nothing to save (see `saveThread`), or if it is damaged.
+ * Saves a thread as it is when this is called, in several writes if it is large. The head is
+ * written last, so the previous snapshot stays in use until then. Returns the previous snapshot if
+ * there is nothing to save (see `saveThread`) or if it is damaged.
  */
 export async function saveSnapshot(
   state: ThreadState,
-  saving: Saving,
+  saving: SaveSnapshotOptions,
 ): Promise<Snapshot | 'fenced' | undefined> {
-  const { store, lease, last, heard, partChars = 128 * 1024 } = saving
+  const { store, lease, last, played, partChars = 128 * 1024 } = saving
   const { run } = state
-  // Measured before it is copied: a copy of thousands of calls would hold up everyone else.
-  if (run && isOpen(run) && isLong(run.calls.values(), mostHeadChars)) return last
+  // Measured before it is copied: copying thousands of calls would block everything else.
+  if (run && isOpen(run) && isLong(run.calls.values(), maxHeadChars)) return last
   const saved = saveThread(state)
-  if (!saved || JSON.stringify(saved).length > mostHeadChars) return last
+  if (!saved || JSON.stringify(saved).length > maxHeadChars) return last
   const output = partWriter(store, lease, partChars)
-  // The state may go on from here.
+  // Copied, since the state may change from here on.
   const newMessages = [...savedMessages(state, last?.messages ?? 0)]
   const newCalls = [...callLines(state, last)]
   const known = last?.parts ?? { messages: [], calls: [] }
-  const trimmed = await output.trim(known.messages, heard)
+  const trimmed = await output.trim(known.messages, played)
   const messages =
     trimmed && (await output.append('messages', trimmed, messageLines(newMessages), last?.messages ?? 0))
   const callCount = last ? last.callIds + last.decisions : 0
@@ -51,12 +55,12 @@ export async function saveSnapshot(
   return output.isFenced ? 'fenced' : snapshot
 }
 
-/** Whether these are longer than so many characters as JSON. Looks at no more of them than it takes to know. */
-export function isLong(items: Iterable<unknown>, most: number): boolean {
+/** Whether these are longer than `max` characters as JSON. Stops as soon as it knows. */
+export function isLong(items: Iterable<unknown>, max: number): boolean {
   let chars = 0
   for (const item of items) {
     chars += JSON.stringify(item).length
-    if (chars > most) return true
+    if (chars > max) return true
   }
   return false
 }
@@ -67,18 +71,18 @@ function* messageLines(messages: readonly SavedMessage[]): Generator<string> {
 }
 
 function* callLines({ run, decisions }: ThreadState, last: Snapshot | undefined): Generator<string> {
-  for (const id of without(last?.callIds ?? 0, run?.callIds ?? [])) yield JSON.stringify([id])
-  for (const decision of without(last?.decisions ?? 0, decisions)) yield JSON.stringify(decision)
+  for (const id of skip(last?.callIds ?? 0, run?.callIds ?? [])) yield JSON.stringify([id])
+  for (const decision of skip(last?.decisions ?? 0, decisions)) yield JSON.stringify(decision)
 }
 
-function* without<Item>(count: number, items: Iterable<Item>): Generator<Item> {
+function* skip<Item>(count: number, items: Iterable<Item>): Generator<Item> {
   let index = 0
   for (const item of items) if (index++ >= count) yield item
 }
 
 /** Writes parts of a thread's snapshot, several in one commit. */
 function partWriter(store: ThreadStore, lease: Lease, partChars: number) {
-  const shelf = { store, threadId: lease.threadId }
+  const source = { store, threadId: lease.threadId }
   const parts = new Map<string, string>()
   let chars = 0
   let isFenced = false
@@ -90,7 +94,7 @@ function partWriter(store: ThreadStore, lease: Lease, partChars: number) {
     chars = 0
   }
 
-  async function write(kind: Kind, index: number, from: number, lines: readonly string[]): Promise<Part> {
+  async function write(kind: PartKind, index: number, from: number, lines: readonly string[]): Promise<Part> {
     const text = lines.join('\n')
     parts.set(partName(kind, index), text)
     chars += text.length
@@ -104,11 +108,14 @@ function partWriter(store: ThreadStore, lease: Lease, partChars: number) {
     },
     flush,
 
-    /** Puts lines behind those there are, of which `count` is the number. Undefined if what they continue is damaged. */
-    async append(kind: Kind, known: readonly Part[], lines: Iterable<string>, count: number) {
+    /**
+     * Appends lines to the `count` lines that exist. Returns undefined if the part they continue is
+     * damaged.
+     */
+    async append(kind: PartKind, known: readonly Part[], lines: Iterable<string>, count: number) {
       const all = [...known]
       const open = (known.at(-1)?.chars ?? partChars) < partChars ? all.pop() : undefined
-      let part = open ? await readPart(shelf, kind, all.length, open) : []
+      let part = open ? await readPart(source, kind, all.length, open) : []
       let length = open?.chars ?? 0
       let steps = 0
       let from = open?.from ?? count
@@ -132,25 +139,25 @@ function partWriter(store: ThreadStore, lease: Lease, partChars: number) {
       return all
     },
 
-    /** Trims answers to what was heard of them, where they are saved already. Undefined if a part is damaged. */
+    /** Trims saved answers to what was played of them. Returns undefined if a part is damaged. */
     async trim(
       known: readonly Part[],
-      heard: ReadonlyMap<string, number>,
+      played: ReadonlyMap<string, number>,
     ): Promise<readonly Part[] | undefined> {
       const all = [...known]
-      const left = new Map(heard)
-      for (let index = all.length - 1; index >= 0 && left.size > 0; index--) {
+      const remaining = new Map(played)
+      for (let index = all.length - 1; index >= 0 && remaining.size > 0; index--) {
         const part = all[index] as Part
         await pause(all.length - 1 - index)
-        const lines = await readPart(shelf, 'messages', index, part)
+        const lines = await readPart(source, 'messages', index, part)
         if (!lines) return undefined
         let isChanged = false
-        for (const [key, chars] of left) {
+        for (const [key, chars] of remaining) {
           const at = lines.findIndex((line) => line.endsWith(`,${JSON.stringify(key)}]`))
           if (at < 0) continue
           const [message] = JSON.parse(lines[at] as string) as [AssistantMessage]
-          lines[at] = JSON.stringify([trimToHeard(message, chars), key])
-          left.delete(key)
+          lines[at] = JSON.stringify([trimToPlayed(message, chars), key])
+          remaining.delete(key)
           isChanged = true
         }
         if (isChanged) all[index] = await write('messages', index, part.from, lines)

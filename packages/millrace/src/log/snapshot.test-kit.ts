@@ -16,7 +16,7 @@ import {
 import type { Lease, ThreadStore } from '../threads/index.ts'
 import { memoryStore } from '../threads/index.ts'
 import { saveSnapshot } from './save-snapshot.ts'
-import type { Shelf, Snapshot } from './snapshot.ts'
+import type { Snapshot, SnapshotSource } from './snapshot.ts'
 import { fromSnapshot, restore } from './snapshot.ts'
 
 export function fold(entries: readonly Entry[], state = emptyThread()): ThreadState {
@@ -24,12 +24,12 @@ export function fold(entries: readonly Entry[], state = emptyThread()): ThreadSt
   return state
 }
 
-/** What was heard of answers, by run and round. */
-export function heardIn(entries: readonly Entry[]): Map<string, number> {
-  const heard = new Map<string, number>()
+/** How much of each answer was played, by run and round. */
+export function playedIn(entries: readonly Entry[]): Map<string, number> {
+  const played = new Map<string, number>()
   for (const { event } of entries)
-    if (event.type === 'heard') heard.set(answerKey(event.run, event.round), event.chars)
-  return heard
+    if (event.type === 'playback') played.set(answerKey(event.run, event.round), event.chars)
+  return played
 }
 
 export async function stored(entries: readonly Entry[]): Promise<{ store: ThreadStore; lease: Lease }> {
@@ -39,8 +39,8 @@ export async function stored(entries: readonly Entry[]): Promise<{ store: Thread
   return { store, lease: claim?.lease as Lease }
 }
 
-/** Everything of a thread that a worker can see. */
-export function tellable(state: ThreadState) {
+/** Everything that a worker can see of a thread. */
+export function visibleState(state: ThreadState) {
   const { run, decisions, earlierUsage, ...thread } = state
   const transcript = run ? transcriptOf(run) : []
   return {
@@ -60,7 +60,7 @@ export function tellable(state: ThreadState) {
       id: run.runId,
       origin: run.originId,
       trace: run.trace,
-      // The round of one that is over has become part of the history, or will.
+      // The round of an ended run has become part of the history, or will.
       ...(isOpen(run) && {
         round: run.round,
         phase: run.phase,
@@ -75,7 +75,9 @@ export function tellable(state: ThreadState) {
   }
 }
 
-/** Workers fold a log one after the other, each from the snapshot of the one before, and save it where it can be saved. */
+/**
+ * Workers fold a log in turn, each from the snapshot of the previous one, and save it if possible.
+ */
 export async function foldInTurns(
   entries: readonly Entry[],
   turns: readonly Turn[],
@@ -88,44 +90,49 @@ export async function foldInTurns(
     saveSnapshot: async (...save) => (++written > writes ? 'fenced' : whole.saveSnapshot(...save)),
   }
   const log = { store, threadId: 't' }
-  const heard = new Map<string, number>()
+  const played = new Map<string, number>()
   let state = emptyThread()
   let last: Snapshot | undefined
   for (const { to, isOther } of turns) {
     if (isOther) {
       state = last ? ((await restore(log, last)) as ThreadState) : emptyThread()
-      heard.clear()
+      played.clear()
     }
     const more = entries.slice(state.head, Math.max(state.head, to))
-    for (const [key, chars] of heardIn(more)) heard.set(key, chars)
+    for (const [key, chars] of playedIn(more)) played.set(key, chars)
     fold(more, state)
-    const saved = await saveSnapshot(state, { store, lease, last, heard, partChars: 500 })
+    const saved = await saveSnapshot(state, { store, lease, last, played, partChars: 500 })
     if (saved === 'fenced') break
     if (saved === last || !saved) continue
     last = saved
-    heard.clear()
+    played.clear()
     if (state.run) dropForgotten(state.run, last.needed)
   }
   return { store, lease, log, last }
 }
 
-function lastSnapshot(shelf: Shelf): Promise<Snapshot | undefined> {
-  return fromSnapshot(shelf, async (snapshot) => snapshot)
+function lastSnapshot(source: SnapshotSource): Promise<Snapshot | undefined> {
+  return fromSnapshot(source, async (snapshot) => snapshot)
 }
 
 export interface Turn {
-  /** How far the log has grown. */
+  /** The length of the log in this turn. */
   readonly to: number
-  /** A process that knows only what was saved. */
+  /** Whether another process takes over, which knows only what was saved. */
   readonly isOther: boolean
 }
 
-/** Going on from the snapshots that are saved in these turns gives the thread of the whole log. Its entries must not be joined. */
+/**
+ * Checks that continuing from the snapshots saved in these turns gives the same thread as the whole
+ * log. The entries must not be joined.
+ */
 export async function checkSnapshots(entries: readonly Entry[], turns: readonly Turn[]): Promise<void> {
   const { log, last } = await foldInTurns(entries, turns)
   const snapshot = await lastSnapshot(log)
   expect(snapshot).toEqual(last && JSON.parse(JSON.stringify(last)))
   if (!snapshot) return
   const restored = (await restore(log, snapshot)) as ThreadState
-  expect(tellable(fold(entries.slice(snapshot.thread.head), restored))).toEqual(tellable(fold(entries)))
+  expect(visibleState(fold(entries.slice(snapshot.thread.head), restored))).toEqual(
+    visibleState(fold(entries)),
+  )
 }

@@ -6,6 +6,7 @@ import {
   approvalsOf,
   cancelReason,
   conversationOf,
+  foldVersion,
   isOpen,
   nextThreadAction,
   snapshotOf,
@@ -16,7 +17,7 @@ import { controlAt } from './control.ts'
 import { logOf, randomSteps } from './random-log.test-kit.ts'
 import { saveSnapshot } from './save-snapshot.ts'
 import type { Turn } from './snapshot.test-kit.ts'
-import { checkSnapshots, fold, foldInTurns, heardIn, stored, tellable } from './snapshot.test-kit.ts'
+import { checkSnapshots, fold, foldInTurns, playedIn, stored, visibleState } from './snapshot.test-kit.ts'
 import type { Snapshot } from './snapshot.ts'
 import { fromSnapshot, headText, messagesBefore, restore } from './snapshot.ts'
 
@@ -24,7 +25,7 @@ const turns = fc
   .array(fc.record({ to: fc.nat(120), isOther: fc.boolean() }), { maxLength: 6 })
   .map((turns) => turns.sort((one, other) => one.to - other.to))
 
-test('a thread that goes on from snapshots is the same as one that is folded from its whole log', async () => {
+test('a thread continued from snapshots equals one folded from its whole log', async () => {
   await fc.assert(
     fc.asyncProperty(randomSteps, turns, async (steps, turns) => {
       await checkSnapshots(logOf(steps), turns)
@@ -33,7 +34,7 @@ test('a thread that goes on from snapshots is the same as one that is folded fro
   )
 })
 
-test('a fork at any number goes on from a snapshot of its thread, and saves its own', async () => {
+test('a fork at any number continues from a snapshot of its thread, and saves its own', async () => {
   let restored = 0
   await fc.assert(
     fc.asyncProperty(randomSteps, turns, fc.nat(), async (steps, turns, n) => {
@@ -41,7 +42,8 @@ test('a fork at any number goes on from a snapshot of its thread, and saves its 
       const { store } = await foldInTurns(entries, turns)
       const at = n % (entries.length + 1)
       await store.fork('t', at, { id: 'f', agent: 'a' })
-      // Only the thread goes on: answers that were heard later may be trimmed in its snapshot, never in that of the fork.
+      // Only the original thread may change: playback reported later trims answers in its snapshot,
+      // never in that of the fork.
       const log = { store, threadId: 'f' }
       const opened = await fromSnapshot(log, async (snapshot) => {
         const state = await restore(log, snapshot)
@@ -53,47 +55,46 @@ test('a fork at any number goes on from a snapshot of its thread, and saves its 
       expect(state.head).toBeLessThanOrEqual(at)
       const before = entries.slice(0, at)
       fold(before.slice(state.head), state)
-      expect(tellable(state)).toEqual(tellable(fold(before)))
+      expect(visibleState(state)).toEqual(visibleState(fold(before)))
       expect((await readView(log, everything)).messages).toEqual(conversationOf(fold(before)))
       const lease = (await store.claim('f', 'worker', 10_000))?.lease as Lease
-      const heard = heardIn(before.slice(snapshot.thread.head))
-      const saved = await saveSnapshot(state, { store, lease, last: snapshot, heard, partChars: 500 })
+      const played = playedIn(before.slice(snapshot.thread.head))
+      const saved = await saveSnapshot(state, { store, lease, last: snapshot, played, partChars: 500 })
       if (saved === snapshot) return
       const again = await fromSnapshot(log, (snapshot) => restore(log, snapshot))
       expect(again?.head).toBe(at)
-      expect(tellable(again as ThreadState)).toEqual(tellable(fold(before)))
+      expect(visibleState(again as ThreadState)).toEqual(visibleState(fold(before)))
     }),
     { numRuns: sized(200) },
   )
   if (isWhole) expect(restored).toBeGreaterThan(10)
 })
 
-test('a snapshot of the first version, which had no open run, is read', async () => {
-  const isFit = (log: Entry[]) => {
+test('a snapshot of an earlier version is not used', async () => {
+  const isSuitable = (log: Entry[]) => {
     const { run } = fold(log)
     return run && !isOpen(run) && log.length > 60
   }
-  const entries = fc.sample(randomSteps, { numRuns: 300, seed: 7 }).map(logOf).find(isFit) as Entry[]
+  const entries = fc.sample(randomSteps, { numRuns: 300, seed: 7 }).map(logOf).find(isSuitable) as Entry[]
   const { store, log, last, lease } = await foldInTurns(entries, [{ to: entries.length, isOther: false }])
-  const { round, ...old } = last as Snapshot
-  const { inputs, phase, heardChars, ...run } = old.run
-  const head = headText({ ...old, version: 1, run: run as Snapshot['run'] })
-  await store.saveSnapshot(lease, { parts: [], head: { seq: entries.length, state: head } })
-  const state = await fromSnapshot(log, (snapshot) => restore(log, snapshot))
-  expect(tellable(state as ThreadState)).toEqual(tellable(fold(entries)))
+  const read = () => fromSnapshot(log, async ({ thread }) => thread.head)
+  expect(await read()).toBe(entries.length)
+  const state = headText({ ...(last as Snapshot), version: foldVersion - 1 })
+  await store.saveSnapshot(lease, { parts: [], head: { seq: entries.length, state } })
+  expect(await read()).not.toBe(entries.length)
 })
 
-test('a round whose results are too large for a head is not saved, and the snapshot before stays', async () => {
+test('a round with results too large for a head is not saved, and the previous snapshot stays', async () => {
   const entries = logOf(
     (['input', 'start', 'round', 'call', 'roundEnd', 'result'] as const).map((kind) => ({ kind, n: 1 })),
   )
   const { store, lease } = await stored(entries)
-  const heard = new Map<string, number>()
+  const played = new Map<string, number>()
   const saveUpTo = (count: number, last?: Snapshot, text = '') => {
     const state = fold(entries.slice(0, count))
     for (const { result } of state.run?.calls.values() ?? [])
       if (result) Object.assign(result, { output: [{ type: 'text', text }] })
-    return saveSnapshot(state, { store, lease, last, heard })
+    return saveSnapshot(state, { store, lease, last, played })
   }
   const before = (await saveUpTo(5)) as Snapshot
   expect(before.thread.head).toBe(5)
@@ -101,14 +102,14 @@ test('a round whose results are too large for a head is not saved, and the snaps
   expect(await saveUpTo(6, before, 'x'.repeat(1000))).toMatchObject({ thread: { head: 6 } })
 })
 
-test('saves in sequence leave the same as one save', async () => {
+test('several saves lead to the same result as one', async () => {
   await fc.assert(
     fc.asyncProperty(randomSteps, turns, async (steps, turns) => {
       const entries = logOf(steps)
       const end = { to: entries.length, isOther: false }
       const [many, one] = [await foldInTurns(entries, [...turns, end]), await foldInTurns(entries, [end])]
       if (many.last?.thread.head !== one.last?.thread.head || !one.last) return
-      const all = { before: one.last.messages, bytes: Number.POSITIVE_INFINITY, least: 0 }
+      const all = { before: one.last.messages, bytes: Number.POSITIVE_INFINITY, min: 0 }
       const [first, second] = [many, one].map(({ log, last }) =>
         messagesBefore(log, last as Snapshot, all, new Map()),
       )
@@ -125,14 +126,15 @@ test('saves in sequence leave the same as one save', async () => {
   )
 })
 
-test('a save that is cut off anywhere leaves a thread that can be continued', async () => {
+test('a save interrupted at any point leaves a thread that can be continued', async () => {
   let restored = 0
   await fc.assert(
     fc.asyncProperty(randomSteps, turns, fc.nat(12), async (steps, turns, writes) => {
       const entries = logOf(steps)
       const { log } = await foldInTurns(entries, turns, writes)
       const state = await fromSnapshot(log, (snapshot) => restore(log, snapshot))
-      if (state) expect(tellable(fold(entries.slice(state.head), state))).toEqual(tellable(fold(entries)))
+      if (state)
+        expect(visibleState(fold(entries.slice(state.head), state))).toEqual(visibleState(fold(entries)))
       if (state) restored++
       const { messages } = await readView(log, everything)
       expect(messages).toEqual(conversationOf(fold(entries)))
@@ -145,7 +147,7 @@ test('a save that is cut off anywhere leaves a thread that can be continued', as
 const everything = { bytes: Number.POSITIVE_INFINITY, before: Number.POSITIVE_INFINITY }
 const sizeOf = (messages: readonly Message[]) => Buffer.byteLength(JSON.stringify(messages))
 
-test('a view has the end of the conversation that fits, and the rest can be had page by page', async () => {
+test('a view has as much of the end of the conversation as fits, and the rest can be read page by page', async () => {
   await fc.assert(
     fc.asyncProperty(randomSteps, turns, fc.integer({ min: 1, max: 3000 }), async (steps, turns, bytes) => {
       const entries = logOf(steps)
@@ -159,7 +161,7 @@ test('a view has the end of the conversation that fits, and the rest can be had 
         expect({ ...view, messages, earlier: 0 }).toEqual({ ...snapshotOf(whole), earlier: 0 })
         expect(view.messages.length <= 1 || sizeOf(view.messages) <= bytes + 2).toBe(true)
         const start = view.earlier?.messages ?? 0
-        // Nothing that would have fit is left out.
+        // Every message that would have fit is included.
         const next = messages.slice(Math.max(0, start - 1), start + view.messages.length)
         if (start > 0) expect(sizeOf(next) + 40 * next.length).toBeGreaterThan(bytes)
         read.unshift(...view.messages)
@@ -175,7 +177,7 @@ test('a view has the end of the conversation that fits, and the rest can be had 
   )
 })
 
-test('what a thread has to do is known from its current run alone', async () => {
+test('the next action of a thread is known from its current run alone', async () => {
   const known = (state: ThreadState) => ({
     head: state.head,
     waiting: state.waiting.map(({ seq, mode, held }) => ({ seq, mode, held })),
@@ -199,13 +201,13 @@ test('what a thread has to do is known from its current run alone', async () => 
   )
 })
 
-test('a snapshot that is damaged, or of another version, is not used', async () => {
-  const isFit = (log: Entry[]) => {
+test('a damaged snapshot, or one of another version, is not used', async () => {
+  const isSuitable = (log: Entry[]) => {
     const { run } = fold(log)
-    return run && !(isOpen(run) && run.phase === 'telling') && run.callIds.size > 0 && log.length > 80
+    return run && !(isOpen(run) && run.phase === 'generating') && run.callIds.size > 0 && log.length > 80
   }
   const logs = fc.sample(randomSteps, { numRuns: 200, seed: 7 }).map(logOf)
-  const entries = logs.find(isFit) as Entry[]
+  const entries = logs.find(isSuitable) as Entry[]
   const end: Turn = { to: entries.length, isOther: false }
   const whole = conversationOf(fold(entries))
   const damages: ((snapshot: Snapshot) => SnapshotWrite)[] = [

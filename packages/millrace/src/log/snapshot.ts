@@ -1,46 +1,50 @@
 import type { AssistantMessage, Message, SavedMessage, SavedThread, ThreadState } from '../protocol/index.ts'
-import { foldVersion, restoreThread, trimToHeard } from '../protocol/index.ts'
+import { foldVersion, restoreThread, trimToPlayed } from '../protocol/index.ts'
 import type { ThreadStore } from './store.ts'
 import { pause } from './turns.ts'
 
 /**
- * A folded thread as a store keeps it: a head, and parts with the transcript, call ids and decisions, which only grow, so that heads of
- * earlier saves can still be used. A part is lines of JSON. A snapshot that is not whole is not used: the log has everything.
+ * A folded thread as stored: a head, and parts with the transcript, call ids and decisions. Parts
+ * only grow, so that the heads of earlier saves stay usable. A part is lines of JSON. An incomplete
+ * snapshot is ignored, since the log has everything.
  */
 export interface Snapshot extends SavedThread {
-  readonly parts: Readonly<Record<Kind, readonly Part[]>>
+  readonly parts: Readonly<Record<PartKind, readonly Part[]>>
 }
 
 /** `messages`: `[message, key?]`. `calls`: `[callId]`, or `[callId, seq]` for the first decision about it. */
-export type Kind = 'messages' | 'calls'
+export type PartKind = 'messages' | 'calls'
 
-/** What a head says of a part. A later save may append to it, which this head does not know of. */
+/**
+ * What a head records about a part. A later save may append to the part without this head knowing.
+ */
 export interface Part {
-  /** The number of its first line. */
+  /** The index of its first line. */
   readonly from: number
   readonly chars: number
   readonly sum: number
 }
 
-/** Where the snapshot of a thread is kept. */
-export interface Shelf {
+/** Where the snapshots of a thread are stored. */
+export interface SnapshotSource {
   readonly store: Pick<ThreadStore, 'snapshot' | 'snapshotPart'>
   readonly threadId: string
 }
 
-/** So many are tried before the log is read from its beginning. */
-const mostTries = 4
+/** How many snapshots are tried before the whole log is read. */
+const maxTries = 4
 
 /**
- * What can be read by the last snapshot of a thread. Where that gives nothing, since the snapshot is damaged or a part of it was trimmed
- * after a fork, the one before it is tried. Undefined if no snapshot can be used.
+ * Reads a value by the last snapshot of a thread. If `read` returns undefined, because the snapshot
+ * is damaged or one of its parts was trimmed after a fork, the previous snapshot is tried. Returns
+ * undefined if no snapshot is usable.
  */
 export async function fromSnapshot<Value>(
-  { store, threadId }: Shelf,
+  { store, threadId }: SnapshotSource,
   read: (snapshot: Snapshot) => Promise<Value | undefined>,
 ): Promise<Value | undefined> {
   let upTo: number | undefined
-  for (let tries = 0; tries < mostTries; tries++) {
+  for (let tries = 0; tries < maxTries; tries++) {
     const head = await store.snapshot(threadId, upTo)
     if (!head) return undefined
     const snapshot = readHead(head.state)
@@ -55,10 +59,10 @@ function readHead(state: string): Snapshot | undefined {
   const text = state.slice(state.indexOf('\n') + 1)
   if (!text || checksum(text) !== Number.parseInt(state, 10)) return undefined
   const snapshot = JSON.parse(text) as Snapshot
-  return snapshot.version <= foldVersion ? snapshot : undefined
+  return snapshot.version === foldVersion ? snapshot : undefined
 }
 
-/** FNV-1a over the code units: for damage, not for malice, and wherever this runs. */
+/** FNV-1a over the code units. It detects damage, not tampering, and works on every platform. */
 export function checksum(text: string): number {
   let sum = 0x811c9dc5
   for (let index = 0; index < text.length; index++) sum = Math.imul(sum ^ text.charCodeAt(index), 0x01000193)
@@ -70,8 +74,8 @@ export function headText(snapshot: Snapshot): string {
   return `${checksum(text)}\n${text}`
 }
 
-/** The thread as it was, for going on with it; undefined if the snapshot is not whole. */
-export async function restore(shelf: Shelf, snapshot: Snapshot): Promise<ThreadState | undefined> {
+/** Restores the state of a thread; undefined if the snapshot is incomplete. */
+export async function restore(source: SnapshotSource, snapshot: Snapshot): Promise<ThreadState | undefined> {
   const messages: SavedMessage[] = []
   const callIds = new Set<string>()
   const decisions = new Map<string, number>()
@@ -81,7 +85,7 @@ export async function restore(shelf: Shelf, snapshot: Snapshot): Promise<ThreadS
     const next = parts.messages[index + 1]
     if (next && next.from <= needed) continue
     await pause(steps++)
-    const lines = await readPart(shelf, 'messages', index, part)
+    const lines = await readPart(source, 'messages', index, part)
     if (!lines) return undefined
     for (const line of lines.slice(Math.max(0, needed - part.from))) {
       const [message, key] = JSON.parse(line) as [Message, string?]
@@ -90,7 +94,7 @@ export async function restore(shelf: Shelf, snapshot: Snapshot): Promise<ThreadS
   }
   for (const [index, part] of parts.calls.entries()) {
     await pause(steps++)
-    const lines = await readPart(shelf, 'calls', index, part)
+    const lines = await readPart(source, 'calls', index, part)
     if (!lines) return undefined
     for (const line of lines) {
       const [id, seq] = readCall(line)
@@ -101,15 +105,15 @@ export async function restore(shelf: Shelf, snapshot: Snapshot): Promise<ThreadS
   return restoreThread(snapshot, { messages, callIds, decisions })
 }
 
-/** Of a long thread there are many, and most are as plain as this: `["call_1"]`. */
+/** A fast path: long threads have many of these lines, and most are as plain as `["call_1"]`. */
 function readCall(line: string): [string, number?] {
   return line.endsWith('"]') && !line.includes('\\') ? [line.slice(2, -2)] : JSON.parse(line)
 }
 
-/** The lines of a part; undefined if it is not as the head says. */
+/** Returns the lines of a part; undefined if it does not match the head. */
 export async function readPart(
-  { store, threadId }: Shelf,
-  kind: Kind,
+  { store, threadId }: SnapshotSource,
+  kind: PartKind,
   index: number,
   { chars, sum }: Part,
 ): Promise<string[] | undefined> {
@@ -123,21 +127,27 @@ export function bytesOf(text: string): number {
   return encoder.encode(text).length
 }
 
-export const partName = (kind: Kind, index: number) => `${kind}/${index}`
+export const partName = (kind: PartKind, index: number) => `${kind}/${index}`
 
-/** Which messages of a transcript are asked for: those before a place, as many as fit, but at least so many. */
-export interface Window {
+/**
+ * A range of a transcript: the messages before an index, as many as fit into `bytes`, but at least
+ * `min`.
+ */
+export interface MessageRange {
   readonly before: number
   readonly bytes: number
-  readonly least: number
+  readonly min: number
 }
 
-/** `heard` has what was heard of answers since the snapshot. Undefined if the snapshot is not whole. */
+/**
+ * `played` has how much of each answer was played since the snapshot. Returns undefined if the
+ * snapshot is incomplete.
+ */
 export async function messagesBefore(
-  shelf: Shelf,
+  source: SnapshotSource,
   { parts }: Snapshot,
-  { before, bytes, least }: Window,
-  heard: ReadonlyMap<string, number>,
+  { before, bytes, min }: MessageRange,
+  played: ReadonlyMap<string, number>,
 ): Promise<Message[] | undefined> {
   const found: Message[] = []
   let [end, room] = [before, bytes]
@@ -145,15 +155,15 @@ export async function messagesBefore(
   for (let index = parts.messages.findLastIndex(({ from }) => from < before); index >= 0; index--) {
     const part = parts.messages[index] as Part
     await pause(steps++)
-    const lines = await readPart(shelf, 'messages', index, part)
+    const lines = await readPart(source, 'messages', index, part)
     if (!lines) return undefined
     for (; end > part.from; end--) {
       const line = lines[end - 1 - part.from] as string
       room -= bytesOf(line)
-      if (room < 0 && found.length >= least) return found.reverse()
+      if (room < 0 && found.length >= min) return found.reverse()
       const [message, key] = JSON.parse(line) as [Message, string?]
-      const chars = key === undefined ? undefined : heard.get(key)
-      found.push(chars === undefined ? message : trimToHeard(message as AssistantMessage, chars))
+      const chars = key === undefined ? undefined : played.get(key)
+      found.push(chars === undefined ? message : trimToPlayed(message as AssistantMessage, chars))
     }
   }
   return found.reverse()

@@ -8,13 +8,19 @@ import { databaseStore } from './sqlite/store.ts'
 import type { ThreadStore } from './store.ts'
 
 export interface SqliteStoreOptions {
-  /** How long a call waits while other processes write, before it rejects; 30 s if absent. */
+  /** How long a call waits while other processes write before it rejects. Default: 30 s. */
   readonly busyMs?: number | undefined
-  /** How often to look for what other processes wrote, while the store is watched; 2 if absent. Up to 25 times as seldom while all are quiet. */
+  /**
+   * Milliseconds between checks for writes by other processes, while the store is watched. Default:
+   * 2. Backs off up to 25-fold while there are no changes.
+   */
   readonly pollMs?: number | undefined
-  /** Opens a file on NFS, SMB and the like, which is safe only as long as one machine uses it. */
+  /**
+   * Allows a file on NFS, SMB and other network filesystems. Safe only while a single machine uses
+   * it.
+   */
   readonly allowNetworkFilesystem?: boolean | undefined
-  /** Milliseconds since 1970. For tests that own the time. */
+  /** Milliseconds since 1970. For tests that control the clock. */
   readonly now?: (() => number) | undefined
 }
 
@@ -26,8 +32,9 @@ const optionTable: OptionTable<SqliteStoreOptions> = {
 }
 
 /**
- * Keeps threads in one file, which is made if it is not there. Several processes of a machine may have it open; each write is on the
- * disk when it is told. Throws `store_error` if the file cannot be used, with what is wrong and what to do.
+ * Stores threads in one file, which is created if it does not exist. Several processes of a machine
+ * may have it open. A write is on disk when its promise resolves. Throws `store_error` if the file
+ * cannot be used, with what is wrong and what to do.
  */
 export function sqliteStore(path: string | URL, options: SqliteStoreOptions = {}): ThreadStore {
   const op = 'sqliteStore'
@@ -46,14 +53,14 @@ export function sqliteStore(path: string | URL, options: SqliteStoreOptions = {}
 function fileOf(path: unknown, op: string): string {
   if (path instanceof URL) {
     if (path.protocol === 'file:') return fileURLToPath(path)
-    throw invalidInput(op, `the path must be a file, not ${path.protocol}`)
+    throw invalidInput(op, `the path must be a file: URL, not ${path.protocol}`)
   }
   if (path === ':memory:')
-    throw invalidInput(op, "there is memoryStore() for what need not be kept; ':memory:' is no file")
+    throw invalidInput(op, "':memory:' is not a file: use memoryStore() for threads that need not be stored")
   if (typeof path !== 'string' || path === '' || path.includes('\0'))
     throw invalidInput(
       op,
-      `the path must be that of a file, such as 'data/threads.db', not ${path === '' ? 'empty' : kindOf(path)}`,
+      `the path must name a file, such as 'data/threads.db', not ${path === '' ? 'an empty string' : kindOf(path)}`,
     )
   return resolve(path)
 }

@@ -1,20 +1,20 @@
 import { MillraceError } from '../protocol/index.ts'
 
-// What every store has to say in the same words.
+// Errors that all stores report in the same words.
 
 export function threadNotFound(op: string, threadId: string): MillraceError {
   return new MillraceError({ op, code: 'not_found', message: `there is no thread '${threadId}'` })
 }
 
 export function storeClosed(op: string): MillraceError {
-  return new MillraceError({ op, code: 'store_error', message: 'the store was closed: open a new one' })
+  return new MillraceError({ op, code: 'store_error', message: 'the store is closed: open a new one' })
 }
 
 export function badLog(op: string, problem: string): MillraceError {
   return new MillraceError({
     op,
     code: 'store_error',
-    message: `a thread cannot begin with these entries: ${problem}`,
+    message: `a thread cannot start with these entries: ${problem}`,
   })
 }
 
@@ -23,7 +23,7 @@ export function badFork(
   threadId: string,
   { at, head }: { readonly at: number; readonly head: number },
 ): MillraceError {
-  const message = `the thread '${threadId}' cannot be forked at ${at}: its last number is ${head}`
+  const message = `thread '${threadId}' cannot be forked at ${at}: its log ends at ${head}`
   return new MillraceError({ op, code: 'invalid_input', message })
 }
 
@@ -31,11 +31,14 @@ function badCursor(op: string, cursor: string): MillraceError {
   return new MillraceError({
     op,
     code: 'invalid_input',
-    message: `'${cursor.slice(0, 40)}' is no cursor: take the 'next' of the page before`,
+    message: `'${cursor.slice(0, 40)}' is not a valid cursor: pass the 'next' of the previous page`,
   })
 }
 
-/** A page's cursor is the place of its last thread in the order of changes; absent for the first page. */
+/**
+ * A page's cursor is the place of its last thread in the order of changes. Without a cursor, the
+ * first page is meant.
+ */
 export function placeOfCursor(op: string, cursor: string | undefined): number {
   if (cursor === undefined) return Number.MAX_SAFE_INTEGER
   if (!/^\d{1,15}$/.test(cursor)) throw badCursor(op, cursor)

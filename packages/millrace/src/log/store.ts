@@ -1,42 +1,48 @@
 import type { Entry, ThreadEvent, ThreadInfo, ThreadPage, ThreadStatus } from '../protocol/index.ts'
 
-/** How a thread is listed and found. Both texts come from the app. */
+/** How a thread is listed and searched. The app provides both texts. */
 export interface ThreadLabel {
   readonly title?: string | undefined
-  /** What a search looks through. It is well-formed and has no NUL, so that any database can keep it. */
+  /**
+   * The text that searches match against. It is well-formed and has no NUL, so that any database
+   * can store it.
+   */
   readonly search: string
 }
 
 export interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata' | 'forkedFrom'> {
-  /** Without it the thread has no title and no search finds it. */
+  /** Without it the thread has no title and searches do not find it. */
   readonly label?: ThreadLabel | undefined
-  /** Who the thread counts for; its user if absent. Without either it is neither counted nor limited. */
+  /**
+   * The caller whose quotas the thread counts toward; the user if absent. Without either, the
+   * thread is not counted or limited.
+   */
   readonly caller?: string | undefined
 }
 
-/** A thread as a store knows it. */
+/** A thread, with what the store tracks about it. */
 export interface StoredThread extends ThreadInfo {
-  /** About the length of its log, with the part that a fork shares with another thread. */
+  /** Approximate length of its log, including the part that a fork shares with another thread. */
   readonly bytes: number
-  /** Who it counts for. */
+  /** The caller whose quotas it counts toward. */
   readonly caller?: string | undefined
 }
 
-/** What each caller may use, over all processes. */
+/** What each caller may use, across all processes. */
 export interface Quotas {
-  /** Runs at once. */
+  /** Concurrent runs. */
   readonly runs: number
-  /** Messages that wait for a run. */
+  /** Messages waiting for a run. */
   readonly waiting: number
-  /** Bytes of the logs of all its threads. */
+  /** Bytes stored in the logs of all its threads. */
   readonly storedBytes: number
-  /** Bytes written to its logs in a minute. */
+  /** Bytes written to its logs per minute. */
   readonly bytesPerMinute: number
-  /** Tokens of models in a minute, where they are known. */
+  /** Model tokens per minute, as far as providers report them. */
   readonly tokensPerMinute: number
 }
 
-/** What a caller uses of its quotas. Minutes are those of the clock. */
+/** What a caller uses of its quotas. A minute is a clock minute. */
 export interface CallerUsage {
   readonly runs: number
   readonly waiting: number
@@ -46,28 +52,31 @@ export interface CallerUsage {
 }
 
 export interface CreateOptions {
-  /** The log begins as theirs does. */
+  /** The log starts with these entries. */
   readonly entries?: readonly Entry[] | undefined
   readonly quotas?: Quotas | undefined
 }
 
 export interface ForkOptions {
-  /** Written behind the number, at the time of the entry before. */
+  /** Appended after the fork point, with the time of the entry there. */
   readonly events?: readonly ThreadEvent[] | undefined
-  /** How many messages wait for a run at the number. */
+  /** How many messages are waiting for a run at the fork point. */
   readonly waiting?: number | undefined
-  /** `storedBytes` and `bytesPerMinute` are checked. */
+  /** Only `storedBytes` and `bytesPerMinute` are checked. */
   readonly quotas?: Quotas | undefined
 }
 
 export interface SignalOptions {
   /** All but `runs` are checked, before anything new is written. */
   readonly quotas?: Quotas | undefined
-  /** Becomes that of the thread if it has no title yet. */
+  /** Set as the thread's label if it has no title yet. */
   readonly label?: ThreadLabel | undefined
 }
 
-/** The right to write to a thread's log: that of one owner, until somebody else has claimed it. */
+/**
+ * The right to write to a thread's log. It belongs to one owner until another one claims the
+ * thread.
+ */
 export interface Lease {
   readonly threadId: string
   readonly owner: string
@@ -81,16 +90,16 @@ export interface Batch {
 
 export interface ListOptions {
   readonly limit: number
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly cursor?: string | undefined
   readonly user?: string | undefined
   readonly agent?: string | undefined
   readonly status?: ThreadStatus | undefined
-  /** Texts that must all occur, to the letter, in the `search` of a thread's label. */
+  /** Texts that must all occur, exactly as written, in the `search` of a thread's label. */
   readonly search?: readonly string[] | undefined
 }
 
-/** Texts are the caller's own and mean nothing to a store. */
+/** The texts are opaque to the store. */
 export interface SnapshotWrite {
   readonly parts: Iterable<readonly [name: string, text: string]>
   readonly head?: { readonly seq: number; readonly state: string } | undefined
@@ -99,50 +108,58 @@ export interface SnapshotWrite {
 export type WatchListener = (threadId: string, head?: number) => void
 
 /**
- * Where threads are kept. Several apps, in several processes, may use one store at the same time.
+ * Stores threads. Several apps, in several processes, may use one store at the same time.
  *
- * Every promise that resolves is durable. What fails rejects with a `MillraceError`: `not_found` where a thread is named that
- * is not there, `rate_limit` where a quota is used up, else `store_error` with what is wrong and what to do; then nothing of that
- * call was written. A store gets its time from one clock of its own, so that leases of all its users can be compared.
+ * A write is durable when its promise resolves. Failures reject with a `MillraceError`: `not_found`
+ * if the named thread does not exist, `rate_limit` if a quota is used up, otherwise `store_error`
+ * with what is wrong and what to do. A call that rejects has written nothing. A store takes the
+ * time from a single clock, so that the leases of all its users can be compared.
  *
- * A store counts what callers use. Where it is passed quotas it checks them in the same transaction as it writes, so that several
- * processes cannot exceed them together. A quota is used up when the caller has reached it: the call before may go beyond.
- * Stored bytes are the lengths of events as JSON, and about 256 for each thread with its metadata. A fork counts what it shares as if it
- * were a copy, since that stays as long as the fork does. A message waits from its `signal` until it is among the `heard` of an appended
- * `run-start` or `round-start`. A run is a lease that has not expired.
+ * A store counts what callers use. When it is passed quotas, it checks them in the same transaction
+ * as the write, so that several processes together cannot exceed them. A quota is used up when the
+ * caller has reached it; the call that reaches it may overshoot. Stored bytes are the lengths of
+ * events as JSON, plus about 256 per thread and its metadata. A fork counts what it shares as if it
+ * were a copy, since the shared part is kept for as long as the fork exists. A message waits from
+ * its `signal` until an appended `run-start` or `round-start` names it in `inputs`. A run is a
+ * lease that has not expired.
  */
 export interface ThreadStore {
   /**
-   * False if there is one of that id. With `entries` numbers, times and joins are kept, and the thread is runnable, since they may
-   * leave something to do. Of the quotas `storedBytes` and `bytesPerMinute` are checked.
+   * Returns false if the id is taken. With `entries`, their numbers, times and joins are kept, and
+   * the thread is runnable, since they may leave something to do. Only the quotas `storedBytes` and
+   * `bytesPerMinute` are checked.
    */
   create(thread: NewThread, options?: CreateOptions): Promise<boolean>
   /**
-   * Makes a thread whose log begins with that of another up to a number. It refers to those entries and copies none, so it takes the
-   * same time at any number. It is runnable unless its log is empty. False if there is a thread of that id.
+   * Creates a thread whose log starts with the log of another thread up to a number. It refers to
+   * those entries instead of copying them, so it takes the same time at any number. The fork is
+   * runnable unless its log is empty. Returns false if the id is taken.
    */
   fork(threadId: string, at: number, thread: NewThread, options?: ForkOptions): Promise<boolean>
   get(threadId: string): Promise<StoredThread | undefined>
   /**
-   * Those changed last come first. A search looks at every thread until the page is full; it lets other work go on meanwhile, and one
-   * that changes under it may be missing, as between two pages.
+   * Lists the most recently changed threads first. A search scans threads until the page is full,
+   * and yields to other work while it does. A thread that changes during the search may be missing
+   * from it, just as between two pages.
    */
   list(options: ListOptions): Promise<ThreadPage>
   /**
-   * With its log, whose room is given back soon after; where forks share a part of it, that part stays until the last of them is
-   * deleted. Its owner is fenced. False if there was no such thread.
+   * Deletes a thread and its log. The space is reclaimed soon after. A part of the log that forks
+   * share is kept until the last of them is deleted. The thread's owner is fenced. Returns false if
+   * there was no such thread.
    */
   delete(threadId: string): Promise<boolean>
 
   /**
-   * Writes to several logs in one commit. For each batch: the numbered entries, one for each event; or `fenced` if the lease
-   * is not the thread's last any more (or the thread is gone) and nothing was written for it. A lease that has run out and
-   * that nobody claimed is as good as ever.
+   * Writes to several logs in one commit. Returns for each batch the numbered entries, one per
+   * event, or `fenced` if the lease is no longer the thread's latest (or the thread was deleted)
+   * and nothing was written for it. An expired lease stays valid until another owner claims the
+   * thread.
    */
   append(batches: readonly Batch[]): Promise<readonly (readonly Entry[] | 'fenced')[]>
   /**
-   * Writes one event from outside, whoever owns the thread, and makes the thread runnable. The same key a second time writes
-   * nothing and gives the number of the first.
+   * Writes one event from outside a run, whichever owner the thread has, and makes the thread
+   * runnable. Repeating a key writes nothing and returns the entry of the first call.
    */
   signal(
     threadId: string,
@@ -151,8 +168,9 @@ export interface ThreadStore {
     options?: SignalOptions,
   ): Promise<{ readonly entry: Entry; readonly repeated: boolean }>
   /**
-   * What comes after a number, in order, at most about `limit` entries. The first begins right after it, cut if need be. With
-   * `split` the deltas that `compact` has joined come apart again, each with its own number and time.
+   * Returns the entries after a number, in order, about `limit` at most. The first one starts right
+   * after that number and is cut if necessary. With `split`, deltas that `packDeltas` has joined
+   * are returned separately again, each with its own number and time.
    */
   read(
     threadId: string,
@@ -160,9 +178,10 @@ export interface ThreadStore {
   ): Promise<readonly Entry[]>
 
   /**
-   * Makes `owner` the one that writes, if the thread is runnable and nobody else is, or its owner's lease has run out. `losses`
-   * counts the owners in a row that did not give it back: their processes are gone. Undefined if there is nothing to do, another
-   * owner does it, the thread is gone, or its caller has `runs` runs already.
+   * Makes `owner` the owner of a thread that is runnable and has no owner, or whose owner's lease
+   * has expired. `losses` counts consecutive owners that did not release it, because their
+   * processes died. Returns undefined if there is nothing to do, another process owns the thread,
+   * it was deleted, or its caller already has `runs` runs.
    */
   claim(
     threadId: string,
@@ -170,54 +189,63 @@ export interface ThreadStore {
     leaseMs: number,
     runs?: number,
   ): Promise<{ readonly lease: Lease; readonly losses: number } | undefined>
-  /** Lengthens leases. Gives those that are somebody else's by now. */
+  /** Extends leases. Returns those that another owner has claimed. */
   renew(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]>
   /**
-   * Gives a thread back, if its head is still the one that was folded: `moved` if something came in meanwhile, and the lease
-   * stays. `runnable` leaves it for the next owner to go on with; else nobody needs to until the next signal.
+   * Releases a thread if its head is still the one that was folded. Otherwise returns `moved`, and
+   * the caller keeps the lease. `runnable` leaves work for the next owner; with the other statuses
+   * the thread rests until the next signal.
    */
   release(
     lease: Lease,
     left: { readonly head: number; readonly status: 'idle' | 'waiting' | 'runnable' },
   ): Promise<'released' | 'moved' | 'fenced'>
   /**
-   * Threads of these agents that are runnable and have no owner, or whose owner's lease has run out, in the order in which to claim
-   * them: each time one of the caller that then has the fewest runs, and of its threads the one that has waited longest. No more
-   * of a caller than would give it `runs` runs. Threads without a caller take turns with the others as if they were those of one
-   * that has no other runs and no limit.
+   * Finds threads of these agents that are runnable and have no owner, or whose owner's lease has
+   * expired, in the order in which to claim them. Each one comes from the caller that then has the
+   * fewest runs, and is the thread of that caller that has waited longest. A caller gets no more
+   * threads than would give it `runs` runs. Threads without a caller take turns with the others as
+   * if they belonged to one caller with no other runs and no limit.
    */
-  stranded(limit: number, agents: readonly string[], runs?: number): Promise<readonly string[]>
-  /** What a caller uses now. */
+  findRunnable(limit: number, agents: readonly string[], runs?: number): Promise<readonly string[]>
+  /** Returns what a caller uses now. */
   usage(caller: string): Promise<CallerUsage>
 
   /**
-   * The head of the last snapshot up to a number (to the end of the log if absent): a fold of the log up to `seq`. Where a fork has none
-   * of its own it is one of the thread that it shares its log with, up to the number of the fork. Undefined if there is no snapshot, or
-   * no such thread.
+   * Returns the head of the last snapshot up to a number, or up to the end of the log: a fold of
+   * the log up to `seq`. A fork without a snapshot of its own uses those of the thread it shares
+   * its log with, up to the fork point. Returns undefined if there is no snapshot or no such
+   * thread.
    */
   snapshot(
     threadId: string,
     upTo?: number,
   ): Promise<{ readonly seq: number; readonly state: string } | undefined>
-  /** A part by its name; where a fork has not written one of that name, that of the thread that it shares its log with. */
+  /**
+   * Returns a part by its name. If a fork has not written a part with that name, returns that of
+   * the thread it shares its log with.
+   */
   snapshotPart(threadId: string, name: string): Promise<string | undefined>
   /**
-   * Writes parts of a snapshot, and with `head` one more head: all of it or nothing. Other parts and the heads of other numbers stay as
-   * they are. `fenced` as for `append`. Snapshots are deleted with their thread, as its log is. They may be lost, the log must not.
+   * Writes parts of a snapshot and, with `head`, one more head: all of it or nothing. Other parts
+   * and other heads stay as they are. Returns `fenced` as `append` does. Snapshots are deleted with
+   * their thread. Losing a snapshot is harmless; losing log entries is not.
    */
   saveSnapshot(lease: Lease, snapshot: SnapshotWrite): Promise<'saved' | 'fenced'>
 
   /**
-   * Joins deltas that stand side by side among the entries with numbers up to `upTo`, so that the log takes less room; in a fork, among
-   * those that were written to it. Nothing is lost: what a reader gets from any number on is the same text, and with `split` the same
-   * entries.
+   * Joins adjacent deltas among the entries up to `upTo`, so that the log takes less space. In a
+   * fork, only entries written to the fork itself are joined. Nothing is lost: from any number on,
+   * a reader gets the same text, and with `split` the same entries.
    */
-  compact(threadId: string, upTo: number): Promise<void>
+  packDeltas(threadId: string, upTo: number): Promise<void>
   /**
-   * Tells of threads whose log has grown, that became runnable or are gone, through whomever, own writes included or not; soon,
-   * and possibly more often than needed. `head`, where it is known, is how far the log had grown. Gives a function that ends it.
+   * Calls `listener` soon after a thread's log has grown, or the thread became runnable or was
+   * deleted, by any process; this store's own writes may or may not be included. It may be called
+   * more often than needed. `head`, if known, is the length of the log at that time. Returns a
+   * function that stops watching.
    */
   watch(listener: WatchListener): () => void
-  /** Lets go of everything. Calls after it reject with `store_error`. */
+  /** Releases all resources. Later calls reject with `store_error`. */
   close(): Promise<void>
 }

@@ -10,7 +10,7 @@ import { memoryStore } from './memory.ts'
 import type { Lease, ThreadStore } from './store.ts'
 import { threadLogs } from './thread-log.ts'
 
-/** A log of so many runs, each of two entries. */
+/** A log with this many runs, each of two entries. */
 function pastOf(runs: number): Entry[] {
   const events: ThreadEvent[] = []
   for (let run = 0; run < runs; run++)
@@ -32,8 +32,8 @@ async function opened(store: ThreadStore, runs: number, around: (followers: Foll
   const logs = threadLogs({
     store,
     followers: around(threadFollowers(store, budget(1e9))),
-    commits: groupCommit({ store, flushMs: 1, patienceMs: 1000 }),
-    keptBytes: 1e6,
+    commits: groupCommit({ store, flushMs: 1, retryForMs: 1000 }),
+    cacheBytes: 1e6,
   })
   const lost: unknown[] = []
   const lease: Lease = { threadId: 't', owner: 'here', epoch: 1 }
@@ -43,7 +43,7 @@ async function opened(store: ThreadStore, runs: number, around: (followers: Foll
   return { logs, lost }
 }
 
-test('a log that is lost just before it is open is not taken for one that is open', async () => {
+test('a log that is lost just before it is open does not count as open', async () => {
   const store = memoryStore()
   const { logs, lost } = await opened(store, 1, (followers) => ({
     ...followers,

@@ -8,6 +8,7 @@ import {
   emptyThread,
   savedMessages,
 } from '../protocol/index.ts'
+import { deltaBuffer } from './delta-buffer.ts'
 import { entryBytes } from './entry-bytes.ts'
 import type { Followers } from './followers.ts'
 import type { GroupCommit } from './group-commit.ts'
@@ -18,43 +19,51 @@ import { isLong, saveSnapshot } from './save-snapshot.ts'
 import type { Snapshot } from './snapshot.ts'
 import { fromSnapshot, restore } from './snapshot.ts'
 import type { Lease, ThreadStore } from './store.ts'
-import { tail } from './tail.ts'
 
-/** The log of a thread, for the owner of its lease. Readers get an entry when it is durable. */
+/** The log of a thread, for the owner of its lease. Readers get an entry once it is durable. */
 export interface ThreadLog extends LiveLog {
-  /** Resolves when everything that was appended is durable, or nothing can be any more. */
+  /** Resolves when everything appended is durable, or no more can be written. */
   commit(): Promise<void>
   /** Resolves when the state has reached the number of everything that is durable, or the log is closed. */
   settled(): Promise<void>
   /** Resolves when the state is past this number, or the log is closed. */
   passed(head: number): Promise<void>
-  /** Saves a snapshot if enough was added since the last one. Rejects with what the store says. */
+  /** Saves a snapshot if enough was added since the last one. Rejects if the store fails. */
   save(): Promise<void>
-  /** What was appended and is not written yet never will be. The state is kept for the next owner unless it is `lost`. */
+  /**
+   * Closes the log and discards what has not been written yet. The state is cached for the next
+   * owner unless it is `lost`.
+   */
   close(options?: { readonly lost?: boolean }): void
 }
 
 interface OpenOptions {
   readonly thread: ThreadKey
-  /** About so many bytes were added to the log. */
+  /** Called with the approximate number of bytes added to the log. */
   readonly onGrown: (bytes: number) => void
   /** Called when a snapshot could not be saved during a run. */
   readonly onError: (thrown: unknown) => void
-  /** Called once, when the log can no longer be written: `fenced` if another process owns the thread, or it is gone. */
+  /**
+   * Called once, when the log can no longer be written: `fenced` if another process owns the thread
+   * or it was deleted.
+   */
   readonly onLost: (why: 'fenced' | MillraceError) => void
 }
 
-/** A thread may be deleted, and another made under its id. */
+/** Identifies a thread, even if it was deleted and another one was created under its id. */
 interface ThreadKey {
   readonly id: string
   readonly createdAt: number
-  /** The caller that it is folded for, if that is known. */
+  /** The caller it is folded for, if known. */
   readonly caller?: string | undefined
 }
 
-/** The threads that this process has folded: those being worked on, and of the others as many as there is room for. */
+/** The threads that this process has folded: those being worked on, and a cache of others. */
 export interface ThreadLogs {
-  /** The state of a thread whose log goes this far, or further. Valid until the next turn: its owner here may go on with it. */
+  /**
+   * Returns the state of a thread, with at least the entries up to `head`. It is valid only in the
+   * current turn of the event loop: the worker of the thread may change it.
+   */
   state(thread: ThreadKey, head: number): Promise<ThreadState>
   /** Opens the log of a thread for the owner of its lease. */
   open(lease: Lease, options: OpenOptions): Promise<ThreadLog>
@@ -66,58 +75,61 @@ interface Folded {
   readonly key: ThreadKey
   readonly state: ThreadState
   snapshot: Snapshot | undefined
-  /** How much was played of answers since the snapshot, by run and round. */
+  /** How much of each answer was played since the snapshot, by run and round. */
   played: Map<string, number>
-  /** About what the state takes in memory, or less. */
+  /** Approximate memory that the state takes, or less. */
   bytes: number
 }
 
-/** A snapshot is saved when a thread comes to rest and so much was added since the last one. */
+/**
+ * A snapshot is saved when a thread comes to rest, if at least this much was added since the last
+ * one.
+ */
 const restingEntries = 500
 const restingChars = 256 * 1024
-/** And in the middle of a run, between two rounds. */
+/** The same during a run, between two rounds. */
 const runningEntries = 5000
-/** And while a long log is folded, so that it need not be folded again, nor held. */
+/** The same while a long log is folded, so that it need not be folded again or kept in memory. */
 const foldingEntries = 20_000
 
 export interface ThreadLogsOptions {
   readonly store: ThreadStore
   readonly followers: Followers
   readonly commits: GroupCommit
-  /** How many bytes the states of threads may take that are not being worked on. */
-  readonly keptBytes: number
+  /** How many bytes the cached states of threads may take. */
+  readonly cacheBytes: number
 }
 
-export function threadLogs({ store, followers, commits, keptBytes }: ThreadLogsOptions): ThreadLogs {
-  /** Those used last come last. */
-  const kept = new Map<string, Folded>()
-  let held = 0
-  /** Threads that are being folded, one reader after the other, and those being worked on. */
+export function threadLogs({ store, followers, commits, cacheBytes }: ThreadLogsOptions): ThreadLogs {
+  /** Ordered by use, most recent last. */
+  const cache = new Map<string, Folded>()
+  let cachedBytes = 0
+  /** Threads being folded, one reader after the other. */
   const busy = new Map<string, Promise<ThreadState | undefined>>()
   const open = new Map<string, ThreadLog>()
 
-  function takeKept({ id, createdAt }: ThreadKey): Folded | undefined {
-    const folded = kept.get(id)
+  function takeCached({ id, createdAt }: ThreadKey): Folded | undefined {
+    const folded = cache.get(id)
     if (!folded) return undefined
-    kept.delete(id)
-    held -= folded.bytes
+    cache.delete(id)
+    cachedBytes -= folded.bytes
     return folded.key.createdAt === createdAt ? folded : undefined
   }
 
-  function keep(folded: Folded) {
+  function addToCache(folded: Folded) {
     const { id } = folded.key
-    takeKept(folded.key)
-    if (folded.bytes > keptBytes) return
-    kept.set(id, folded)
-    held += folded.bytes
-    for (const [, { key }] of kept) {
-      if (held <= keptBytes) return
-      takeKept(key)
+    takeCached(folded.key)
+    if (folded.bytes > cacheBytes) return
+    cache.set(id, folded)
+    cachedBytes += folded.bytes
+    for (const [, { key }] of cache) {
+      if (cachedBytes <= cacheBytes) return
+      takeCached(key)
     }
   }
 
-  /** One at a time for each thread. */
-  function inTurn<Value extends ThreadState | undefined>(
+  /** Runs one piece of work at a time for each thread. */
+  function oneAtATime<Value extends ThreadState | undefined>(
     id: string,
     work: () => Promise<Value>,
   ): Promise<Value> {
@@ -131,11 +143,12 @@ export function threadLogs({ store, followers, commits, keptBytes }: ThreadLogsO
     return turn
   }
 
-  /** That of a thread being worked on here. */
+  /** The state of a thread that is being worked on here. */
   async function liveState(id: string, head: number): Promise<ThreadState | undefined> {
     for (let log = open.get(id); log; log = open.get(id)) {
       if (log.state.head >= head) return log.state
-      // Others have written, of which we hear a little later; perhaps because they own the thread by now, which closes the log.
+      // Another process has written, and the change has not been reported yet. If it owns the
+      // thread now, this log gets closed.
       followers.changed(id, head)
       await log.passed(head - 1)
     }
@@ -147,12 +160,12 @@ export function threadLogs({ store, followers, commits, keptBytes }: ThreadLogsO
       const { id } = thread
       return (
         (await liveState(id, head)) ??
-        inTurn(id, async () => {
+        oneAtATime(id, async () => {
           const live = await liveState(id, head)
           if (live) return live
-          const folded = takeKept(thread) ?? (await openFolded(logOf(store, thread), thread))
-          await foldOn(logOf(store, thread), folded)
-          keep(folded)
+          const folded = takeCached(thread) ?? (await loadFolded(logOf(store, thread), thread))
+          await foldRest(logOf(store, thread), folded)
+          addToCache(folded)
           return folded.state
         })
       )
@@ -163,21 +176,21 @@ export function threadLogs({ store, followers, commits, keptBytes }: ThreadLogsO
       const log = logOf(store, thread)
       let opened: ThreadLog | undefined
       let isClosed = false
-      await inTurn(thread.id, async () => {
-        const folded = takeKept(thread) ?? (await openFolded(log, thread))
+      await oneAtATime(thread.id, async () => {
+        const folded = takeCached(thread) ?? (await loadFolded(log, thread))
         opened = await threadLog(folded, {
           ...options,
           store,
           lease,
           commits,
           followers,
-          onClose(isKept) {
+          onClose(isValid) {
             isClosed = true
             if (open.get(thread.id) === opened) open.delete(thread.id)
-            if (isKept) keep(folded)
+            if (isValid) addToCache(folded)
           },
         })
-        // It may be lost before it is open.
+        // The log may be lost before it is open.
         if (!isClosed) open.set(thread.id, opened)
         return undefined
       })
@@ -185,8 +198,8 @@ export function threadLogs({ store, followers, commits, keptBytes }: ThreadLogsO
     },
 
     deleted(threadId) {
-      const folded = kept.get(threadId)
-      if (folded) takeKept(folded.key)
+      const folded = cache.get(threadId)
+      if (folded) takeCached(folded.key)
     },
   }
 }
@@ -195,7 +208,7 @@ function logOf(store: ThreadStore, { id, caller }: ThreadKey) {
   return { store, threadId: id, caller }
 }
 
-async function openFolded(log: ReturnType<typeof logOf>, key: ThreadKey): Promise<Folded> {
+async function loadFolded(log: ReturnType<typeof logOf>, key: ThreadKey): Promise<Folded> {
   const restored = await fromSnapshot(log, async (snapshot) => {
     const state = await restore(log, snapshot)
     const { messages, calls } = snapshot.parts
@@ -205,20 +218,23 @@ async function openFolded(log: ReturnType<typeof logOf>, key: ThreadKey): Promis
   return { key, played: new Map(), ...(restored ?? { state: emptyThread(), snapshot: undefined, bytes: 0 }) }
 }
 
-/** Folds the rest of the log. `onRunEnd` is called after each run; false ends the fold, which then gives false too. */
-async function foldOn(log: Log, folded: Folded, onRunEnd?: () => Promise<boolean>): Promise<boolean> {
+/**
+ * Folds the rest of the log. Calls `onRunEnd` after each run; if that returns false, stops and
+ * returns false.
+ */
+async function foldRest(log: Log, folded: Folded, onRunEnd?: () => Promise<boolean>): Promise<boolean> {
   for await (const page of readLog(log, { after: folded.state.head }))
     for (const entry of page) {
       applyEntry(folded.state, entry)
-      noteEntry(folded, entry)
+      recordEntry(folded, entry)
       if (entry.event.type === 'run-end' && !((await onRunEnd?.()) ?? true)) return false
     }
   return true
 }
 
-function noteEntry(folded: Folded, entry: Entry) {
+function recordEntry(folded: Folded, entry: Entry) {
   const { event } = entry
-  if (event.type === 'heard') folded.played.set(answerKey(event.run, event.round), event.chars)
+  if (event.type === 'playback') folded.played.set(answerKey(event.run, event.round), event.chars)
   folded.bytes += entryBytes(entry)
 }
 
@@ -231,17 +247,20 @@ async function threadLog(folded: Folded, options: ThreadLogOptions): Promise<Thr
   const { store, lease, followers, thread, onGrown } = options
   const { state } = folded
   const log = logOf(store, thread)
-  /** The numbers of entries that were written from here, and have not come back yet. */
+  /** The numbers of entries that were written by this log and not delivered back yet. */
   const own = new Set<number>()
   const waiting = new Set<() => void>()
   let closed = false
   let detach: (() => void) | undefined
   let saving: Promise<void> | undefined
-  /** In the middle of a run nothing is saved before this number: what could not be saved once is not tried at every commit. */
+  /**
+   * During a run, nothing is saved before this number, so that a failed save is not retried with
+   * every commit.
+   */
   let saveFrom = 0
-  const end = tail((event) => applyAppended(state, event))
+  const buffer = deltaBuffer((event) => applyAppended(state, event))
   const writer = options.commits.open(lease, {
-    tail: end,
+    buffer,
     onWritten(entries) {
       for (const { seq } of entries) own.add(seq)
       followers.publish(thread.id, entries)
@@ -271,21 +290,21 @@ async function threadLog(folded: Folded, options: ThreadLogOptions): Promise<Thr
       if (!isOwn && !isSignal(entry.event)) return lose('fenced')
       if (isOwn) applyNumber(state, entry)
       else applyEntry(state, entry)
-      noteEntry(folded, entry)
+      recordEntry(folded, entry)
       if (!isOwn) self.onSignal?.(entry.event)
     }
     onGrown(bytes)
     for (const wake of waiting) wake()
-    // The state holds nothing then that has no number yet.
+    // Only then do all events in the state have a number.
     if (state.head >= saveFrom && addedEntries() >= runningEntries && own.size === 0 && writer.isDone)
       saveRunning()
   }
 
-  /** In the middle of a run, if its round is over. */
+  /** Saves a snapshot during a run, if no round is being generated. */
   function saveRunning() {
-    if (saving || !state.run || state.run.phase === 'telling') return
+    if (saving || !state.run || state.run.phase === 'generating') return
     saveFrom = state.head + runningEntries
-    // The log has it all: without a snapshot it only takes longer the next time.
+    // A failure is harmless: the log has everything, and the next load only takes longer.
     saving = save()
       .catch(options.onError)
       .finally(() => {
@@ -305,18 +324,18 @@ async function threadLog(folded: Folded, options: ThreadLogOptions): Promise<Thr
   }
 
   function current() {
-    end.settle()
+    buffer.settle()
     return state
   }
 
   async function save(): Promise<void> {
-    // It would all stand in the head, which is written each time.
+    // All of it would be part of the head, which is rewritten with each save.
     if (isLong(state.waiting, restingChars)) return
     const { played, snapshot: last } = folded
     folded.played = new Map()
     let saved: Snapshot | 'fenced' | undefined
     try {
-      saved = await saveSnapshot(state, { store, lease, last, heard: played })
+      saved = await saveSnapshot(state, { store, lease, last, played })
     } finally {
       if (saved === undefined || saved === last) folded.played = new Map([...played, ...folded.played])
     }
@@ -337,7 +356,7 @@ async function threadLog(folded: Folded, options: ThreadLogOptions): Promise<Thr
     },
     append(event: RunEvent) {
       if (closed) return
-      end.push(event)
+      buffer.push(event)
       writer.appended(event.type)
     },
     commit: writer.commit,
@@ -365,16 +384,16 @@ async function threadLog(folded: Folded, options: ThreadLogOptions): Promise<Thr
     get writing() {
       return writer.writing
     },
-    readOn: () => foldOn(log, folded, saveFolding),
+    readToEnd: () => foldRest(log, folded, saveFolding),
     take,
-    // Without an error the thread is gone.
+    // Without an error, the thread was deleted.
     end: (error) => lose(error ?? 'fenced'),
   })
   if (closed) detach()
   return self
 }
 
-/** What comes from outside of a run. */
+/** Whether an event comes from outside a run. */
 function isSignal({ type }: ThreadEvent): boolean {
-  return type === 'input' || type === 'approval' || type === 'stop' || type === 'heard'
+  return type === 'input' || type === 'approval' || type === 'stop' || type === 'playback'
 }

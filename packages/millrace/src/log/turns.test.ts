@@ -1,15 +1,15 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { enterLong, pause } from './turns.ts'
+import { pause, startLongFold } from './turns.ts'
 
 describe('long work', () => {
-  function pretendTime() {
+  function fakeTime() {
     vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
     onTestFinished(() => void vi.useRealTimers())
   }
 
-  test('lets others have their turn, and short work goes first', async () => {
-    pretendTime()
+  test('yields to others, and short work goes first', async () => {
+    fakeTime()
     await pause(0)
     vi.advanceTimersByTime(5)
     const order: string[] = []
@@ -19,45 +19,45 @@ describe('long work', () => {
     expect(order).toEqual(['short', 'long'])
   })
 
-  test('rests while others keep the event loop busy, and short work does not', async () => {
-    pretendTime()
+  test('rests while others keep the event loop busy; short work does not', async () => {
+    fakeTime()
     await turn()
     await pause(0)
     vi.advanceTimersByTime(5)
-    let went = false
+    let resumed = false
     const work = pause(100)?.then(() => {
-      went = true
+      resumed = true
     })
     expect(work).toBeDefined()
     vi.advanceTimersByTime(5)
     for (let turns = 0; turns < 5; turns++) await turn()
-    expect(went).toBe(false)
+    expect(resumed).toBe(false)
     expect(pause(0)).toBeUndefined()
     vi.advanceTimersByTime(5)
     await pause(0)
     for (let turns = 0; turns < 5; turns++) await turn()
-    expect(went).toBe(false)
+    expect(resumed).toBe(false)
     vi.advanceTimersByTime(10)
     await work
   })
 
-  test('of one caller leaves room for that of another', async () => {
-    const entered: string[] = []
-    const enter = async (caller: string) => {
-      const leave = await enterLong(caller)
-      entered.push(caller)
-      return leave
+  test('of one caller leaves room for another caller', async () => {
+    const started: string[] = []
+    const start = async (caller: string) => {
+      const release = await startLongFold(caller)
+      started.push(caller)
+      return release
     }
-    const ann = [enter('ann'), enter('ann'), enter('ann'), enter('ann')]
-    const bob = [enter('bob'), enter('bob')]
+    const ann = [start('ann'), start('ann'), start('ann'), start('ann')]
+    const bob = [start('bob'), start('bob')]
     await turn()
-    expect(entered).toEqual(['ann', 'ann', 'bob', 'bob'])
-    const eve = enter('eve')
-    for (const leave of await Promise.all(bob)) leave()
+    expect(started).toEqual(['ann', 'ann', 'bob', 'bob'])
+    const eve = start('eve')
+    for (const release of await Promise.all(bob)) release()
     await turn()
-    expect(entered.slice(4)).toEqual(['eve'])
-    for (const leave of [await ann[0], await ann[1], await eve]) leave?.()
-    for (const leave of await Promise.all(ann.slice(2))) leave()
-    expect(entered.slice(5)).toEqual(['ann', 'ann'])
+    expect(started.slice(4)).toEqual(['eve'])
+    for (const release of [await ann[0], await ann[1], await eve]) release?.()
+    for (const release of await Promise.all(ann.slice(2))) release()
+    expect(started.slice(5)).toEqual(['ann', 'ann'])
   })
 })

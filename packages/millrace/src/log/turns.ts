@@ -1,36 +1,43 @@
 import { systemClock } from '../protocol/index.ts'
 
-/** So long folding may keep the event loop busy in one of its turns. */
+/** How long folding may keep the event loop busy in one turn. */
 const turnMs = 2
-/** So many long folds go on at once, and so many of one caller: each holds what it has read. */
-const mostLong = 4
-const mostLongOfCaller = 2
+/** How many long folds run at a time, overall and per caller. Each one holds what it has read. */
+const maxLongFolds = 4
+const maxLongFoldsOfCaller = 2
 
-/** Work of so many steps is long. It rests when others were busy in the same turn: so many times as long as they were, 10 ms at most. */
+/**
+ * Work with at least this many steps is long. It rests when other work was busy in the same turn:
+ * `restFactor` times as long as that work took, but 10 ms at most.
+ */
 const longSteps = 4
-const restShare = 2
-const longestRestMs = 10
+const restFactor = 2
+const maxRestMs = 10
 
-/** Work that waits for a turn, and how many steps it has made: what has made the fewest goes first. */
+/**
+ * Work that waits for a turn, and how many steps it has made. The work with the fewest steps
+ * resumes first.
+ */
 interface Paused {
   readonly steps: number
   readonly resume: () => void
 }
 const paused: Paused[] = []
 const isLong = ({ steps }: Paused) => steps >= longSteps
-/** When folding began in the current turn; undefined if it has not. */
-let began: number | undefined
-/** Long work waits: others have their share of the event loop. */
+/** When folding started in the current turn; undefined if it has not. */
+let turnStart: number | undefined
+/** Long work is resting, so that other work gets its share of the event loop. */
 let isResting = false
 
 /**
- * Called between two steps of long work. While there is time left in the current turn of the event loop it gives nothing; then it gives
- * a promise for a later turn. Short reads of many callers do not wait for the long ones of others: what has made fewer `steps` goes first.
- * So `steps` counts what this piece of work has done, not how old its thread is.
+ * Called between two steps of long work. Returns undefined while there is time left in the current
+ * turn of the event loop, then a promise for a later turn. Work with fewer `steps` resumes first,
+ * so that many short reads do not wait for a few long ones. `steps` therefore counts what this
+ * piece of work has done, not how old its thread is.
  */
 export function pause(steps: number): Promise<void> | undefined {
-  if (began === undefined) beginTurn()
-  else if (performance.now() - began >= turnMs)
+  if (turnStart === undefined) startTurn()
+  else if (performance.now() - turnStart >= turnMs)
     return new Promise((resume) => {
       const place = paused.findLastIndex((other) => other.steps <= steps)
       paused.splice(place + 1, 0, { steps, resume })
@@ -38,71 +45,77 @@ export function pause(steps: number): Promise<void> | undefined {
   return undefined
 }
 
-function beginTurn() {
+function startTurn() {
   const since = performance.now()
-  began = since
+  turnStart = since
   void systemClock.turn().then(() => {
-    began = undefined
+    turnStart = undefined
     const [next] = paused
     if (!next) return
     const othersMs = performance.now() - since - turnMs
-    if (isLong(next) && othersMs > turnMs) restLong(Math.min(longestRestMs, othersMs * restShare))
-    goOn()
+    if (isLong(next) && othersMs > turnMs) restLongWork(Math.min(maxRestMs, othersMs * restFactor))
+    resumePaused()
   })
 }
 
-function restLong(ms: number) {
+function restLongWork(ms: number) {
   if (isResting) return
   isResting = true
   setTimeout(() => {
     isResting = false
-    if (began === undefined) goOn()
+    if (turnStart === undefined) resumePaused()
   }, ms)
 }
 
-function goOn() {
+function resumePaused() {
   const [next] = paused
   if (!next || (isResting && isLong(next))) return
-  beginTurn()
+  startTurn()
   resumeNext()
 }
 
-/** One after the other, as long as there is time. */
+/** Resumes work, one piece after the other, as long as there is time. */
 function resumeNext() {
   const [next] = paused
   if (!next || (isResting && isLong(next))) return
   paused.shift()
   next.resume()
-  afterwards(() => {
-    if (began !== undefined && performance.now() - began < turnMs) resumeNext()
+  whenPausedAgain(() => {
+    if (turnStart !== undefined && performance.now() - turnStart < turnMs) resumeNext()
   })
 }
 
-/** Calls back when what is going on has come to a stop, in the same turn of the event loop. Only Node knows when that is. */
-function afterwards(callback: () => void) {
+/**
+ * Calls `callback` when the resumed work has paused again, in the same turn of the event loop. Only
+ * Node has a hook for that.
+ */
+function whenPausedAgain(callback: () => void) {
   const { process } = globalThis
   if (process?.nextTick) queueMicrotask(() => process.nextTick(callback))
 }
 
-const waiting: { readonly caller: string | undefined; readonly enter: () => void }[] = []
-/** Whose long folds go on. */
-const long: (string | undefined)[] = []
+const waiting: { readonly caller: string | undefined; readonly start: () => void }[] = []
+/** The callers of the running long folds. */
+const longFolds: (string | undefined)[] = []
 
 function hasRoom(caller: string | undefined): boolean {
-  if (long.length >= mostLong) return false
-  return caller === undefined || long.filter((other) => other === caller).length < mostLongOfCaller
+  if (longFolds.length >= maxLongFolds) return false
+  return caller === undefined || longFolds.filter((other) => other === caller).length < maxLongFoldsOfCaller
 }
 
-/** Resolves when there is room for one more long fold of a caller, with a function that makes room again. First come, first served. */
-export async function enterLong(caller?: string | undefined): Promise<() => void> {
-  if (hasRoom(caller)) long.push(caller)
-  else await new Promise<void>((enter) => waiting.push({ caller, enter }))
+/**
+ * Resolves when a caller may start another long fold, with a function to call when it is done.
+ * First come, first served.
+ */
+export async function startLongFold(caller?: string | undefined): Promise<() => void> {
+  if (hasRoom(caller)) longFolds.push(caller)
+  else await new Promise<void>((start) => waiting.push({ caller, start }))
   return () => {
-    long.splice(long.indexOf(caller), 1)
+    longFolds.splice(longFolds.indexOf(caller), 1)
     const index = waiting.findIndex((other) => hasRoom(other.caller))
     const [next] = index < 0 ? [] : waiting.splice(index, 1)
     if (!next) return
-    long.push(next.caller)
-    next.enter()
+    longFolds.push(next.caller)
+    next.start()
   }
 }

@@ -2,23 +2,23 @@ import type { Entry, JsonObject, ThreadEvent } from '../protocol/index.ts'
 import { MillraceError } from '../protocol/index.ts'
 import type { CallerUsage, Quotas } from './store.ts'
 
-// The rules by which every store counts what callers use, and limits it.
+// How every store counts and limits what callers use.
 
-/** About what the rows of a thread take beside its log and its metadata. */
+/** Approximate size of a thread's rows, without its log and metadata. */
 const threadBytes = 256
 
 const encoder = new TextEncoder()
 
-/** How long a text is in UTF-8. */
+/** The length of a text in UTF-8. */
 export const byteLength: (text: string) => number =
   globalThis.Buffer?.byteLength ?? ((text) => encoder.encode(text).length)
 
-/** What a thread with an empty log counts as. */
+/** The bytes that a thread with an empty log counts as. */
 export function bytesOfThread(metadata: JsonObject | undefined): number {
   return threadBytes + (metadata ? byteLength(JSON.stringify(metadata)) : 0)
 }
 
-/** About how much of the log of a thread its fork at a number shares. */
+/** Approximate bytes that a fork at a number shares with a thread's log. */
 export function sharedBytes(
   bytes: number,
   { at, head }: { readonly at: number; readonly head: number },
@@ -31,8 +31,8 @@ export function isWaitingInput(event: ThreadEvent): boolean {
 }
 
 /** How many messages stop waiting with this event. */
-export function heardBy(event: ThreadEvent): number {
-  return event.type === 'run-start' || event.type === 'round-start' ? (event.heard?.length ?? 0) : 0
+export function inputsTakenBy(event: ThreadEvent): number {
+  return event.type === 'run-start' || event.type === 'round-start' ? (event.inputs?.length ?? 0) : 0
 }
 
 export function tokensOf(event: ThreadEvent): number {
@@ -41,19 +41,19 @@ export function tokensOf(event: ThreadEvent): number {
   return inputTokens + outputTokens
 }
 
-/** How many messages still wait in a log that begins with these entries. */
+/** How many messages are still waiting in a log that starts with these entries. */
 export function waitingIn(entries: readonly Entry[]): number {
   const inputs = entries.filter(({ event }) => isWaitingInput(event)).length
-  return Math.max(0, inputs - sumOf(entries, ({ event }) => heardBy(event)))
+  return Math.max(0, inputs - sumOf(entries, ({ event }) => inputsTakenBy(event)))
 }
 
-export function sumOf<Item>(items: readonly Item[], figureOf: (item: Item) => number): number {
+export function sumOf<Item>(items: readonly Item[], valueIn: (item: Item) => number): number {
   let sum = 0
-  for (const item of items) sum += figureOf(item)
+  for (const item of items) sum += valueIn(item)
   return sum
 }
 
-/** Those that are checked before a message is taken. */
+/** The quotas that are checked before a message is accepted. */
 export const inputQuotas = ['waiting', 'storedBytes', 'bytesPerMinute', 'tokensPerMinute'] as const
 
 const minuteMs = 60_000
@@ -72,7 +72,7 @@ export function checkQuotas(
   for (const name of names) {
     const { used, what, advice, retryAfterMs } = quotaTable[name]
     if (usage[used] < quotas[name]) continue
-    const message = `the caller has ${usage[used]} ${what}, and its quota '${name}' is ${quotas[name]}: ${advice}`
+    const message = `quota '${name}' is used up (${usage[used]} of ${quotas[name]} ${what}): ${advice}`
     throw new MillraceError({
       op,
       code: 'rate_limit',
@@ -95,24 +95,24 @@ interface QuotaRow {
 const quotaTable: Record<Exclude<keyof Quotas, 'runs'>, QuotaRow> = {
   waiting: {
     used: 'waiting',
-    what: 'messages that wait for a run',
+    what: 'messages waiting for a run',
     advice: 'wait until some of them are answered, or delete their threads',
     retryAfterMs: 5000,
   },
   storedBytes: {
     used: 'storedBytes',
-    what: 'bytes in its threads',
+    what: 'bytes stored',
     advice: 'delete threads that are no longer needed',
     retryAfterMs: minuteMs,
   },
   bytesPerMinute: {
     used: 'bytesThisMinute',
-    what: 'bytes written in this minute',
-    advice: 'try again in the next one',
+    what: 'bytes written this minute',
+    advice: 'try again in the next minute',
   },
   tokensPerMinute: {
     used: 'tokensThisMinute',
-    what: 'tokens used in this minute',
-    advice: 'try again in the next one',
+    what: 'tokens used this minute',
+    advice: 'try again in the next minute',
   },
 }

@@ -11,7 +11,7 @@ test.each<[string, Make, string]>([
   ['Responses', openai, 'https://api.openai.com'],
   ['Chat Completions', openaiChat, 'https://api.openai.com'],
   ['Messages', anthropic, 'https://api.anthropic.com'],
-])('a model over %s says where it is asked, and no more of the address', (_, make, usual) => {
+])('a model over %s exposes only the origin of its address', (_, make, usual) => {
   vi.stubEnv('OPENAI_BASE_URL', undefined)
   vi.stubEnv('ANTHROPIC_BASE_URL', undefined)
   expect(make('some-model').address).toBe(usual)

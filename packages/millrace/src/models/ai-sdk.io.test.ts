@@ -42,10 +42,10 @@ const tools = ['look', 'find', 'count'].map((name) =>
 )
 
 /**
- * What the model said, and what became of each call, without ids, times and what is kept for the provider. OpenAI's provider
- * closes the calls of Chat Completions only at the end, so the two are told apart.
+ * The model's text and the outcome of each call, without ids, times and opaque data. Text and calls
+ * are kept apart, since OpenAI's provider closes the calls of Chat Completions only at the end.
  */
-async function story(run: AsyncIterable<RunEvent>) {
+async function outcomeOf(run: AsyncIterable<RunEvent>) {
   const said: string[] = []
   const done: Record<string, object[]> = {}
   const names = new Map<string, string>()
@@ -81,7 +81,7 @@ describe.each(providers)('a model of %s', (_, modelAt) => {
     const sim = await simulate(scenario, whole)
     const run = agent({ model: fromAISDK(modelAt(sim)), tools }).stream('Go.')
     const expected = agent({ model: scriptedModel(scenario, whole), tools }).stream('Go.')
-    expect(await story(run)).toEqual(await story(expected))
+    expect(await outcomeOf(run)).toEqual(await outcomeOf(expected))
     const { text, usage, messages } = await run.result
     expect(text).toBe('All three are there.')
     expect(usage.inputTokens).toBeGreaterThan(0)
@@ -90,7 +90,7 @@ describe.each(providers)('a model of %s', (_, modelAt) => {
     await sim.idle()
   })
 
-  test('tells a call that is cut off by the limit as such, and it is never run', async () => {
+  test('a call that is cut off by the token limit is reported and never runs', async () => {
     const sim = await simulate([[{ call: 'look', raw: '{"id":1', cut: true }, { finish: 'length' }]])
     const run = agent({ model: fromAISDK(modelAt(sim)), tools }).stream('Go.')
     const types: string[] = []
@@ -99,7 +99,7 @@ describe.each(providers)('a model of %s', (_, modelAt) => {
     expect((await run.result).finish).toBe('length')
   })
 
-  test('gives an answer of a schema', async () => {
+  test('returns a structured answer', async () => {
     const sim = await simulate(['{"n":3}'])
     const output = z.object({ n: z.number() })
     const { output: value } = await agent({ model: fromAISDK(modelAt(sim)), output }).run('How many?')
@@ -107,7 +107,7 @@ describe.each(providers)('a model of %s', (_, modelAt) => {
     expect(bodyOf(sim, 0)).toContain('"n":{"type":"number"}')
   })
 
-  test('takes images and files', async () => {
+  test('sends images and files', async () => {
     const sim = await simulate(['A cat.'])
     await agent({ model: fromAISDK(modelAt(sim)) }).run({
       role: 'user',
@@ -122,18 +122,18 @@ describe.each(providers)('a model of %s', (_, modelAt) => {
     for (const sent of ['iVBORw==', 'https://a.example/cat.png', 'JVBERi0=']) expect(body).toContain(sent)
   })
 
-  test('a cancel closes its connection', async () => {
+  test('canceling closes the connection', async () => {
     const sim = await simulate(script.hanging('I could go on'))
     const run = agent({ model: fromAISDK(modelAt(sim)) }).stream('Talk.')
     for await (const _ of run.text()) {
       expect(sim.sockets).toBe(1)
       run.cancel()
     }
-    expect((await run.result).outcome).toBe('cancelled')
+    expect((await run.result).outcome).toBe('canceled')
     await sim.idle()
   })
 
-  test('a reader that goes away closes its connection too', async () => {
+  test('a reader that stops early closes the connection too', async () => {
     const sim = await simulate(script.hanging('I could go on'))
     const request = { messages: [{ role: 'user', content: 'Talk.' }], tools: [], settings: {} } as const
     const { signal } = new AbortController()
@@ -167,7 +167,7 @@ describe.each(providers)('a model of %s', (_, modelAt) => {
     { kind: 'error-frame', event: -4 },
   ]
   test.each([{ kind: 'refuse' }, { kind: 'reset', at: 'before-headers' }, ...afterSomeWords] as Fault[])(
-    'after $kind it is asked again, and answers',
+    '$kind is retried successfully',
     async (fault) => {
       const sim = await simulate(['Some words, and some more of them.'], {
         faults: [{ ...fault, request: 0 }],
@@ -181,7 +181,7 @@ describe.each(providers)('a model of %s', (_, modelAt) => {
     },
   )
 
-  test.each(afterSomeWords)('$kind is a failure that may be tried again', async (fault) => {
+  test.each(afterSomeWords)('$kind is a retryable failure', async (fault) => {
     const sim = await simulate(['Some words, and some more of them.'], { faults: [fault], deltaChars: 5 })
     const run = agent({ model: fromAISDK(modelAt(sim)), retry: { attempts: 1 } }).stream('Hi')
     const { outcome, error } = await run.result

@@ -23,7 +23,7 @@ import {
   settingsTable,
   someText,
 } from '../protocol/index.ts'
-import { answerOf } from './ai-sdk/answer.ts'
+import { streamAnswer } from './ai-sdk/answer.ts'
 import { mergeExtra, toCallOptions } from './ai-sdk/call-options.ts'
 import type { Download } from './ai-sdk/media.ts'
 import type { AISDKCallOptions, AISDKModel, AISDKTool, SupportedUrls } from './ai-sdk/spec.ts'
@@ -31,14 +31,23 @@ import { checkModel } from './ai-sdk/spec.ts'
 
 export type { AISDKCallOptions, AISDKModel, AISDKTool, Download, SupportedUrls }
 
-/** Settings are defaults for every call, and those of a call lie over them. `extra` is by provider: `{ openai: { … } }`. */
+/**
+ * Settings are defaults for every request; the settings of a request override them. `extra` is
+ * keyed by provider: `{ openai: { … } }`.
+ */
 export interface AISDKOptions extends ModelSettings {
-  /** The model's name as people know it; else the SDK's. */
+  /** The model's display name; the SDK's `modelId` by default. */
   readonly id?: string | undefined
   readonly capabilities?: Partial<ModelCapabilities> | undefined
-  /** Tools that the provider defines, by the names they go by: `{ web_search: anthropic.tools.webSearch_20250305() }`. */
+  /**
+   * Tools that the provider defines, by name:
+   * `{ web_search: anthropic.tools.webSearch_20250305() }`.
+   */
   readonly tools?: Readonly<Record<string, AISDKTool>> | undefined
-  /** Fetches images and files at URLs that the provider does not fetch itself. Without it they are refused. */
+  /**
+   * Fetches images and files at URLs that the provider does not fetch itself. Without it, such URLs
+   * are rejected.
+   */
   readonly download?: Download | undefined
 }
 
@@ -54,16 +63,17 @@ function toolsProblem(value: unknown): Problem {
   if (!isObject(value) || Array.isArray(value)) return `must be an object of tools, not ${kindOf(value)}`
   for (const [name, tool] of Object.entries(value))
     if (!isObject(tool) || typeof tool.id !== 'string' || !isObject(tool.args))
-      return `has at '${name}' no tool of a provider (with id and args): your own tools go to agent({ tools })`
+      return `must hold provider tools (with id and args), but '${name}' is not one: pass your own tools to agent({ tools })`
   return undefined
 }
 
-/** Anthropic pauses a turn in which its own tools take long. It has never been seen to do so for ever. */
+/** Anthropic pauses a turn when its own tools take long. Guards against endless pauses. */
 const maxPauses = 20
 
 /**
- * A model of any AI SDK provider as one of ours. What came with the model's words (signatures, encrypted reasoning, item ids)
- * goes back with them next time. Throws `invalid_input` on anything else, and on bad options.
+ * Wraps a model of any AI SDK provider. Provider data that comes with the answer (signatures,
+ * encrypted reasoning, item ids) is sent back with it in later requests. Throws `invalid_input` if
+ * `model` is not an AI SDK model, or on bad options.
  */
 export function fromAISDK(model: AISDKModel, options: AISDKOptions = {}): Model {
   const version = checkModel(model)
@@ -76,28 +86,28 @@ export function fromAISDK(model: AISDKModel, options: AISDKOptions = {}): Model 
     const settings = mergeExtra(mergeSettings(defaults, request.settings), defaults, request.settings)
     const toolNames = new Set(request.tools.map(({ name }) => name))
     let { messages } = request
-    let before: Usage = noUsage
+    let priorUsage: Usage = noUsage
     for (let pauses = 0; pauses <= maxPauses; pauses++) {
       const call = () =>
         toCallOptions({ ...request, messages, settings }, { model, version, tools, download, signal })
       const draft = assistantDraft()
-      for await (const event of answerOf(model, call, { settings, toolNames, signal })) {
+      for await (const event of streamAnswer(model, call, { settings, toolNames, signal })) {
         if (event.type === 'paused') {
-          before = addUsage(before, event.usage)
+          priorUsage = addUsage(priorUsage, event.usage)
         } else if (event.type !== 'done') {
           draft.push(event)
           yield event
         } else {
-          return yield pauses === 0 ? event : { ...event, usage: addUsage(before, event.usage ?? {}) }
+          return yield pauses === 0 ? event : { ...event, usage: addUsage(priorUsage, event.usage ?? {}) }
         }
       }
-      const said = draft.message()
-      if (said) messages = [...messages, said]
+      const message = draft.message()
+      if (message) messages = [...messages, message]
     }
     throw new MillraceError({
       op: 'model.stream',
       code: 'llm_error',
-      message: `${model.provider} paused its turn ${maxPauses} times and came to no end`,
+      message: `${model.provider} paused its turn ${maxPauses} times without finishing`,
     })
   }
 

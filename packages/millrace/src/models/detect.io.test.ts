@@ -24,8 +24,8 @@ const list = (...ids: string[]) =>
     response.end(JSON.stringify({ object: 'list', data: ids.map((id) => ({ id, object: 'model' })) }))
   })
 
-/** An address at which nobody listens. */
-async function nobody(): Promise<string> {
+/** An address at which no server listens. */
+async function unusedAddress(): Promise<string> {
   const url = await serve(() => {})
   closers.splice(-1).forEach((close) => {
     close()
@@ -33,7 +33,7 @@ async function nobody(): Promise<string> {
   return url
 }
 
-const asksNobody = () => Promise.reject(new Error('the network was used'))
+const noNetwork = () => Promise.reject(new Error('the network was used'))
 
 describe('keys in the environment', () => {
   test.each([
@@ -47,32 +47,32 @@ describe('keys in the environment', () => {
     ['MOONSHOT_API_KEY', 'moonshot'],
     ['DASHSCOPE_API_KEY', 'alibaba'],
     ['OPENROUTER_API_KEY', 'openrouter'],
-  ])('%s chooses %s, and nobody is asked', async (key, provider) => {
-    const { model, why } = await detectModel({ env: { [key]: 'sk-secret-secret' }, fetch: asksNobody })
+  ])('%s selects %s without network requests', async (key, provider) => {
+    const { model, why } = await detectModel({ env: { [key]: 'sk-secret-secret' }, fetch: noNetwork })
     expect(model?.provider).toBe(provider)
     expect(why).toBe(`${provider} with ${model?.id}, because ${key} is set`)
     expect(why).not.toContain('secret')
   })
 
-  test('of several, the first of the order counts; an empty one does not', async () => {
+  test('the first key in order of preference wins; empty keys are ignored', async () => {
     const env = { ANTHROPIC_API_KEY: ' ', GROQ_API_KEY: 'b', OPENAI_API_KEY: 'a' }
-    expect((await detectModel({ env, fetch: asksNobody })).model?.provider).toBe('openai')
+    expect((await detectModel({ env, fetch: noNetwork })).model?.provider).toBe('openai')
   })
 
-  test('the name of the model can be given', async () => {
+  test('the model name can be passed', async () => {
     const { model } = await detectModel({
       env: { OPENAI_API_KEY: 'a' },
       model: 'gpt-mine',
-      fetch: asksNobody,
+      fetch: noNetwork,
     })
     expect(model?.id).toBe('gpt-mine')
   })
 
-  test('the process has an environment', async () => {
+  test('process.env is used by default', async () => {
     const before = process.env.ANTHROPIC_API_KEY
     process.env.ANTHROPIC_API_KEY = 'sk-ant-test'
     try {
-      expect((await detectModel({ fetch: asksNobody })).model?.provider).toBe('anthropic')
+      expect((await detectModel({ fetch: noNetwork })).model?.provider).toBe('anthropic')
     } finally {
       if (before === undefined) delete process.env.ANTHROPIC_API_KEY
       else process.env.ANTHROPIC_API_KEY = before
@@ -83,7 +83,7 @@ describe('keys in the environment', () => {
     { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: 'nonsense' },
     { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'nonsense' },
     { OPENAI_API_KEY: 5 as never },
-  ])('that cannot be used are passed over: %j', async (env) => {
+  ])('invalid keys are reported: %j', async (env) => {
     const { model, why } = await detectModel({ env, local: {} })
     expect(model).toBeUndefined()
     expect(why).not.toBe('')
@@ -91,12 +91,12 @@ describe('keys in the environment', () => {
 })
 
 describe('local servers', () => {
-  /** A busy machine may take its time; a server that is not there refuses at once. */
+  /** Generous for a busy machine; a missing server refuses the connection at once. */
   const timeoutMs = 30_000
 
-  test('the first of the order that has a model is chosen', async () => {
+  test('the first server in order that has a model is chosen', async () => {
     const local = {
-      ollama: await nobody(),
+      ollama: await unusedAddress(),
       lmstudio: await list('nomic-embed-text', 'qwen3:8b'),
       llamacpp: await list('x'),
     }
@@ -105,7 +105,7 @@ describe('local servers', () => {
     expect(why).toBe(`lmstudio with qwen3:8b, because no key is set and it answers at ${local.lmstudio}`)
   })
 
-  test('OLLAMA_HOST is where Ollama is', async () => {
+  test('OLLAMA_HOST sets the address of Ollama', async () => {
     const url = await list('llama3')
     const env = { OLLAMA_HOST: url.replace('http://127.0.0.1', '0.0.0.0') }
     expect((await detectModel({ env, timeoutMs })).why).toContain(
@@ -113,7 +113,7 @@ describe('local servers', () => {
     )
   })
 
-  test('one without models and one that is something else are passed over', async () => {
+  test('servers without models and other servers are skipped', async () => {
     const local = {
       empty: await list(),
       page: await serve((_, response) => response.end('<html>hello</html>')),
@@ -124,14 +124,14 @@ describe('local servers', () => {
     expect(why).toContain(`page at ${local.page}`)
   })
 
-  test('one that never answers is passed over', async () => {
+  test('a server that never responds is skipped', async () => {
     const silent = await serve(() => {})
     const { model, why } = await detectModel({ env: {}, local: { silent }, timeoutMs: 100 })
     expect(model).toBeUndefined()
     expect(why).toContain(`silent at ${silent}`)
   })
 
-  test('with nothing there it says what would help', async () => {
+  test('without any model the reason lists what was tried', async () => {
     const { model, why } = await detectModel({ env: {}, local: {} })
     expect(model).toBeUndefined()
     expect(why).toMatch(
@@ -139,7 +139,7 @@ describe('local servers', () => {
     )
   })
 
-  test('an address is one, and Ollama’s port may be any', async () => {
+  test('invalid addresses are rejected, and OLLAMA_HOST may have any port', async () => {
     for (const url of ['box:11434', 'http://u:p@host', 'nowhere'])
       await expect(detectModel({ env: {}, local: { ollama: url } })).rejects.toMatchObject({
         code: 'invalid_input',
@@ -160,6 +160,6 @@ describe('local servers', () => {
   })
 })
 
-test('a misspelt option is refused', async () => {
+test('a misspelled option is rejected', async () => {
   await expect(detectModel({ modle: 'x' } as never)).rejects.toThrow("did you mean 'model'?")
 })

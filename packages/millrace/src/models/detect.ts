@@ -13,18 +13,21 @@ import type { Environment } from './wire/environment.ts'
 import { environment } from './wire/environment.ts'
 
 export interface DetectOptions {
-  /** The name of the model to use, whoever is found. */
+  /** The name of the model to use, whichever provider is found. */
   readonly model?: string | undefined
-  /** Where keys are looked for, instead of the process's environment. */
+  /** Where to look for keys, instead of `process.env`. */
   readonly env?: Environment | undefined
-  /** How long a local server may take to answer. */
+  /** How long to wait for a local server (ms, default 200). */
   readonly timeoutMs?: number | undefined
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
-  /** Addresses of local servers instead of the usual ones: `{ ollama: 'http://box:11434' }`. An empty object asks nobody. */
+  /**
+   * Addresses of local servers instead of the default ones: `{ ollama: 'http://box:11434' }`. An
+   * empty object skips local servers.
+   */
   readonly local?: Readonly<Record<string, string>> | undefined
 }
 
-/** `why` is one sentence for people: what was chosen and for which reason, or what was looked for in vain. */
+/** `why` is one sentence for people: what was chosen and why, or what was tried and not found. */
 export type Detected =
   | { readonly model: Model; readonly why: string }
   | { readonly model?: undefined; readonly why: string }
@@ -32,12 +35,12 @@ export type Detected =
 interface Provider {
   readonly key: string
   readonly name: string
-  /** A model that is good enough to begin with. */
+  /** The default model. */
   readonly model: string
   readonly baseURL?: string
 }
 
-/** In the order in which they are preferred. */
+/** In order of preference. */
 const providers: readonly Provider[] = [
   { key: 'ANTHROPIC_API_KEY', name: 'anthropic', model: 'claude-sonnet-5-5' },
   { key: 'OPENAI_API_KEY', name: 'openai', model: 'gpt-5.4-mini' },
@@ -81,15 +84,16 @@ const providers: readonly Provider[] = [
   },
 ]
 
-const usualPlaces = {
+const defaultAddresses = {
   ollama: 'http://127.0.0.1:11434',
   lmstudio: 'http://127.0.0.1:1234',
   llamacpp: 'http://127.0.0.1:8080',
 }
 
 /**
- * Finds a model that can be used here and now: by the keys in the environment, else by the local servers that answer (Ollama, LM
- * Studio, llama.cpp). Never fails: without either there is no model, and `why` says what would help.
+ * Finds a model that can be used right away: by the keys in the environment, else by the local
+ * servers that respond (Ollama, LM Studio, llama.cpp). If there is neither, the result has no
+ * model, and `why` says what was tried. Throws `invalid_input` on bad options.
  */
 export async function detectModel(options: DetectOptions = {}): Promise<Detected> {
   if (!isObject(options as unknown))
@@ -103,17 +107,17 @@ export async function detectModel(options: DetectOptions = {}): Promise<Detected
   if (provider) {
     const name = options.model ?? provider.model
     try {
-      const model = await open(provider, name, env)
+      const model = await openProvider(provider, name, env)
       return { model, why: `${provider.name} with ${name}, because ${provider.key} is set` }
     } catch (error) {
       return { why: `${provider.name} cannot be used, though ${provider.key} is set: ${messageOf(error)}` }
     }
   }
 
-  const places = Object.entries(options.local ?? { ...usualPlaces, ...ollamaHost(env) })
+  const serverAddresses = Object.entries(options.local ?? { ...defaultAddresses, ...ollamaHost(env) })
   const found = await Promise.all(
-    places.map(async ([name, place]) => {
-      const url = place.replace(/\/+$/, '')
+    serverAddresses.map(async ([name, address]) => {
+      const url = address.replace(/\/+$/, '')
       return { name, url, models: await modelsAt(url, { fetch, timeoutMs }) }
     }),
   )
@@ -131,11 +135,11 @@ export async function detectModel(options: DetectOptions = {}): Promise<Detected
   }
 }
 
-const addresses = (value: unknown): Problem => {
+const addressesProblem = (value: unknown): Problem => {
   if (!isObject(value)) return `must be an object of addresses, not ${kindOf(value)}`
-  const sound = (url: unknown) =>
+  const isAddress = (url: unknown) =>
     typeof url === 'string' && /^https?:\/\/[^@]+$/.test(url) && URL.canParse(url)
-  const bad = Object.values(value).find((url) => !sound(url))
+  const bad = Object.values(value).find((url) => !isAddress(url))
   return bad !== undefined && 'must hold addresses such as http://127.0.0.1:11434'
 }
 
@@ -144,11 +148,11 @@ const table: OptionTable<DetectOptions> = {
   env: (value) => !isObject(value) && `must be an object, not ${kindOf(value)}`,
   timeoutMs: duration,
   fetch: aFunction,
-  local: addresses,
+  local: addressesProblem,
 }
 
-/** The wires are loaded only when one is chosen. */
-async function open({ key, name, baseURL }: Provider, id: string, env: Environment): Promise<Model> {
+/** Provider modules are loaded on demand. */
+async function openProvider({ key, name, baseURL }: Provider, id: string, env: Environment): Promise<Model> {
   const apiKey = textOf(env[key]) as string
   if (name === 'anthropic') {
     const { anthropic } = await import('./anthropic.ts')
@@ -163,7 +167,7 @@ function textOf(value: unknown): string | undefined {
   return (typeof value === 'string' && value.trim()) || undefined
 }
 
-/** Ollama's own variable: `0.0.0.0:11434`, `box`, or a whole address. */
+/** `OLLAMA_HOST` may be `0.0.0.0:11434`, `box`, or a full URL. */
 function ollamaHost({ OLLAMA_HOST }: Environment): { ollama?: string } {
   const host = textOf(OLLAMA_HOST)
   if (host === undefined) return {}
@@ -175,7 +179,10 @@ function ollamaHost({ OLLAMA_HOST }: Environment): { ollama?: string } {
   return { ollama: url.origin }
 }
 
-/** The names of the models a server has, without those that only embed; nothing if it is no such server, or does not answer. */
+/**
+ * The models of a server, without embedding models. Undefined if the server does not respond or is
+ * not an OpenAI-compatible one.
+ */
 async function modelsAt(
   url: string,
   { fetch, timeoutMs }: { fetch: NonNullable<DetectOptions['fetch']>; timeoutMs: number },
@@ -183,7 +190,7 @@ async function modelsAt(
   try {
     const response = await fetch(`${url}/v1/models`, { signal: AbortSignal.timeout(timeoutMs) })
     const body: unknown = response.ok ? await response.json() : undefined
-    // Anything may listen at such a port: only a list of models is an answer.
+    // Anything may listen on these ports: only a list of models counts.
     if (!isObject(body) || body.object !== 'list') return undefined
     const list = Array.isArray(body.data) ? body.data : []
     return list

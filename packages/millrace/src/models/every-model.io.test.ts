@@ -8,7 +8,7 @@ import { scriptedModel } from '../testing/index.ts'
 import { tool } from '../tools/index.ts'
 import { players } from './every-model.test-kit.ts'
 
-// One scenario on everything that can be a model: what a run tells must not depend on who tells it.
+// One scenario on every kind of model: the events of a run must not depend on the model.
 
 const thought: ScriptStep = { reasoning: 'Three things to look up.' }
 
@@ -24,9 +24,9 @@ const rounds = (...first: readonly ScriptStep[]): ScriptRound[] => [
   [{ text: 'It has shipped, and it will rain.' }, { usage: { inputTokens: 90, outputTokens: 8 } }],
 ]
 
-/** The tools give their results when the model has said everything: when they do is not what is compared here. */
-function tools(told: Promise<unknown>) {
-  const later = <Value>(value: Value) => told.then(() => value)
+/** The tools return after the model is done, since their timing is not compared here. */
+function tools(modelDone: Promise<unknown>) {
+  const later = <Value>(value: Value) => modelDone.then(() => value)
   return [
     tool({
       name: 'lookup_order',
@@ -36,33 +36,33 @@ function tools(told: Promise<unknown>) {
     }),
     tool({
       name: 'weather',
-      description: 'Tells the weather',
+      description: 'Returns the weather',
       input: z.object({ city: z.string(), days: z.number() }),
       run: ({ city }) => later(`rain in ${city}`),
     }),
-    tool({ name: 'now', description: 'Tells the time', input: z.object({}), run: () => later('12:00') }),
+    tool({ name: 'now', description: 'Returns the time', input: z.object({}), run: () => later('12:00') }),
   ]
 }
 
 async function play(model: Model) {
-  const told = Promise.withResolvers<void>()
-  const run = agent({ model, name: 'desk', tools: tools(told.promise) }).stream('Where is ORD-42?')
-  for await (const event of run) if (event.type === 'round-end') told.resolve()
+  const modelDone = Promise.withResolvers<void>()
+  const run = agent({ model, name: 'desk', tools: tools(modelDone.promise) }).stream('Where is ORD-42?')
+  for await (const event of run) if (event.type === 'round-end') modelDone.resolve()
   return { events: comparable(await Array.fromAsync(run)), result: await run.result }
 }
 
-/** Everything but ids, times, names of models, and what only one provider understands. */
+/** Everything except ids, times, model names and opaque data. */
 function comparable(events: readonly RunEvent[]): Record<string, unknown>[] {
   const ids = new Map<string, string>()
   const idOf = (id: string) => ids.get(id) ?? ids.set(id, `call ${ids.size + 1}`).get(id)
-  // The end of a text is told only where something goes back to the provider with it.
+  // The end of a text is emitted only if opaque data comes with it.
   const shared = events.filter((event) => event.type !== 'part-end' || event.part !== 'text')
   return shared.map((event) => {
     const fields: Record<string, unknown> = { ...event }
     for (const name of ['runId', 'model', 'timings', 'metadata', 'opaque', 'ms', 'overlapMs'])
       delete fields[name]
     if ('callId' in event) fields.callId = idOf(event.callId)
-    // Whether a count that is zero is told or left out is the provider's business.
+    // Some providers omit zero counts.
     if ('usage' in event) fields.usage = { ...noUsage, ...event.usage }
     return fields
   })
@@ -77,14 +77,15 @@ describe.each([
 ])('%s', async (title, script) => {
   const expected = await play(scriptedModel(script))
   const late = 'AI SDK, Chat Completions'
-  // It knows nothing of `reasoning_content`.
+  // It does not support `reasoning_content`.
   const able = Object.entries(players).filter(([name]) => name !== late || !title.includes('reasoning'))
 
   test.each(able)('%s', async (name, player) => {
     const { model, close } = await player(script)
     onTestFinished(close)
     const { events, result } = await play(model)
-    // It closes no call before the end of the stream: each call's events are the same, and stand elsewhere.
+    // It closes calls only at the end of the stream: the events of each call are the same, in
+    // another order.
     if (name === late) expect(byCall(events)).toEqual(byCall(expected.events))
     else expect(events).toEqual(expected.events)
     expect(result).toMatchObject({

@@ -10,20 +10,20 @@ import { anthropic } from './anthropic.ts'
 import { fromGenerate } from './index.ts'
 import { openai, openaiChat } from './openai.ts'
 
-/** Where a simulated provider is. */
-export interface Place {
+/** The addresses of a simulated provider. */
+export interface Endpoint {
   readonly url: string
   readonly baseURL: string
 }
 
-/** Our models over each wire, at a simulated provider. */
+/** Our models for each API, at a simulated provider. */
 export const wires = {
   'Chat Completions': ({ baseURL }) =>
     openaiChat('gpt-4.1', { baseURL, apiKey: 'sk-test', provider: 'chat' }),
   Responses: ({ baseURL }) => openai('gpt-5.5', { baseURL, apiKey: 'sk-test', provider: 'responses' }),
   Messages: ({ url }) =>
     anthropic('claude-sonnet-4-5', { baseURL: url, apiKey: 'sk-test', reasoning: 'low' }),
-} satisfies Record<string, (place: Place) => Model>
+} satisfies Record<string, (place: Endpoint) => Model>
 
 export const adapters = {
   'AI SDK, Chat Completions': ({ baseURL }) =>
@@ -32,32 +32,35 @@ export const adapters = {
     fromAISDK(createOpenAI({ baseURL, apiKey: 'sk-test' }).responses('gpt-5.5')),
   'AI SDK, Messages': ({ baseURL }) =>
     fromAISDK(createAnthropic({ baseURL, apiKey: 'sk-test' })('claude-sonnet-4-5')),
-} satisfies Record<string, (place: Place) => Model>
+} satisfies Record<string, (place: Endpoint) => Model>
 
-/** A model that plays a script, and whatever has to be closed after it. */
+/** A model that plays a script, and how to close it. */
 export type Player = (
   rounds: readonly ScriptRound[],
   options?: ProviderSimulatorOptions,
 ) => Promise<{ readonly model: Model; close(): Promise<void> }>
 
 const overSocket =
-  (open: (place: Place) => Model): Player =>
+  (open: (place: Endpoint) => Model): Player =>
   async (rounds, options) => {
     const sim = await providerSimulator(rounds, options)
     return { model: open(sim), close: sim.close }
   }
 
-/** The same script on everything that can be a model. */
+/** The same script on every kind of model. */
 export const players: Readonly<Record<string, Player>> = {
   'the scripted model': async (rounds) => ({ model: scriptedModel(rounds), close: async () => {} }),
   ...Object.fromEntries(
     Object.entries({ ...wires, ...adapters }).map(([name, open]) => [name, overSocket(open)]),
   ),
-  'a function that does not stream': async (rounds) => ({ model: generated(rounds), close: async () => {} }),
+  'a function that does not stream': async (rounds) => ({
+    model: generatingModel(rounds),
+    close: async () => {},
+  }),
 }
 
-/** A model of the kind that gives its answer in one piece. */
-function generated(rounds: readonly ScriptRound[]): Model {
+/** A model that returns its answer in one piece. */
+function generatingModel(rounds: readonly ScriptRound[]): Model {
   let next = 0
   return fromGenerate(async () => {
     const steps = rounds[next++] ?? []

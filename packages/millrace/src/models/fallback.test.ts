@@ -13,11 +13,11 @@ async function drain(model: Model, signal = new AbortController().signal): Promi
   return events
 }
 
-const words = (events: readonly ModelEvent[]) =>
+const textIn = (events: readonly ModelEvent[]) =>
   events.map((event) => (event.type === 'text' ? event.text : '')).join('')
 
 describe('in an agent', () => {
-  test('what may pass is tried again at the same model, then the next is asked', async () => {
+  test('temporary failures are retried with the same model, then the next one is tried', async () => {
     const busy = { code: 'overloaded', message: 'busy' } as const
     const first = scriptedModel([[{ error: busy }], [{ error: busy }]], { id: 'first' })
     const second = scriptedModel(['hello'], { id: 'second' })
@@ -31,7 +31,7 @@ describe('in an agent', () => {
     expect(first.requests).toHaveLength(2)
   })
 
-  test('what was shown before a failure is taken back', async () => {
+  test('output before a failure is retracted', async () => {
     const first = scriptedModel(script.failing({ code: 'auth', message: 'no' }, 'Half an an'), {
       id: 'first',
     })
@@ -41,20 +41,20 @@ describe('in an agent', () => {
     expect((await run.result).text).toBe('Whole.')
   })
 
-  test('lists within lists are one list', async () => {
+  test('nested lists are flattened', async () => {
     const dead = () => scriptedModel(script.failing({ code: 'auth', message: 'no' }))
     const model = fallback([fallback([dead(), dead()]), fallback([dead(), scriptedModel(['at last'])])])
     expect((await agent({ model }).run('hi')).text).toBe('at last')
   })
 
-  test('a list that prepareRound chooses is fallen back over too', async () => {
+  test('a list from prepareRound falls back too', async () => {
     const dead = scriptedModel(script.failing({ code: 'auth', message: 'no' }))
     const model = fallback([dead, scriptedModel(['from the list'])])
     const run = agent({ model: scriptedModel([]), prepareRound: () => ({ model }) }).stream('hi')
     expect(await run.result).toMatchObject({ outcome: 'completed', text: 'from the list' })
   })
 
-  test('requireStreaming looks at each model of the list', () => {
+  test('requireStreaming checks each model of the list', () => {
     const whole = scriptedModel([], { id: 'whole', capabilities: { streaming: false } })
     const model = fallback([scriptedModel([]), whole])
     expect(() => agent({ model, requireStreaming: true }).stream('hi')).toThrow(
@@ -66,7 +66,7 @@ describe('in an agent', () => {
     expect(() => agent({ model }).stream('hi')).not.toThrow()
   })
 
-  test('requireStreaming also holds for a model that prepareRound chooses', async () => {
+  test('requireStreaming also checks a model from prepareRound', async () => {
     const whole = scriptedModel(['no'], { id: 'whole', capabilities: { streaming: false } })
     const run = agent({
       model: scriptedModel([]),
@@ -81,14 +81,14 @@ describe('in an agent', () => {
   })
 })
 
-describe('by itself', () => {
+describe('without an agent', () => {
   const failing = () => scriptedModel(script.failing('no'))
 
-  test('goes on to the next while nothing was said', async () => {
-    expect(words(await drain(fallback([failing(), failing(), scriptedModel(['hello'])])))).toBe('hello')
+  test('moves on to the next model if nothing was emitted', async () => {
+    expect(textIn(await drain(fallback([failing(), failing(), scriptedModel(['hello'])])))).toBe('hello')
   })
 
-  test('throws what the last one threw', async () => {
+  test('throws the error of the last model', async () => {
     const last = scriptedModel(script.failing({ code: 'auth', message: 'the last' }))
     await expect(drain(fallback([failing(), last]))).rejects.toMatchObject({
       code: 'auth',
@@ -96,14 +96,14 @@ describe('by itself', () => {
     })
   })
 
-  test('cannot take back what was said', async () => {
+  test('does not move on after output was emitted', async () => {
     const second = scriptedModel(['never'])
     const first = scriptedModel(script.failing('broken', 'words'))
     await expect(drain(fallback([first, second]))).rejects.toThrow('broken')
     expect(second.requests).toEqual([])
   })
 
-  test('does not go on after an abort', async () => {
+  test('does not continue after an abort', async () => {
     const controller = new AbortController()
     const second = scriptedModel(['never'])
     const pending = drain(fallback([scriptedModel(script.hanging()), second]), controller.signal)
@@ -112,23 +112,23 @@ describe('by itself', () => {
     expect(second.requests).toEqual([])
   })
 
-  test('can do what all of them can', () => {
+  test('has the capabilities that all models share', () => {
     const blind = scriptedModel([], { id: 'blind', capabilities: { images: false } })
     const model = fallback([scriptedModel([], { id: 'keen' }), blind])
     expect(model).toMatchObject({ id: 'keen or blind', capabilities: { images: false, tools: true } })
   })
 
-  test('a model that ends without a word is passed over', async () => {
+  test('a model that ends without any event is skipped', async () => {
     const silent: Model = { ...fromGenerate(() => ''), async *stream() {} }
-    expect(words(await drain(fallback([silent, fromGenerate(() => 'hello')])))).toBe('hello')
+    expect(textIn(await drain(fallback([silent, fromGenerate(() => 'hello')])))).toBe('hello')
   })
 })
 
 test.each([
   ['nothing', undefined, 'takes an array of models, not undefined'],
   ['an empty list', [], 'needs at least one model'],
-  ['names', ['gpt'], 'there is a string among them'],
-])('%s is refused', (_, models, message) => {
+  ['names', ['gpt'], 'it contains a string'],
+])('%s is rejected', (_, models, message) => {
   expect(() => fallback(models as never)).toThrow(MillraceError)
   expect(() => fallback(models as never)).toThrow(message)
 })

@@ -2,9 +2,10 @@ import type { Model, ModelCapabilities } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf } from '../protocol/index.ts'
 
 /**
- * Models to be tried one after the other, as one. An agent takes the list out of it: it repeats what may pass, tries the next when one
- * has failed for good, and takes back what was shown (see docs/agents.md). Used without an agent it goes on to the next only
- * while nothing has been said, since a stream cannot take back.
+ * Combines models that are tried in order. An agent handles the list itself: it retries temporary
+ * failures, moves on to the next model after a permanent one, and retracts partial output (see
+ * docs/reference/agents.md). Used without an agent, it moves on only if nothing was emitted, since
+ * a stream cannot be retracted.
  */
 export function fallback(models: readonly [Model, ...Model[]] | readonly Model[]): Model {
   const op = 'fallback'
@@ -12,7 +13,7 @@ export function fallback(models: readonly [Model, ...Model[]] | readonly Model[]
     throw invalidInput(op, `fallback() takes an array of models, not ${kindOf(models)}`)
   for (const model of models as readonly unknown[])
     if (!isObject(model) || typeof model.stream !== 'function' || !isObject(model.capabilities))
-      throw invalidInput(op, `fallback() takes models, and there is ${kindOf(model)} among them`)
+      throw invalidInput(op, `fallback() takes an array of models, but it contains ${kindOf(model)}`)
   const list: readonly Model[] = models
   const [first] = list
   if (!first) throw invalidInput(op, 'fallback() needs at least one model')
@@ -20,28 +21,29 @@ export function fallback(models: readonly [Model, ...Model[]] | readonly Model[]
   return {
     id: list.map(({ id }) => id).join(' or '),
     provider: first.provider,
-    capabilities: sharedBy(list),
+    capabilities: sharedCapabilities(list),
     models: list,
     async *stream(request, options) {
       for (const [at, model] of list.entries()) {
-        let told = false
+        let emitted = false
         try {
           for await (const event of model.stream(request, options)) {
-            told = true
+            emitted = true
             yield event
           }
-          // One that ends without a word has failed as well; what to make of half an answer is the reader's business.
-          if (told) return
+          // A model that ends without any event has failed as well. How to handle half an answer is
+          // up to the caller.
+          if (emitted) return
         } catch (error) {
-          if (told || at === list.length - 1 || options.signal.aborted) throw error
+          if (emitted || at === list.length - 1 || options.signal.aborted) throw error
         }
       }
     },
   }
 }
 
-/** What each of them can do. */
-function sharedBy(models: readonly Model[]): ModelCapabilities {
+/** The capabilities that all of them have. */
+function sharedCapabilities(models: readonly Model[]): ModelCapabilities {
   const all = (capability: keyof ModelCapabilities) =>
     models.every(({ capabilities }) => capabilities[capability])
   return {

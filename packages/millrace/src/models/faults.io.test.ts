@@ -10,8 +10,9 @@ import type { ScriptRound } from '../testing/index.ts'
 import { tool } from '../tools/index.ts'
 import { wires } from './every-model.test-kit.ts'
 
-// Whatever a provider does wrong: a run recovers or ends with the right code. It never hangs and never throws, no truncated call
-// runs, nothing is shown twice without being taken back, and no socket stays open.
+// Whatever a provider does wrong, a run recovers or ends with the right code. It never hangs or
+// throws, no truncated call runs, nothing is shown twice without being retracted, and no socket
+// stays open.
 
 const words = 'Ich notiere “zwei Dinge” 😀: \\ '
 const inputs: readonly JsonObject[] = [
@@ -27,14 +28,14 @@ const answer = 'All of it is noted.'
 
 type Wire = keyof typeof wires
 
-/** Silence is waited for; nothing else is in a hurry, however busy the machine. */
-const patience = (faults: readonly Fault[]) =>
+/** Short only for faults that stall; otherwise generous, for busy machines. */
+const idleLimit = (faults: readonly Fault[]) =>
   faults.some(({ kind }) => kind === 'stall' || kind === 'pings') ? 250 : 10_000
 
 async function play(wire: Wire, faults: readonly Fault[]) {
-  const idleMs = patience(faults)
+  const idleMs = idleLimit(faults)
   await using sim = await providerSimulator(
-    // The same round however often it is asked for, until there are results.
+    // The same round for every request, until there are results.
     ({ body }) => (JSON.stringify(body).includes('was noted') ? answer : first),
     { faults, deltaChars: 5 },
   )
@@ -75,7 +76,7 @@ function checkInvariants(events: readonly RunEvent[]) {
   expect(events.at(-1)?.type).toBe('run-end')
 }
 
-/** What a listener who takes back what is taken back has seen in the end, round by round. */
+/** The text of each round that a client shows in the end, after retractions. */
 function shownIn(events: readonly RunEvent[]): string[] {
   const rounds: string[] = []
   for (const event of events) {
@@ -86,7 +87,7 @@ function shownIn(events: readonly RunEvent[]): string[] {
   return rounds
 }
 
-/** Each said once, and in the first round perhaps not all of it. */
+/** Each text is shown once; that of the first round may be incomplete. */
 function expectWordsOnce(shown: readonly string[]) {
   expect(words.startsWith(shown[0] ?? '')).toBe(true)
   expect(shown.at(-1)).toBe(answer)
@@ -94,7 +95,7 @@ function expectWordsOnce(shown: readonly string[]) {
 
 const wireNames = Object.keys(wires) as Wire[]
 
-describe('a fault that befalls one request', () => {
+describe('a fault in one request', () => {
   const passing: readonly FaultKind[] = [
     { kind: 'refuse' },
     { kind: 'reset', at: 'before-headers' },
@@ -136,8 +137,8 @@ describe('a fault that befalls one request', () => {
   })
 })
 
-describe('a fault that never passes ends the run with its code', () => {
-  const lasting: readonly (readonly [FaultKind, code: string])[] = [
+describe('a permanent fault ends the run with its code', () => {
+  const permanent: readonly (readonly [FaultKind, code: string])[] = [
     [{ kind: 'refuse' }, 'stream_error'],
     [{ kind: 'reset', at: 'before-headers' }, 'stream_error'],
     [{ kind: 'reset', at: { event: 3, byte: 10 } }, 'stream_error'],
@@ -162,7 +163,7 @@ describe('a fault that never passes ends the run with its code', () => {
     [{ kind: 'oversize', event: 1, bytes: 34_000_000 }, 'stream_error'],
   ]
   describe.each(wireNames)('%s', (wire) => {
-    test.each(lasting.map(([fault, code]) => [printFaults([fault]), code, fault] as const))(
+    test.each(permanent.map(([fault, code]) => [printFaults([fault]), code, fault] as const))(
       '%s: %s',
       async (_, code, fault) => {
         const { result, noted } = await play(wire, [fault])
@@ -174,7 +175,7 @@ describe('a fault that never passes ends the run with its code', () => {
   })
 })
 
-describe('what is odd but no fault changes nothing', () => {
+describe('irregular but valid streams change nothing', () => {
   const harmless: readonly FaultKind[] = [
     { kind: 'chunks', bytes: 1 },
     { kind: 'chunks', bytes: 'all' },
@@ -203,17 +204,17 @@ describe('what is odd but no fault changes nothing', () => {
   })
 })
 
-describe('arguments that cannot be used are told to the model, and never run', () => {
+describe('the model gets an error for invalid arguments, and the call never runs', () => {
   describe.each(wireNames)('%s', (wire) => {
     test.each(['malformed', 'truncated', 'empty', 'double-encoded'] as const)('%s', async (how) => {
       const { result, events, noted } = await play(wire, [{ kind: 'arguments', call: 1, how, request: 0 }])
       expect(result).toMatchObject({ outcome: 'completed', text: answer })
       expect(noted).toEqual([inputs[0]])
-      const told = events.filter((event) => event.type === 'tool-result')
-      expect(told).toMatchObject([{ status: 'ok' }, { status: 'rejected', isError: true }])
+      const results = events.filter((event) => event.type === 'tool-result')
+      expect(results).toMatchObject([{ status: 'ok' }, { status: 'rejected', isError: true }])
     })
 
-    test('cut off by the limit', async () => {
+    test('cut off by the token limit', async () => {
       const { result, noted } = await play(wire, [{ kind: 'length-cut', call: 1, request: 0 }])
       expect(result.outcome).toBe('truncated')
       expect(noted).toEqual([inputs[0]])
@@ -221,7 +222,7 @@ describe('arguments that cannot be used are told to the model, and never run', (
   })
 })
 
-/** From one event to the next that is tried. */
+/** The step between the events that are tested. */
 const stride = isWhole ? 1 : 5
 
 describe('wherever the first answer breaks off', () => {
@@ -240,9 +241,9 @@ describe('wherever the first answer breaks off', () => {
 
 describe('a second answer in the same stream', () => {
   describe.each(wireNames)('%s', (wire) => {
-    // Without an id of its own, a second answer in chunks of Chat Completions is only more calls of the first.
+    // Without its own id, a second Chat Completions answer only looks like more calls of the first.
     const starts = wire === 'Chat Completions' ? [true] : [true, false]
-    test.each(starts)('at every event, with a start of its own: %s', async (start) => {
+    test.each(starts)('at every event, with its own start: %s', async (start) => {
       for (let event = 0; event < 80; event += stride) {
         const fault: Fault = { kind: 'splice', event, start, request: 0 }
         const { result, shown, sim, events } = await play(wire, [fault])
@@ -287,8 +288,8 @@ describe('a second answer in the same stream', () => {
   })
 })
 
-describe('answers that are unusual as a whole', () => {
-  test.each(wireNames)('%s: nothing at all is asked for once more', async (wire) => {
+describe('unusual answers', () => {
+  test.each(wireNames)('%s: an empty answer is retried', async (wire) => {
     for (const fault of [{ kind: 'empty' }, { kind: 'empty', finish: 'tool-calls' }] as const) {
       const { result, noted, sim } = await play(wire, [{ ...fault, request: 0 }])
       expect(result).toMatchObject({ outcome: 'completed', text: answer })
@@ -301,17 +302,17 @@ describe('answers that are unusual as a whole', () => {
   })
 
   test.each(wireNames)(
-    '%s: a call that is begun and never closed is not run, and the model reads why',
+    '%s: a call that starts and never closes does not run, and the model gets the reason',
     async (wire) => {
       const { result, noted, events } = await play(wire, [{ kind: 'unclosed-call', call: 1, request: 0 }])
       expect(result).toMatchObject({ outcome: 'completed', text: answer })
       expect(noted).toEqual([inputs[0]])
-      const told = events.filter((event) => event.type === 'tool-result')
-      expect(told).toMatchObject([{ status: 'ok' }, { status: 'rejected', isError: true }])
+      const results = events.filter((event) => event.type === 'tool-result')
+      expect(results).toMatchObject([{ status: 'ok' }, { status: 'rejected', isError: true }])
     },
   )
 
-  test('Messages: content in the start event is read, and its container sent back', async () => {
+  test('Messages: content in the start event is read, and its container is sent back', async () => {
     const { result, noted, sim, shown } = await play('Messages', [{ kind: 'content-in-start', request: 0 }])
     expect(result).toMatchObject({ outcome: 'completed', text: answer })
     expect(noted).toEqual(inputs)
@@ -319,7 +320,7 @@ describe('answers that are unusual as a whole', () => {
     expect(sim.requests[1]?.body).toMatchObject({ container: expect.stringContaining('container') })
   })
 
-  test('Responses: an item that only the whole response has is found there', async () => {
+  test('Responses: an item that is only in the final response is found there', async () => {
     for (let item = 0; item < 4; item++) {
       const { result, noted, sim } = await play('Responses', [{ kind: 'no-item-done', item, request: 0 }])
       expect(sim.requests[0]?.faults, `item ${item}`).toHaveLength(1)
@@ -328,7 +329,7 @@ describe('answers that are unusual as a whole', () => {
     }
   })
 
-  test('Responses: calls of tools that the provider ran are not ours, whatever they are called', async () => {
+  test('Responses: calls that the provider ran are not ours, whatever their names', async () => {
     const rounds: ScriptRound[] = [
       [
         { providerTool: 'x_keyword_search', input: { query: 'cats' } },
@@ -352,8 +353,8 @@ describe('answers that are unusual as a whole', () => {
   })
 })
 
-describe('events that come twice or in the wrong order', () => {
-  test('are known by their numbers on Responses: nothing is told twice', async () => {
+describe('repeated or reordered events', () => {
+  test('are recognized by their numbers on Responses: nothing is emitted twice', async () => {
     for (let event = 0; event < 40; event += stride) {
       const { result, shown, noted } = await play('Responses', [{ kind: 'duplicate', event, request: 0 }])
       expect(result, `event ${event}`).toMatchObject({ outcome: 'completed', text: answer })
@@ -362,8 +363,8 @@ describe('events that come twice or in the wrong order', () => {
     }
   })
 
-  // Elsewhere a delta that comes twice cannot be told from one that was meant twice.
-  test.each(wireNames)('end in good order on %s', async (wire) => {
+  // Without numbers, a repeated delta cannot be distinguished from two equal ones.
+  test.each(wireNames)('end cleanly on %s', async (wire) => {
     for (const kind of ['duplicate', 'reorder'] as const)
       for (let event = 0; event < 24; event += 3) {
         const { result } = await playLoosely(wire, [{ kind, event, request: 0 }])
@@ -372,9 +373,9 @@ describe('events that come twice or in the wrong order', () => {
   })
 })
 
-describe('plans by chance', () => {
+describe('random faults', () => {
   test.each(wireNames)(
-    '%s: a run ends, paired and with its sockets closed',
+    '%s: a run ends with a result for each call and closed sockets',
     async (wire) => {
       for (let seed = 0; seed < sized(60); seed++) {
         const faults = faultPlan(seed)
@@ -389,7 +390,7 @@ describe('plans by chance', () => {
   )
 })
 
-/** As `play`, for faults that change what the model seems to have said. */
+/** Like `play`, for faults that change the content of the answer. */
 async function playLoosely(wire: Wire, faults: readonly Fault[]) {
   await using sim = await providerSimulator(
     ({ body }) => (JSON.stringify(body).includes('was noted') ? answer : first),
@@ -405,8 +406,8 @@ async function playLoosely(wire: Wire, faults: readonly Fault[]) {
     model: wires[wire](sim),
     tools: [note],
     retry: { attempts: 4, baseMs: 0, maxDelayMs: 100 },
-    firstEventMs: patience(faults),
-    idleMs: patience(faults),
+    firstEventMs: idleLimit(faults),
+    idleMs: idleLimit(faults),
     maxRounds: 4,
   }).stream('Note two things.')
   const events: RunEvent[] = []

@@ -9,29 +9,29 @@ import { fromGenerate } from './from-generate.ts'
 const request: ModelRequest = { messages: [{ role: 'user', content: 'hi' }], tools: [], settings: {} }
 const never = new AbortController().signal
 
-async function told(generate: Generate): Promise<ModelEvent[]> {
+async function eventsOf(generate: Generate): Promise<ModelEvent[]> {
   const events: ModelEvent[] = []
   for await (const event of fromGenerate(generate).stream(request, { signal: never })) events.push(event)
   return events
 }
 
-/** As a program that is not type-checked would return it. */
-const returning = (answer: unknown) => told(async () => answer as never)
+/** What a function without type checks may return. */
+const returning = (answer: unknown) => eventsOf(async () => answer as never)
 
 describe('a whole answer', () => {
-  test('that is text arrives as one delta and the end', async () => {
-    expect(await told(async () => 'Hello there.')).toStrictEqual([
+  test('that is a string arrives as one delta and done', async () => {
+    expect(await eventsOf(async () => 'Hello there.')).toStrictEqual([
       { type: 'text', text: 'Hello there.' },
       { type: 'done', finish: 'stop' },
     ])
   })
 
-  test('may be given without a promise', async () => {
-    expect(await told(() => 'Hello.')).toHaveLength(2)
+  test('may be returned without a promise', async () => {
+    expect(await eventsOf(() => 'Hello.')).toHaveLength(2)
   })
 
-  test('is told in the order reasoning, text, calls, end', async () => {
-    const events = await told(async () => ({
+  test('is emitted in the order reasoning, text, calls, done', async () => {
+    const events = await eventsOf(async () => ({
       calls: [
         { name: 'look', input: { id: 1 } },
         { name: 'find', arguments: '{"q": "x"}', id: 'mine' },
@@ -60,12 +60,14 @@ describe('a whole answer', () => {
     ])
   })
 
-  test('with nothing in it is only an end', async () => {
-    expect(await told(async () => ({}))).toStrictEqual([{ type: 'done', finish: 'stop' }])
+  test('that is empty emits only done', async () => {
+    expect(await eventsOf(async () => ({}))).toStrictEqual([{ type: 'done', finish: 'stop' }])
   })
 
-  test('a call without input has an empty one', async () => {
-    const events = await told(async () => ({ calls: [{ name: 'look' }, { name: 'look', arguments: '' }] }))
+  test('a call without input gets an empty object', async () => {
+    const events = await eventsOf(async () => ({
+      calls: [{ name: 'look' }, { name: 'look', arguments: '' }],
+    }))
     const calls = events.filter((event) => event.type === 'tool-call')
     expect(calls.map(({ callId, input, problem }) => [callId, input, problem])).toEqual([
       ['call_1', {}, undefined],
@@ -73,8 +75,8 @@ describe('a whole answer', () => {
     ])
   })
 
-  test('arguments that are no JSON are a call with a problem', async () => {
-    const events = await told(async () => ({ calls: [{ name: 'look', arguments: '{"id":' }] }))
+  test('arguments that are not JSON make a call with a problem', async () => {
+    const events = await eventsOf(async () => ({ calls: [{ name: 'look', arguments: '{"id":' }] }))
     expect(events.find(({ type }) => type === 'tool-call')).toMatchObject({
       input: {},
       raw: '{"id":',
@@ -82,8 +84,8 @@ describe('a whole answer', () => {
     })
   })
 
-  test('arguments that the limit cut off are not closed, and those before it are', async () => {
-    const events = await told(async () => ({
+  test('a call that the token limit cut off is not closed, but earlier calls are', async () => {
+    const events = await eventsOf(async () => ({
       finish: 'length',
       calls: [
         { name: 'look', arguments: '{"id":1}' },
@@ -101,7 +103,7 @@ describe('a whole answer', () => {
     expect(events.at(-1)).toStrictEqual({ type: 'done', finish: 'length' })
   })
 
-  test('a call that was cut off is not run', async () => {
+  test('a call that was cut off does not run', async () => {
     const ran: unknown[] = []
     const model = fromGenerate(() => ({ calls: [{ name: 'del', arguments: '' }], finish: 'length' }))
     await agent({
@@ -114,7 +116,7 @@ describe('a whole answer', () => {
   })
 })
 
-describe('what the function returns is checked', () => {
+describe('the return value is checked', () => {
   test.each<[unknown, string]>([
     [undefined, ' must be a string or an object such as { text, calls }, not undefined'],
     [null, ' must be a string or an object such as { text, calls }, not null'],
@@ -130,32 +132,32 @@ describe('what the function returns is checked', () => {
     [{ calls: [{ name: 'a', input: 'x' }] }, ': calls[0].input must be an object, not a string'],
     [
       { calls: [{ name: 'a' }, { name: 'a', input: { n: 1n } }] },
-      ': calls[1].input cannot be written as JSON',
+      ': calls[1].input cannot be serialized as JSON',
     ],
     [
       { calls: [{ name: 'a', arguments: {} }] },
-      ": calls[0].arguments must be the text of the arguments, not an object: an object goes into 'input'",
+      ": calls[0].arguments must be the arguments as JSON text, not an object: pass an object as 'input'",
     ],
     [{ calls: [{ name: 'a', args: {} }] }, ': calls[0].args does not exist'],
     [{ calls: [{ name: 'a', input: {}, arguments: '{}' }] }, ': calls[0] has both input and arguments'],
-  ])('%o is no answer', async (answer, problem) => {
+  ])('%o is rejected', async (answer, problem) => {
     await expect(returning(answer)).rejects.toMatchObject({
       code: 'llm_error',
       op: 'model.stream',
-      message: expect.stringContaining(`what the function of fromGenerate() returned${problem}`),
+      message: expect.stringContaining(`the return value of the fromGenerate() function${problem}`),
     })
   })
 
-  test('counts that are none are left out of the usage', async () => {
+  test('invalid counts are left out of the usage', async () => {
     const events = await returning({ text: 'a', usage: { inputTokens: 3, outputTokens: 'many', total: 9 } })
     expect(events.at(-1)).toMatchObject({ usage: { inputTokens: 3 } })
   })
 
-  test('a generator is no answer', async () => {
+  test('a generator is rejected', async () => {
     async function* words() {
       yield 'a'
     }
-    await expect(told(words as never)).rejects.toMatchObject({
+    await expect(eventsOf(words as never)).rejects.toMatchObject({
       code: 'llm_error',
       message: expect.stringContaining('is a stream'),
     })
@@ -163,7 +165,7 @@ describe('what the function returns is checked', () => {
 })
 
 describe('the model', () => {
-  test('says who it is, and that it does not stream', () => {
+  test('has its id and provider, and does not stream', () => {
     expect(fromGenerate(() => '')).toMatchObject({
       id: 'generate',
       provider: 'generate',
@@ -176,31 +178,31 @@ describe('the model', () => {
         structuredOutput: false,
       },
     })
-    const told = { id: 'mine', provider: 'house', capabilities: { images: true, streaming: true } }
-    expect(fromGenerate(() => '', told)).toMatchObject({
+    const options = { id: 'mine', provider: 'house', capabilities: { images: true, streaming: true } }
+    expect(fromGenerate(() => '', options)).toMatchObject({
       id: 'mine',
       provider: 'house',
       capabilities: { tools: true, images: true, streaming: false },
     })
   })
 
-  test('is refused where streaming is required', () => {
+  test('is rejected if streaming is required', () => {
     const make = () => agent({ model: fromGenerate(() => 'a'), requireStreaming: true })
     expect(make).toThrow(expect.objectContaining({ code: 'streaming_not_supported' }))
   })
 
   test.each<[unknown, object, string]>([
-    ['gpt', {}, 'fromGenerate takes a function such as async'],
+    ['gpt', {}, 'fromGenerate() takes a function such as async'],
     [() => '', { model: 'x' }, "the option of fromGenerate() 'model' does not exist"],
     [() => '', { id: '' }, "the option of fromGenerate() 'id' must be text"],
     [() => '', null as never, 'must be an object, not null'],
-  ])('%s with %j is refused', (generate, options, message) => {
+  ])('%s with %j is rejected', (generate, options, message) => {
     expect(() => fromGenerate(generate as Generate, options)).toThrow(
       expect.objectContaining({ code: 'invalid_input', message: expect.stringContaining(message) }),
     )
   })
 
-  test('is handed the request and a signal that a cancel aborts', async () => {
+  test('passes the request and a signal that is aborted on cancel', async () => {
     const given = Promise.withResolvers<{ request: ModelRequest; signal: AbortSignal }>()
     const model = fromGenerate((request, { signal }) => {
       given.resolve({ request, signal })
@@ -210,11 +212,11 @@ describe('the model', () => {
     const { request, signal } = await given.promise
     expect(request.messages[0]).toEqual({ role: 'system', content: 'Be kind.' })
     run.cancel()
-    expect((await run.result).outcome).toBe('cancelled')
+    expect((await run.result).outcome).toBe('canceled')
     expect(signal.aborted).toBe(true)
   })
 
-  test('an answer that comes after the abort is not told', async () => {
+  test('an answer after the abort is not emitted', async () => {
     const controller = new AbortController()
     const model = fromGenerate(async () => {
       controller.abort(new Error('enough'))
@@ -224,7 +226,7 @@ describe('the model', () => {
     await expect(first).rejects.toThrow('enough')
   })
 
-  test('what the function throws fails the run with its words', async () => {
+  test('an error of the function fails the run with its message', async () => {
     const model = fromGenerate(async () => {
       throw new Error('no luck')
     })
@@ -233,7 +235,7 @@ describe('the model', () => {
     expect(error).toMatchObject({ code: 'llm_error', message: 'no luck' })
   })
 
-  test('runs tools and answers like any other', async () => {
+  test('runs tools and answers like any other model', async () => {
     const add = tool({
       name: 'add',
       description: 'Adds',

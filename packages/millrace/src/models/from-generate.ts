@@ -25,7 +25,10 @@ import {
   toolCall,
 } from '../protocol/index.ts'
 
-/** A call as a function gives it: its input, or the text of its arguments as the model wrote it. Ids are counted up if absent. */
+/**
+ * A tool call as the function returns it: with its input, or with its arguments as the model wrote
+ * them. A missing id is generated: `call_1`, `call_2`, …
+ */
 interface GeneratedCall {
   readonly name: string
   readonly id?: string | undefined
@@ -37,13 +40,13 @@ interface GeneratedAnswer {
   readonly text?: string | undefined
   readonly reasoning?: string | undefined
   readonly calls?: readonly GeneratedCall[] | undefined
-  /** `tool-calls` after calls and else `stop`, unless told. */
+  /** Default: `tool-calls` if there are calls, else `stop`. */
   readonly finish?: FinishReason | undefined
   readonly usage?: Partial<Usage> | undefined
   readonly metadata?: JsonObject | undefined
 }
 
-/** Gives the whole answer at once: its words, or words with more. */
+/** Returns the whole answer at once: its text, or an object with more. */
 export type Generate = (
   request: ModelRequest,
   options: { readonly signal: AbortSignal },
@@ -52,7 +55,7 @@ export type Generate = (
 export interface GenerateOptions {
   readonly id?: string | undefined
   readonly provider?: string | undefined
-  /** It takes tools and nothing else, unless told. */
+  /** Default: tools only. */
   readonly capabilities?: Partial<Omit<ModelCapabilities, 'streaming'>> | undefined
 }
 
@@ -63,15 +66,16 @@ const optionTable: OptionTable<GenerateOptions> = {
 }
 
 /**
- * A model from a function that does not stream. Its answer arrives as one delta, then its calls, then the end. What the function
- * throws fails the round as it is; what it returns is checked, and fails the round with `llm_error` if it is no answer.
+ * Makes a model from a function that does not stream. Its answer arrives as one delta, then its
+ * calls, then `done`. An error that the function throws fails the round unchanged; an invalid
+ * return value fails it with `llm_error`.
  */
 export function fromGenerate(generate: Generate, options: GenerateOptions = {}): Model {
   const op = 'fromGenerate'
   if (typeof generate !== 'function')
     throw invalidInput(
       op,
-      `fromGenerate takes a function such as async (request) => 'words', not ${kindOf(generate)}`,
+      `fromGenerate() takes a function such as async (request) => 'text', not ${kindOf(generate)}`,
     )
   if (!isObject(options as unknown))
     throw invalidInput(op, `the options of fromGenerate() must be an object, not ${kindOf(options)}`)
@@ -79,14 +83,14 @@ export function fromGenerate(generate: Generate, options: GenerateOptions = {}):
   const { id = 'generate', provider = 'generate', capabilities } = options
   let count = 0
 
-  function* tellCall({ name, id, input, arguments: written }: GeneratedCall, cut: boolean) {
+  function* callEvents({ name, id, input, arguments: written }: GeneratedCall, wasCut: boolean) {
     const callId = id ?? `call_${++count}`
     const raw = written ?? JSON.stringify(input ?? {})
     const call = toolCall({ callId, name, raw })
     yield { type: 'tool-input-start', callId, name } satisfies ModelEvent
     if (raw) yield { type: 'tool-input', callId, delta: raw } satisfies ModelEvent
-    // The limit of tokens came in the middle of the arguments, so nothing has closed them.
-    if (!(cut && (call.problem !== undefined || raw.trim() === ''))) yield call
+    // Cut off in the middle of the arguments: the call is incomplete, so it must not run.
+    if (!(wasCut && (call.problem !== undefined || raw.trim() === ''))) yield call
   }
 
   return {
@@ -112,7 +116,7 @@ export function fromGenerate(generate: Generate, options: GenerateOptions = {}):
       }
       if (text) yield { type: 'text', text }
       const cut = finish === 'length' || finish === 'content-filter' || finish === 'refusal'
-      for (const call of calls) yield* tellCall(call, cut)
+      for (const call of calls) yield* callEvents(call, cut)
       yield {
         type: 'done',
         finish: finish ?? (calls.length > 0 ? 'tool-calls' : 'stop'),
@@ -123,12 +127,12 @@ export function fromGenerate(generate: Generate, options: GenerateOptions = {}):
   }
 }
 
-const words = (value: unknown): Problem =>
+const stringProblem = (value: unknown): Problem =>
   typeof value !== 'string' && `must be a string, not ${kindOf(value)}`
 
 const answerTable: OptionTable<GeneratedAnswer> = {
-  text: words,
-  reasoning: words,
+  text: stringProblem,
+  reasoning: stringProblem,
   calls: (value) => !Array.isArray(value) && `must be an array, not ${kindOf(value)}`,
   finish: oneOf('stop', 'tool-calls', 'length', 'content-filter', 'refusal', 'other'),
   usage: anObject,
@@ -141,30 +145,30 @@ const callTable: OptionTable<GeneratedCall> = {
   input: jsonObject,
   arguments: (value) =>
     typeof value !== 'string' &&
-    `must be the text of the arguments, not ${kindOf(value)}: an object goes into 'input'`,
+    `must be the arguments as JSON text, not ${kindOf(value)}: pass an object as 'input'`,
 }
 
-/** Throws `llm_error` on what is no answer. */
+/** Throws `llm_error` if the value is not a valid answer. */
 function checkAnswer(value: unknown): GeneratedAnswer {
   if (typeof value === 'string') return { text: value }
   if (isAnswer(value)) return value
-  throw misgiven(`must be a string or an object such as { text, calls }, not ${kindOf(value)}`)
+  throw invalidAnswer(`must be a string or an object such as { text, calls }, not ${kindOf(value)}`)
 }
 
 function isAnswer(value: unknown): value is GeneratedAnswer {
   if (!isObject(value)) return false
   if (Symbol.asyncIterator in value)
-    throw misgiven('is a stream: a function that streams is a Model of its own, with stream()')
+    throw invalidAnswer('is a stream: implement Model with stream() for a function that streams')
   checkFields(value, answerTable, '')
   const calls: unknown[] = Array.isArray(value.calls) ? value.calls : []
   for (const [index, call] of calls.entries()) {
     const at = `calls[${index}]`
     if (!isObject(call))
-      throw misgiven(`: ${at} must be an object such as { name, input }, not ${kindOf(call)}`)
+      throw invalidAnswer(`: ${at} must be an object such as { name, input }, not ${kindOf(call)}`)
     checkFields(call, callTable, `${at}.`)
-    if (call.name === undefined) throw misgiven(`: ${at} has no name`)
+    if (call.name === undefined) throw invalidAnswer(`: ${at} has no name`)
     if (call.input !== undefined && call.arguments !== undefined)
-      throw misgiven(`: ${at} has both input and arguments: give one of them`)
+      throw invalidAnswer(`: ${at} has both input and arguments: pass one of them`)
   }
   return true
 }
@@ -176,11 +180,11 @@ function checkFields(
 ): void {
   for (const [key, field] of Object.entries(value)) {
     if (!Object.hasOwn(table, key)) {
-      const like = closest(key, Object.keys(table))
-      throw misgiven(`: ${at}${key} does not exist${like ? `: did you mean ${like}?` : ''}`)
+      const suggestion = closest(key, Object.keys(table))
+      throw invalidAnswer(`: ${at}${key} does not exist${suggestion ? `: did you mean ${suggestion}?` : ''}`)
     }
     const problem = field !== undefined && table[key]?.(field)
-    if (problem) throw misgiven(`: ${at}${key} ${problem}`)
+    if (problem) throw invalidAnswer(`: ${at}${key} ${problem}`)
   }
 }
 
@@ -190,11 +194,11 @@ function jsonObject(value: unknown): Problem {
     JSON.stringify(value)
     return undefined
   } catch (error) {
-    return `cannot be written as JSON (${messageOf(error)})`
+    return `cannot be serialized as JSON (${messageOf(error)})`
   }
 }
 
-function misgiven(problem: string): MillraceError {
-  const message = `what the function of fromGenerate() returned${problem.startsWith(':') ? '' : ' '}${problem}`
+function invalidAnswer(problem: string): MillraceError {
+  const message = `the return value of the fromGenerate() function${problem.startsWith(':') ? '' : ' '}${problem}`
   return new MillraceError({ op: 'model.stream', code: 'llm_error', message })
 }

@@ -9,8 +9,9 @@ import { tool } from '../tools/index.ts'
 import { adapters, wires } from './every-model.test-kit.ts'
 import { fallback } from './index.ts'
 
-// A conversation belongs to nobody: what one provider has said, another can go on with. The simulators refuse what the real
-// ones refuse: signatures and items that they have not given out, ids of the wrong form, calls without results.
+// A conversation is not tied to a provider: any provider can continue it. The simulators reject
+// what the real ones reject: signatures and items that they did not issue, ids in the wrong format,
+// calls without results.
 
 const lookup = tool({
   name: 'lookup',
@@ -30,8 +31,8 @@ async function simulate(rounds: readonly ScriptRound[], options?: ProviderSimula
   return sim
 }
 
-/** Everything of which something must not reach another provider. */
-const begin: readonly ScriptRound[] = [
+/** Content with data that must not reach another provider. */
+const firstRounds: readonly ScriptRound[] = [
   [
     { reasoning: 'I should look it up.' },
     { text: 'Let me see. ' },
@@ -43,11 +44,11 @@ const begin: readonly ScriptRound[] = [
 
 const pairs = Object.keys(openers).flatMap((from) => Object.keys(openers).map((to) => [from, to] as const))
 
-describe('a conversation that was begun elsewhere goes on', () => {
+describe('a conversation continues with another provider', () => {
   test.each(pairs)('from %s to %s', async (from, to) => {
-    // A provider hands out ids that it takes itself.
+    // Each provider issues ids in its own format.
     const checks = false
-    const first = await simulate(begin, { checks })
+    const first = await simulate(firstRounds, { checks })
     const before = await agent({ model: openers[from]?.(first) as Model, tools: [lookup] }).run(
       'Where are they?',
     )
@@ -65,14 +66,14 @@ describe('a conversation that was begun elsewhere goes on', () => {
     expect(sent).toContain('Let me see.')
     expect(sent).toContain('ORD-43')
     expect(sent).toContain('Both have shipped.')
-    // What was thought elsewhere is dropped, whoever could have read it.
+    // Reasoning of another provider is left out.
     if (from !== to) expect(sent).not.toContain('I should look it up')
   })
 })
 
-describe('a run whose provider dies between two rounds ends on another', () => {
+describe('a run whose provider fails between two rounds ends with another one', () => {
   test.each(pairs.filter(([from, to]) => from !== to))('from %s to %s', async (from, to) => {
-    const first = await simulate([...begin], {
+    const first = await simulate([...firstRounds], {
       checks: false,
       faults: [{ kind: 'status', status: 401, request: 1 }],
     })

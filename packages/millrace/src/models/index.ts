@@ -4,5 +4,11 @@ export { fallback } from './fallback.ts'
 
 export { fromGenerate } from './from-generate.ts'
 export { failureOf } from './wire/failures.ts'
-export type { Fetch } from './wire/http-answer.ts'
-export { isHarmless, secretsIn, secretsInUrl, withoutRequestSecrets, withoutSecrets } from './wire/secrets.ts'
+export type { Fetch } from './wire/http-response.ts'
+export {
+  isSafeToShow,
+  secretsIn,
+  secretsInUrl,
+  withoutRequestSecrets,
+  withoutSecrets,
+} from './wire/secrets.ts'

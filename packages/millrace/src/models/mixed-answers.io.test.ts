@@ -7,7 +7,7 @@ import type { Answer, Wire } from './mixed-answers.test-kit.ts'
 import { answersOf, callKey, plainCalls } from './mixed-answers.test-kit.ts'
 import { readerOf } from './recordings.test-kit.ts'
 
-// Nearly every mixture throws, and stack traces would take most of the time.
+// Nearly every mixture throws, and capturing stack traces would take most of the time.
 const { stackTraceLimit } = Error
 beforeAll(() => {
   Error.stackTraceLimit = 0
@@ -16,22 +16,22 @@ afterAll(() => {
   Error.stackTraceLimit = stackTraceLimit
 })
 
-/** What a reader makes of these events, in whatever order they come, and of the end of the stream. */
+/** The model events for these frames, in any order, and for the end of the stream. */
 function read(wire: Wire, frames: readonly JsonObject[], { ends = true } = {}): readonly ModelEvent[] {
   const events: ModelEvent[] = []
   const reader = readerOf(wire, events)
   try {
-    for (const frame of frames) if (!reader.over) reader.read(JSON.stringify(frame), '')
+    for (const frame of frames) if (!reader.ended) reader.read(JSON.stringify(frame), '')
     if (!ends) return events
-    if (wire === 'openai-chat' && !reader.over) reader.read('[DONE]', '')
-    if (!reader.over) reader.end()
+    if (wire === 'openai-chat' && !reader.ended) reader.read('[DONE]', '')
+    if (!reader.ended) reader.end()
   } catch (error) {
     if (!isMillraceError(error)) throw error
   }
   return events
 }
 
-/** The calls that would be run. There is no tool without a name. */
+/** The calls that would run. Calls without a name have no tool. */
 function callsIn(events: readonly ModelEvent[]): string[] {
   return events.flatMap((event) =>
     event.type === 'tool-call' && event.problem === undefined && event.name !== ''
@@ -60,7 +60,7 @@ describe.each(wireNames)('two answers in one stream: %s', (wire) => {
     expect(count).toBeGreaterThan(4)
   })
 
-  test('an answer that is cut anywhere and followed by another runs no call that is in neither', () => {
+  test('an answer that is cut off anywhere and followed by another runs only calls of one of the two', () => {
     for (const first of answers) {
       const own = plainCalls(wire, first.frames)
       for (const second of answers) {
@@ -75,7 +75,7 @@ describe.each(wireNames)('two answers in one stream: %s', (wire) => {
     }
   })
 
-  test('the calls of the second answer are those it has alone', () => {
+  test('the calls of the second answer are the same as without the first', () => {
     for (const first of answers)
       for (const second of answers) {
         // Repeating the same answer gives the same calls.
@@ -90,8 +90,9 @@ describe.each(wireNames)('two answers in one stream: %s', (wire) => {
       }
   })
 
-  // In a Messages stream, deltas carry no id of their block. All that can be checked is that a call comes from one block.
-  test('two answers that are joined at any two events run only calls of one uninterrupted block', () => {
+  // In a Messages stream, deltas have no id, so the test checks only that a call comes from one
+  // block.
+  test('two answers that are joined at any events run only calls of one uninterrupted block', () => {
     const places = fc.tuple(fc.nat(), fc.nat(), fc.nat(), fc.nat())
     fc.assert(
       fc.property(places, ([one, two, cut, from]) => {
@@ -103,7 +104,8 @@ describe.each(wireNames)('two answers in one stream: %s', (wire) => {
         ]
         const plain = plainCalls(wire, frames)
         for (const call of callsIn(read(wire, frames))) expect(plain).toContain(call)
-        // In Chat Completions the id of an answer is known from its second chunk on, since some servers give every chunk its own.
+        // In Chat Completions the id of an answer is known from its second chunk on, since some
+        // servers give every chunk its own id.
         if (wire === 'anthropic' || first === second) return
         if (wire === 'openai-chat' && cut % first.frames.length < 2) return
         const own = new Set([...plainCalls(wire, first.frames), ...plainCalls(wire, second.frames)])
@@ -113,7 +115,7 @@ describe.each(wireNames)('two answers in one stream: %s', (wire) => {
     )
   })
 
-  test('events that are inserted, dropped, repeated or moved run only calls of one uninterrupted block', () => {
+  test('inserted, dropped, repeated or moved events run only calls of one uninterrupted block', () => {
     const change = fc.record({
       how: fc.constantFrom('insert', 'drop', 'repeat', 'move'),
       at: fc.nat(),
@@ -146,7 +148,9 @@ describe.each(wireNames)('two answers in one stream: %s', (wire) => {
   })
 })
 
-/** From here on it is known that chunks have the id of their answer; before, each may have one of its own. */
+/**
+ * From this chunk on, ids are known to identify answers; before it, each chunk may have its own.
+ */
 function firstRepeatedId(frames: readonly JsonObject[]): number | undefined {
   const seen = new Set<unknown>()
   const at = frames.findIndex(({ id, choices }) => {

@@ -18,7 +18,7 @@ export interface Answer {
 
 const note = (text: string): ScriptRound => [{ text: 'Noting. ' }, { call: 'note', input: { text, n: 1 } }]
 
-/** Text, reasoning and calls, for machines that have no recordings. */
+/** Text, reasoning and calls, for machines without recordings. */
 const rounds: readonly ScriptRound[] = [
   'Good morning to you all.',
   note('first'),
@@ -29,8 +29,8 @@ const rounds: readonly ScriptRound[] = [
 
 const { signal } = new AbortController()
 
-/** Every round as the simulator writes it on each wire. */
-async function written(): Promise<Answer[]> {
+/** Every round as the simulator sends it over each API. */
+async function simulatedAnswers(): Promise<Answer[]> {
   const wireOf = {
     'Chat Completions': 'openai-chat',
     Responses: 'openai-responses',
@@ -40,10 +40,10 @@ async function written(): Promise<Answer[]> {
   for (const [name, open] of Object.entries(wires)) {
     await using sim = await providerSimulator(rounds, { deltaChars: 7 })
     for (const round of rounds.keys()) {
-      const { heard, wire } = wireListener()
+      const { captured, wire } = wireListener()
       const request = { messages: [{ role: 'user', content: 'Go.' }], tools: [], settings: {} } as const
       for await (const _ of open(sim).stream(request, { signal, wire }));
-      const text = heard.map(({ pieces }) => pieces.join('')).join('')
+      const text = captured.map(({ pieces }) => pieces.join('')).join('')
       const frames = [...text.matchAll(/^data: (\{.*\})$/gm)].map(([, data]) => JSON.parse(data ?? ''))
       answers.push({ name: `round ${round}`, wire: wireOf[name as keyof typeof wireOf], frames })
     }
@@ -51,26 +51,26 @@ async function written(): Promise<Answer[]> {
   return answers
 }
 
-/** All answers of one wire: simulated, and recorded where there are recordings. */
+/** All answers of one API: simulated ones, and recorded ones if available. */
 export async function answersOf(wire: Wire): Promise<Answer[]> {
   const recorded = (present ? names : [])
     .filter((name) => name.startsWith(`${wire}/`))
     .flatMap((name) => recordingsOf(name).map(({ lines }): Answer => ({ name, wire, frames: lines })))
-  return [...(await written()).filter((answer) => answer.wire === wire), ...recorded]
+  return [...(await simulatedAnswers()).filter((answer) => answer.wire === wire), ...recorded]
 }
 
 type Fields = Record<string, unknown>
 const fields = (value: unknown): Fields => (isObject(value) ? value : {})
 const list = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(fields) : [])
-const words = (value: unknown) => (typeof value === 'string' ? value : '')
+const asString = (value: unknown) => (typeof value === 'string' ? value : '')
 
 /** A call in a form that can be compared. */
 export const callKey = (name: unknown, raw: unknown): string =>
   `${name} ${JSON.stringify(typeof raw === 'string' ? parseArguments(raw).input : raw)}`
 
 /**
- * The oracle: the calls that one uninterrupted block of one message opened and closed, in any list of events. It shares no code
- * with the readers.
+ * The oracle: the calls that one uninterrupted block of one message opened and closed, in any list
+ * of events. It shares no code with the readers.
  */
 export function plainCalls(wire: Wire, frames: readonly Fields[]): Set<string> {
   if (wire === 'anthropic') return callsOfBlocks(frames)
@@ -96,7 +96,7 @@ function callsOfBlocks(frames: readonly Fields[]): Set<string> {
     }
     const block = open.get(index)
     if (!block) continue
-    if (type === 'content_block_delta') block.raw += words(fields(delta).partial_json)
+    if (type === 'content_block_delta') block.raw += asString(fields(delta).partial_json)
     if (type !== 'content_block_stop') continue
     found.add(callKey(block.name, block.raw || (block.input ?? {})))
     open.delete(index)
@@ -115,21 +115,24 @@ function callsOfItems(frames: readonly Fields[]): Set<string> {
         callKey('mcp_approval', {
           server: item.server_label,
           tool: item.name,
-          arguments: parseArguments(words(item.arguments)).input,
+          arguments: parseArguments(asString(item.arguments)).input,
         }),
       )
   }
-  const begun = new Map<unknown, Fields>()
+  const started = new Map<unknown, Fields>()
   for (const { type, item, item_id, arguments: raw, response } of frames) {
-    if (type === 'response.output_item.added') begun.set(fields(item).id, fields(item))
+    if (type === 'response.output_item.added') started.set(fields(item).id, fields(item))
     if (type === 'response.output_item.done') add(fields(item))
-    if (type === 'response.function_call_arguments.done') add({ ...begun.get(item_id), arguments: raw })
+    if (type === 'response.function_call_arguments.done') add({ ...started.get(item_id), arguments: raw })
     for (const one of list(fields(response).output)) add(one)
   }
   return found
 }
 
-/** Joined by chunk id and index, from the first chunk of that id or since the id last changed, as they are when something closes them. */
+/**
+ * Joins calls by chunk id and index, from the first chunk of that id or since the id last changed,
+ * up to what closes them.
+ */
 function callsOfChunks(frames: readonly Fields[]): Set<string> {
   const found = new Set<string>()
   const all = new Map<string, { name: string; raw: string }>()
@@ -150,8 +153,8 @@ function callsOfChunks(frames: readonly Fields[]): Set<string> {
           const call = calls.get(key) ?? { name: '', raw: '' }
           const { name, arguments: raw } = fields(body)
           calls.set(key, {
-            // Some repeat the name with every fragment.
-            name: call.name.endsWith(words(name)) ? call.name : call.name + words(name),
+            // Some servers repeat the name with every fragment.
+            name: call.name.endsWith(asString(name)) ? call.name : call.name + asString(name),
             raw: call.raw + (typeof raw === 'string' ? raw : raw ? JSON.stringify(raw) : ''),
           })
         }

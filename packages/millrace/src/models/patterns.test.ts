@@ -2,12 +2,12 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { sized } from '../../../../test/size.ts'
 import type { ModelEvent } from '../protocol/index.ts'
-import { heardBy } from './wire/reader.test-kit.ts'
+import { readWith } from './wire/reader.test-kit.ts'
 import type { WireReader } from './wire/stream.ts'
 
 type Open = (events: ModelEvent[]) => WireReader
 
-/** The readers of the three wires, as they are. */
+/** The readers of the three APIs. */
 async function readers(): Promise<Record<'chat' | 'responses' | 'messages', Open>> {
   const { chatReader } = await import('./openai-chat/reader.ts')
   const { responsesReader } = await import('./openai-responses/reader.ts')
@@ -31,7 +31,7 @@ beforeAll(async () => {
   vi.doUnmock('./wire/pattern.ts')
 })
 
-/** JSON in one of the ways in which servers write it, and in some in which none should. */
+/** JSON in the formats that servers use, and in some that none should use. */
 const written = (frame: fc.Arbitrary<unknown>) =>
   fc.tuple(frame, fc.nat(40)).map(([value, way]) => {
     const json = JSON.stringify(value)
@@ -145,7 +145,7 @@ const messagesEvent = fc.oneof(
   },
 )
 
-/** Each frame up to three times in a row: where patterns are at work. */
+/** Each frame up to three times in a row, so that patterns are used. */
 const sequence = (frame: fc.Arbitrary<unknown>) =>
   fc
     .array(fc.tuple(written(frame), fc.integer({ min: 1, max: 3 })), { maxLength: 20 })
@@ -157,15 +157,15 @@ const wires = [
   ['messages', sequence(messagesEvent), ['{"type":"message_stop"}']],
 ] as const
 
-describe('whatever comes, frames that are alike mean what each would mean alone', () => {
+describe('similar frames are read as if each were parsed', () => {
   test.each(wires)('%s', (wire, frames, end) => {
     fc.assert(
       fc.property(frames, (list) => {
         const all = [...list, ...end]
-        const heard = heardBy(usual[wire], all)
-        const alone = heardBy(parsing[wire], all)
-        expect(heard.events).toStrictEqual(alone.events)
-        expect(String(heard.error)).toBe(String(alone.error))
+        const result = readWith(usual[wire], all)
+        const alone = readWith(parsing[wire], all)
+        expect(result.events).toStrictEqual(alone.events)
+        expect(String(result.error)).toBe(String(alone.error))
       }),
       { numRuns: sized(400) },
     )

@@ -4,24 +4,26 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { sized, some, stride } from '../../../../test/size.ts'
 import type { ModelEvent } from '../protocol/index.ts'
 import { isMillraceError, sseReader } from '../protocol/index.ts'
-import type { Recording, Told } from './recordings.test-kit.ts'
+import type { Recording, Summary } from './recordings.test-kit.ts'
 import {
-  inRecording,
+  expectedSummary,
   modelOf,
   names,
   present,
   readerOf,
   recordingsOf,
+  summarize,
   terminalOf,
-  toldBy,
   tools,
 } from './recordings.test-kit.ts'
-import type { Fetch } from './wire/http-answer.ts'
+import type { Fetch } from './wire/http-response.ts'
 import { drain } from './wire/wire.test-kit.ts'
 
 const recorded = test.skipIf(!present)
 
-/** Numbers between 0 and 1, the same in every run. (mulberry32 by Tommy Ettinger, public domain.) */
+/**
+ * Numbers between 0 and 1, the same in every run. (mulberry32 by Tommy Ettinger, public domain.)
+ */
 function seeded(seed: number): () => number {
   let state = seed
   return () => {
@@ -87,12 +89,12 @@ async function only(name: string): Promise<ModelEvent[]> {
 
 const failing = 'openai-responses/openai-error.1'
 
-describe('a recording gives the text, calls, reasoning, finish and usage that are in it', () => {
+describe('reading a recording yields its text, calls, reasoning, finish and usage', () => {
   recorded.each(names.filter((name) => name !== failing))('%s', async (name) => {
     for (const recording of recordingsOf(name)) {
       const { events, error } = await whole(recording)
       expect(error).toBeUndefined()
-      expect(toldBy(events)).toStrictEqual(inRecording(recording))
+      expect(summarize(events)).toStrictEqual(expectedSummary(recording))
       expect(events.filter(({ type }) => type === 'done')).toHaveLength(1)
       expect(events.at(-1)?.type).toBe('done')
       for (const event of events) {
@@ -111,7 +113,7 @@ describe('a recording gives the text, calls, reasoning, finish and usage that ar
     }
   })
 
-  recorded.each(names)('and the arguments of each call in pieces that make it up: %s', async (name) => {
+  recorded.each(names)('the argument deltas of each call add up to its arguments: %s', async (name) => {
     for (const recording of recordingsOf(name)) {
       const { events } = await whole(recording)
       for (const call of events.filter((event) => event.type === 'tool-call')) {
@@ -125,14 +127,14 @@ describe('a recording gives the text, calls, reasoning, finish and usage that ar
   })
 })
 
-/** With a number in each, no two frames of it are alike. */
+/** Adds a number to each frame, so that no two are similar. */
 function numbered({ bytes }: Recording): Uint8Array {
   let count = 0
   const text = new TextDecoder().decode(bytes).replace(/^data: ?\{(?=")/gm, () => `data: {"_":${count++},`)
   return new TextEncoder().encode(text)
 }
 
-describe('a frame that is like the one before means what it would mean alone', () => {
+describe('a similar frame is read as if it were parsed', () => {
   recorded.each(names)('%s', async (name) => {
     for (const recording of recordingsOf(name)) {
       const { events } = await whole(recording)
@@ -142,7 +144,7 @@ describe('a frame that is like the one before means what it would mean alone', (
   })
 })
 
-describe('a recording gives the same events however it is split', () => {
+describe('a recording yields the same events however it is split', () => {
   recorded.each(names)('%s', async (name) => {
     for (const recording of recordingsOf(name)) {
       const expected = await whole(recording)
@@ -184,29 +186,29 @@ describe('a recording gives the same events however it is split', () => {
 
 interface Cut {
   readonly events: readonly ModelEvent[]
-  readonly over: boolean
+  readonly ended: boolean
   readonly error: unknown
 }
 
-/** An answer that ends in good order after these bytes. */
+/** An answer that ends cleanly after these bytes. */
 function readCut({ wire }: Recording, bytes: Uint8Array): Cut {
   const events: ModelEvent[] = []
   const reader = readerOf(wire, events)
   const sse = sseReader((data, event) => {
-    if (!reader.over) reader.read(data, event)
+    if (!reader.ended) reader.read(data, event)
   })
   let error: unknown
   try {
     sse.push(bytes)
-    if (!reader.over) sse.end()
+    if (!reader.ended) sse.end()
   } catch (thrown) {
     error = thrown
   }
-  if (!reader.over) reader.end()
-  return { events, over: reader.over, error }
+  if (!reader.ended) reader.end()
+  return { events, ended: reader.ended, error }
 }
 
-/** Where the data of each frame is complete: the blank line after it may be missing. */
+/** Where the data of each frame is complete, without the blank line after it. */
 function endsOf({ frames }: Recording): number[] {
   let at = 0
   return frames.map((frame) => {
@@ -217,7 +219,10 @@ function endsOf({ frames }: Recording): number[] {
 
 const longest = 12_000
 
-/** Every place at which an answer can be cut, or for a long one every place around the ends of its frames, and some within. */
+/**
+ * Every position to cut an answer at; for a long one, all positions around the ends of frames, and
+ * some within.
+ */
 function placesIn(recording: Recording): number[] {
   const { length } = recording.bytes
   if (length <= longest) return Array.from({ length: length + 1 }, (_, at) => at)
@@ -228,25 +233,28 @@ function placesIn(recording: Recording): number[] {
   })
 }
 
-/** What is wrong with an answer that was cut, if anything is. Plain comparisons: it is asked for every byte. */
-function flawOf(
+/**
+ * The problem with an answer that was cut off, if any. Uses plain comparisons, since it runs for
+ * every byte.
+ */
+function problemWith(
   name: string,
-  { events, over, error }: Cut,
+  { events, ended, error }: Cut,
   complete: boolean,
-  all: Told,
+  all: Summary,
 ): string | undefined {
-  const { calls, text, reasoning, finish } = toldBy(events)
+  const { calls, text, reasoning, finish } = summarize(events)
   if (JSON.stringify(calls) !== JSON.stringify(all.calls.slice(0, calls.length))) return 'a wrong call'
   if (!all.text.startsWith(text) || !all.reasoning.startsWith(reasoning)) return 'wrong words'
-  if (over !== complete || finish !== (complete ? all.finish : undefined)) return 'a wrong end'
-  if (over || error === undefined) return undefined
+  if (ended !== complete || finish !== (complete ? all.finish : undefined)) return 'a wrong end'
+  if (ended || error === undefined) return undefined
   return isBroken(error) || name === failing ? undefined : `a wrong error: ${error}`
 }
 
 const isBroken = (error: unknown) => isMillraceError(error) && error.code === 'stream_error'
 
-describe('a recording that is cut off never gives a wrong call, and no end that was not there', () => {
-  // Nearly every cut makes an error, and where it was made is of no interest.
+describe('a recording that is cut off never yields a wrong call or a false end', () => {
+  // Nearly every cut throws, and capturing stack traces is slow.
   const { stackTraceLimit } = Error
   beforeEach(() => {
     Error.stackTraceLimit = 0
@@ -257,25 +265,26 @@ describe('a recording that is cut off never gives a wrong call, and no end that 
 
   recorded.each(names)('%s', (name) => {
     for (const recording of recordingsOf(name)) {
-      const all = toldBy(readCut(recording, recording.bytes).events)
+      const all = summarize(readCut(recording, recording.bytes).events)
       const completeAt = endsOf(recording)[terminalOf(recording)] ?? Number.POSITIVE_INFINITY
       for (const place of some(placesIn(recording))) {
         const cut = readCut(recording, recording.bytes.subarray(0, place))
-        const flaw = flawOf(name, cut, place >= completeAt, all)
+        const flaw = problemWith(name, cut, place >= completeAt, all)
         if (flaw) expect.fail(`cut after byte ${place}: ${flaw}`)
       }
     }
   })
 
-  recorded.each(names)('nor does it if it is long, for every byte: %s', (name) => {
+  recorded.each(names)('a long recording too, at every byte: %s', (name) => {
     for (const recording of recordingsOf(name)) {
       if (recording.bytes.length <= longest) continue
-      // A part of a frame must not be taken for one: it is given to the very reader that goes on with the whole.
+      // A partial frame must not be read as a whole one: the same reader then continues with the
+      // full frame.
       const events: ModelEvent[] = []
       const reader = readerOf(recording.wire, events)
       for (const frame of encode(recording.frames)) {
         const before = events.length
-        for (let at = 0; at < frame.length - 2 && !reader.over; at += stride) {
+        for (let at = 0; at < frame.length - 2 && !reader.ended; at += stride) {
           const part = sseReader((data, event) => reader.read(data, event))
           try {
             part.push(frame.subarray(0, at))
@@ -283,10 +292,10 @@ describe('a recording that is cut off never gives a wrong call, and no end that 
           } catch (error) {
             if (!isBroken(error)) expect.fail(`${at} bytes of a frame are a wrong error: ${error}`)
           }
-          if (events.length !== before || reader.over) expect.fail(`${at} bytes of a frame were understood`)
+          if (events.length !== before || reader.ended) expect.fail(`${at} bytes of a frame were understood`)
         }
         const sse = sseReader((data, event) => {
-          if (!reader.over) reader.read(data, event)
+          if (!reader.ended) reader.read(data, event)
         })
         sse.push(frame)
       }
@@ -294,7 +303,7 @@ describe('a recording that is cut off never gives a wrong call, and no end that 
     }
   })
 
-  recorded.each(names)('and fails as a stream that is not complete: %s', async (name) => {
+  recorded.each(names)('it fails as an incomplete stream: %s', async (name) => {
     for (const recording of recordingsOf(name)) {
       const next = seeded(recording.bytes.length)
       const completeAt = endsOf(recording)[terminalOf(recording)] ?? recording.bytes.length
@@ -312,7 +321,7 @@ describe('a recording that is cut off never gives a wrong call, and no end that 
   })
 })
 
-describe('what is worth knowing of a recording', () => {
+describe('details of recordings', () => {
   const callsOf = (events: readonly ModelEvent[]) =>
     events.filter((event) => event.type === 'tool-call').map(({ name, input }) => [name, input])
   const partEnds = (events: readonly ModelEvent[]) => events.filter((event) => event.type === 'part-end')
@@ -331,31 +340,28 @@ describe('what is worth knowing of a recording', () => {
     })
     const [end] = partEnds(events)
     expect(end).toMatchObject({ part: 'reasoning', opaque: { data: { field: 'reasoning_content' } } })
-    // The reasoning is over before the call begins.
+    // The reasoning ends before the call starts.
     const types = events.map(({ type }) => type)
     expect(types.indexOf('part-end')).toBeLessThan(types.indexOf('tool-input-start'))
   })
 
-  recorded(
-    'blank ids and names, missing arguments and an object right away are calls like any other',
-    async () => {
-      expect(callsOf(await only('openai-chat/alibaba-tool-call'))).toStrictEqual([
-        ['weather', { location: 'San Francisco' }],
-      ])
-      expect(callsOf(await only('openai-chat/mistral-incremental-tool-call'))).toStrictEqual([
-        ['webSearchTool', { query: 'current Berlin weather' }],
-      ])
-      expect(callsOf(await only('openai-chat/groq-tool-call'))).toStrictEqual([['weather', {}]])
-      expect(callsOf(await only('anthropic/anthropic-tool-no-args'))).toStrictEqual([['updateIssueList', {}]])
-    },
-  )
+  recorded('empty ids and names, missing arguments and an immediate object make normal calls', async () => {
+    expect(callsOf(await only('openai-chat/alibaba-tool-call'))).toStrictEqual([
+      ['weather', { location: 'San Francisco' }],
+    ])
+    expect(callsOf(await only('openai-chat/mistral-incremental-tool-call'))).toStrictEqual([
+      ['webSearchTool', { query: 'current Berlin weather' }],
+    ])
+    expect(callsOf(await only('openai-chat/groq-tool-call'))).toStrictEqual([['weather', {}]])
+    expect(callsOf(await only('anthropic/anthropic-tool-no-args'))).toStrictEqual([['updateIssueList', {}]])
+  })
 
-  recorded('xAI counts its reasoning beside its answer', async () => {
+  recorded('xAI counts reasoning separately from the completion', async () => {
     const { usage } = doneOf(await only('openai-chat/xai-tool-call')) ?? {}
     expect(usage).toMatchObject({ inputTokens: 307, outputTokens: 253, reasoningTokens: 227 })
   })
 
-  recorded('a local shell call is a call of the tool shell, and goes back as it came', async () => {
+  recorded('a local shell call is a call to the tool shell, and is sent back unchanged', async () => {
     const events = await only('openai-responses/openai-local-shell-tool.1')
     expect(callsOf(events)).toStrictEqual([['shell', { command: ['ls', '-a', '~'], env: {} }]])
     const call = events.find((event) => event.type === 'tool-call')
@@ -365,7 +371,7 @@ describe('what is worth knowing of a recording', () => {
     })
   })
 
-  recorded('what the provider asks a person about is a call of the tool mcp_approval', async () => {
+  recorded('an approval request of the provider is a call to the tool mcp_approval', async () => {
     const events = await only('openai-responses/openai-mcp-tool-approval.1')
     const [[name, input] = [], ...more] = callsOf(events)
     expect(more).toStrictEqual([])
@@ -380,7 +386,7 @@ describe('what is worth knowing of a recording', () => {
     expect(JSON.stringify(all.at(-1)?.output)).toContain('Create a shortened URL using zip1.io')
   })
 
-  recorded('encrypted reasoning is kept to go back', async () => {
+  recorded('encrypted reasoning is kept', async () => {
     const [recording] = recordingsOf('openai-responses/openai-reasoning-encrypted-content.1')
     if (!recording) throw new Error('nothing recorded')
     const item = recording.lines.find(
@@ -390,9 +396,9 @@ describe('what is worth knowing of a recording', () => {
     expect(partEnds((await whole(recording)).events)[0]?.opaque?.data).toStrictEqual(item)
   })
 
-  recorded('an item whose id changes with every event is one', async () => {
+  recorded('an item whose id changes with every event is one item', async () => {
     const events = await only('openai-responses/github-copilot-id-rotation.1')
-    expect(toldBy(events).text).toMatch(/^There are \*\*3\*\* letter .*positions \*\*3, 8, and 9\*\*\.$/s)
+    expect(summarize(events).text).toMatch(/^There are \*\*3\*\* letter .*positions \*\*3, 8, and 9\*\*\.$/s)
     expect(partEnds(events).map(({ part }) => part)).toStrictEqual(['reasoning', 'text'])
     expect(partEnds(events)[1]?.opaque?.data).toStrictEqual({ phase: 'final_answer' })
   })
@@ -408,30 +414,27 @@ describe('what is worth knowing of a recording', () => {
     )
   })
 
-  recorded(
-    'a web search is told with what was looked for and found, and the text with its sources',
-    async () => {
-      const events = await only('anthropic/anthropic-web-search-tool.1')
-      const all = providerTools(events)
-      expect(new Set(all.map(({ callId }) => callId))).toStrictEqual(
-        new Set(['srvtoolu_01Bj5uzzLcYG5hfueSLcDH8k']),
-      )
-      expect(all.every(({ name }) => name === 'web_search')).toBe(true)
-      expect(all.find(({ input }) => input !== undefined)?.input).toHaveProperty('query')
-      const found = all.find(({ output }) => output !== undefined)
-      expect(JSON.stringify(found?.output)).toContain('The Latest AI News and AI Breakthroughs')
-      expect(JSON.stringify(found?.opaque?.data)).toContain('encrypted_content')
-      const cited = partEnds(events).filter(({ opaque }) => opaque !== undefined)
-      expect(cited).toHaveLength(9)
-      for (const { part, opaque } of cited) {
-        expect(part).toBe('text')
-        expect(JSON.stringify(opaque?.data)).toContain('web_search_result_location')
-      }
-      expect(callsOf(events)).toStrictEqual([])
-    },
-  )
+  recorded('a web search is emitted with its query and results, and the text with its sources', async () => {
+    const events = await only('anthropic/anthropic-web-search-tool.1')
+    const all = providerTools(events)
+    expect(new Set(all.map(({ callId }) => callId))).toStrictEqual(
+      new Set(['srvtoolu_01Bj5uzzLcYG5hfueSLcDH8k']),
+    )
+    expect(all.every(({ name }) => name === 'web_search')).toBe(true)
+    expect(all.find(({ input }) => input !== undefined)?.input).toHaveProperty('query')
+    const found = all.find(({ output }) => output !== undefined)
+    expect(JSON.stringify(found?.output)).toContain('The Latest AI News and AI Breakthroughs')
+    expect(JSON.stringify(found?.opaque?.data)).toContain('encrypted_content')
+    const cited = partEnds(events).filter(({ opaque }) => opaque !== undefined)
+    expect(cited).toHaveLength(9)
+    for (const { part, opaque } of cited) {
+      expect(part).toBe('text')
+      expect(JSON.stringify(opaque?.data)).toContain('web_search_result_location')
+    }
+    expect(callsOf(events)).toStrictEqual([])
+  })
 
-  recorded('tools that ran in a sandbox or over MCP are not ours to run', async () => {
+  recorded('tools that ran in a sandbox or over MCP are not tool calls', async () => {
     const sandbox = await only('anthropic/anthropic-code-execution-20250825.1')
     expect(new Set(providerTools(sandbox).map(({ name }) => name))).toStrictEqual(
       new Set(['text_editor_code_execution', 'bash_code_execution']),
@@ -447,14 +450,14 @@ describe('what is worth knowing of a recording', () => {
     expect([...callsOf(sandbox), ...callsOf(mcp)]).toStrictEqual([])
   })
 
-  recorded('a refusal says why', async () => {
+  recorded('a refusal has its details', async () => {
     const done = doneOf(await only('anthropic/anthropic-refusal'))
     expect(done).toMatchObject({ finish: 'refusal', metadata: { stopDetails: { category: 'cyber' } } })
   })
 
-  recorded('a message that begins twice is one', async () => {
+  recorded('a message that starts twice is one message', async () => {
     const events = await only('anthropic/duplicate-message-start')
-    expect(toldBy(events)).toMatchObject({
+    expect(summarize(events)).toMatchObject({
       text: 'Hello, World!',
       usage: { inputTokens: 17, outputTokens: 227 },
     })

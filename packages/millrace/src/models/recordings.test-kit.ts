@@ -6,10 +6,10 @@ import { anthropic } from './anthropic.ts'
 import { openai, openaiChat } from './openai.ts'
 import { chatReader } from './openai-chat/reader.ts'
 import { responsesReader } from './openai-responses/reader.ts'
-import type { Fetch } from './wire/http-answer.ts'
+import type { Fetch } from './wire/http-response.ts'
 import type { WireReader } from './wire/stream.ts'
 
-/** Real answers of real providers. They are no part of this repository, and stand beside it where they are to be had. */
+/** Real answers of real providers. They are not part of this repository but may be next to it. */
 const folder = new URL('../../../../../shared/recordings/', import.meta.url)
 
 export const present = existsSync(folder)
@@ -44,7 +44,7 @@ const known = [
 
 const ending = '.chunks.txt'
 
-/** Every recording by name: those that are there, or those that should be. */
+/** The names of all recordings, or of the known ones if the folder is missing. */
 export const names: readonly string[] = present
   ? readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith(ending))
@@ -52,11 +52,11 @@ export const names: readonly string[] = present
       .sort()
   : known
 
-/** One answer: a recording may hold several, one after the other. */
+/** One answer. A recording may contain several in sequence. */
 export interface Recording {
   readonly wire: Wire
   readonly lines: readonly JsonObject[]
-  /** As it was on the wire. */
+  /** The raw SSE frames. */
   readonly frames: readonly string[]
   readonly bytes: Uint8Array
 }
@@ -83,7 +83,7 @@ export function recordingsOf(name: string): Recording[] {
   })
 }
 
-/** The tools that are called in a recording, as a request would have named them. */
+/** The tools that the recordings call, as declared in a request. */
 export const tools = ['weather', 'webSearchTool', 'calculator', 'json', 'updateIssueList'].map((name) => ({
   name,
   description: name,
@@ -98,7 +98,7 @@ export function modelOf(wire: Wire, options: { fetch: Fetch } | { baseURL: strin
   return wire === 'anthropic' ? anthropic('claude-sonnet-4-5', common) : openai('m', common)
 }
 
-/** The reader of a wire alone, without bytes and sockets. */
+/** The reader of an API, without bytes and sockets. */
 export function readerOf(wire: Wire, events: ModelEvent[]): WireReader {
   const provider = 'recorded'
   if (wire === 'anthropic') return anthropicReader(events, { provider })
@@ -106,8 +106,8 @@ export function readerOf(wire: Wire, events: ModelEvent[]): WireReader {
   return chatReader(events, { provider, tools: new Set(tools.map(({ name }) => name)) })
 }
 
-/** What a consumer makes of the events of an answer. */
-export interface Told {
+/** The content of an answer. */
+export interface Summary {
   text: string
   reasoning: string
   calls: { callId: string; name: string; input: unknown }[]
@@ -115,27 +115,27 @@ export interface Told {
   usage: Record<string, number>
 }
 
-export function toldBy(events: readonly ModelEvent[]): Told {
-  const told: Told = { text: '', reasoning: '', calls: [], finish: undefined, usage: {} }
+export function summarize(events: readonly ModelEvent[]): Summary {
+  const summary: Summary = { text: '', reasoning: '', calls: [], finish: undefined, usage: {} }
   for (const event of events) {
-    if (event.type === 'text' || event.type === 'reasoning') told[event.type] += event.text
+    if (event.type === 'text' || event.type === 'reasoning') summary[event.type] += event.text
     if (event.type === 'tool-call')
-      told.calls.push({ callId: event.callId, name: event.name, input: event.problem ?? event.input })
+      summary.calls.push({ callId: event.callId, name: event.name, input: event.problem ?? event.input })
     if (event.type === 'done') {
-      told.finish = event.finish
-      told.usage = { ...event.usage }
+      summary.finish = event.finish
+      summary.usage = { ...event.usage }
     }
   }
-  return told
+  return summary
 }
 
 type Fields = Record<string, unknown>
 
 const fields = (value: unknown): Fields => (isObject(value) ? value : {})
 const list = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(fields) : [])
-const words = (value: unknown): string => (typeof value === 'string' ? value : '')
+const asString = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** Leaves out what was not counted. */
+/** Leaves out missing counts. */
 function counts(all: Record<string, unknown>): Record<string, number> {
   const counted = Object.entries(all).filter(
     (entry): entry is [string, number] => typeof entry[1] === 'number',
@@ -143,13 +143,13 @@ function counts(all: Record<string, unknown>): Record<string, number> {
   return Object.fromEntries(counted)
 }
 
-/** What is in a recording, read as plainly as can be; it shares nothing with the models. */
-export function inRecording({ wire, lines }: Recording): Told {
-  if (wire === 'openai-chat') return inChat(lines)
-  return wire === 'anthropic' ? inMessages(lines) : inResponses(lines)
+/** The content of a recording, read independently: it shares no code with the models. */
+export function expectedSummary({ wire, lines }: Recording): Summary {
+  if (wire === 'openai-chat') return chatSummary(lines)
+  return wire === 'anthropic' ? messagesSummary(lines) : responsesSummary(lines)
 }
 
-function inChat(lines: readonly Fields[]): Told {
+function chatSummary(lines: readonly Fields[]): Summary {
   const deltas = lines.flatMap((line) => list(line.choices)).map((choice) => fields(choice.delta))
   const fragments = deltas.flatMap((delta) => list(delta.tool_calls))
   const indexes = [...new Set(fragments.map(({ index }) => index))]
@@ -157,25 +157,25 @@ function inChat(lines: readonly Fields[]): Told {
     const own = fragments.filter((fragment) => fragment.index === index)
     const bodies = own.map((fragment) => fields(fragment.function))
     return {
-      callId: own.map(({ id }) => words(id)).find(Boolean) ?? '',
-      name: bodies.map(({ name }) => words(name)).join(''),
-      input: JSON.parse(bodies.map((body) => words(body.arguments)).join('')),
+      callId: own.map(({ id }) => asString(id)).find(Boolean) ?? '',
+      name: bodies.map(({ name }) => asString(name)).join(''),
+      input: JSON.parse(bodies.map((body) => asString(body.arguments)).join('')),
     }
   })
   const reasons: Record<string, string> = { stop: 'stop', tool_calls: 'tool-calls', length: 'length' }
   const reason = lines
     .flatMap((line) => list(line.choices))
-    .map((choice) => words(choice.finish_reason))
+    .map((choice) => asString(choice.finish_reason))
     .find(Boolean)
   const usage = fields(lines.map((line) => line.usage ?? fields(line.x_groq).usage).findLast(Boolean))
   return {
-    text: deltas.map((delta) => words(delta.content)).join(''),
-    reasoning: deltas.map((delta) => words(delta.reasoning_content)).join(''),
+    text: deltas.map((delta) => asString(delta.content)).join(''),
+    reasoning: deltas.map((delta) => asString(delta.reasoning_content)).join(''),
     calls,
     finish: reasons[reason ?? ''],
     usage: counts({
       inputTokens: usage.prompt_tokens,
-      // Whether reasoning is counted within the completion or beside it, this is right.
+      // Correct whether reasoning is counted within the completion or separately.
       outputTokens: Number(usage.total_tokens) - Number(usage.prompt_tokens),
       reasoningTokens: fields(usage.completion_tokens_details).reasoning_tokens,
       cacheReadTokens: fields(usage.prompt_tokens_details).cached_tokens,
@@ -184,21 +184,22 @@ function inChat(lines: readonly Fields[]): Told {
 }
 
 /** The last event of a Responses stream repeats everything. */
-function inResponses(lines: readonly Fields[]): Told {
+function responsesSummary(lines: readonly Fields[]): Summary {
   const { output, usage } = fields(lines.find(({ type }) => type === 'response.completed')?.response)
   const items = list(output)
   const textsOf = (type: string, field: string) =>
     items
       .filter((item) => item.type === type)
       .flatMap((item) => list(item[field]))
-      .map(({ text }) => words(text))
+      .map(({ text }) => asString(text))
   const calls = items.flatMap(({ type, id, call_id, name, arguments: written, action, server_label }) => {
     const callId = String(call_id ?? id)
     if (type === 'mcp_approval_request') {
-      const input = { server: server_label, tool: name, arguments: JSON.parse(words(written)) }
+      const input = { server: server_label, tool: name, arguments: JSON.parse(asString(written)) }
       return [{ callId, name: 'mcp_approval', input }]
     }
-    if (type === 'function_call') return [{ callId, name: String(name), input: JSON.parse(words(written)) }]
+    if (type === 'function_call')
+      return [{ callId, name: String(name), input: JSON.parse(asString(written)) }]
     const { type: _, ...input } = fields(action)
     return type === 'local_shell_call' ? [{ callId, name: 'shell', input }] : []
   })
@@ -219,12 +220,12 @@ function inResponses(lines: readonly Fields[]): Told {
   }
 }
 
-function inMessages(lines: readonly Fields[]): Told {
+function messagesSummary(lines: readonly Fields[]): Summary {
   const deltas = lines.filter(({ type }) => type === 'content_block_delta')
   const joined = (field: string, index?: unknown) =>
     deltas
       .filter((line) => index === undefined || line.index === index)
-      .map((line) => words(fields(line.delta)[field]))
+      .map((line) => asString(fields(line.delta)[field]))
       .join('')
   const starts = lines.filter(({ type }) => type === 'content_block_start')
   const calls = starts
@@ -243,7 +244,7 @@ function inMessages(lines: readonly Fields[]): Told {
     text: joined('text'),
     reasoning: joined('thinking'),
     calls,
-    finish: reasons[words(fields(end.delta).stop_reason)],
+    finish: reasons[asString(fields(end.delta).stop_reason)],
     usage: counts({
       inputTokens: Number(usage.input_tokens) + Number(read ?? 0) + Number(written ?? 0),
       outputTokens: usage.output_tokens,
@@ -253,9 +254,9 @@ function inMessages(lines: readonly Fields[]): Told {
   }
 }
 
-/** The frame with which the answer is complete; there is none in one that fails. */
+/** The index of the frame that completes the answer, or -1 if it fails. */
 export function terminalOf({ wire, lines }: Recording): number {
   if (wire === 'anthropic') return lines.findIndex(({ type }) => type === 'message_stop')
   if (wire === 'openai-responses') return lines.findIndex(({ type }) => type === 'response.completed')
-  return lines.findIndex((line) => list(line.choices).some((choice) => words(choice.finish_reason) !== ''))
+  return lines.findIndex((line) => list(line.choices).some((choice) => asString(choice.finish_reason) !== ''))
 }

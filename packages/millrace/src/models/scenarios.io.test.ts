@@ -7,8 +7,9 @@ import { toolCallsOf } from '../protocol/index.ts'
 import { tool } from '../tools/index.ts'
 import { wires } from './every-model.test-kit.ts'
 
-// What the official clients make of the simulator (src/testing/simulator/fidelity.test.ts), our models make of it too: the same
-// scenarios, the same words, thoughts, calls and counts.
+// Our models read from the simulator what the official clients do
+// (src/testing/simulator/fidelity.test.ts): the same scenarios with the same text, reasoning, calls
+// and usage.
 
 describe.each(Object.entries(wires))('%s', (_, open) => {
   test.each(scenarios.map((scenario) => [scenario.name, scenario] as const))(

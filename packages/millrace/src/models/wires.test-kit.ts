@@ -8,9 +8,9 @@ import type {
 } from '../protocol/index.ts'
 import { anthropic } from './anthropic.ts'
 import { openai, openaiChat } from './openai.ts'
-import { recorder } from './openai-chat/provider.test-kit.ts'
+import { recordingFetch } from './openai-chat/provider.test-kit.ts'
 
-type Fetch = ReturnType<typeof recorder>['fetch']
+type Fetch = ReturnType<typeof recordingFetch>['fetch']
 type Options = { readonly baseURL?: string; readonly name?: string }
 
 const apiKey = 'k'
@@ -24,27 +24,27 @@ const makers = {
 type Wire = keyof typeof makers
 export const wireNames = Object.keys(makers) as Wire[]
 
-/** A model over a wire, without a socket: its requests go to `fetch`. */
+/** A model for an API, without a socket: its requests go to `fetch`. */
 export const openWire = (wire: Wire, fetch: Fetch, options: Options = {}): Model =>
   makers[wire](fetch, options)
 
 export const user: Message = { role: 'user', content: 'x' }
 export const del = { name: 'del', description: 'Deletes' }
 
-/** The request body that a wire sends. */
-export async function sent(
+/** The request body that a model sends. */
+export async function sentBody(
   wire: Wire,
   request: Partial<ModelRequest> & { readonly settings?: ModelSettings },
   options: Options = {},
 ): Promise<JsonObject> {
-  const { fetch, requests } = recorder()
+  const { fetch, requests } = recordingFetch()
   await read(openWire(wire, fetch, options), { messages: [user], tools: [], settings: {}, ...request })
   return requests[0]?.body ?? {}
 }
 
-/** The events that a wire reads from these frames, and the error that ended them. */
-export async function told(wire: Wire, ...frames: readonly unknown[]) {
-  const { fetch } = recorder(frames)
+/** The events that a model reads from these frames, and the error that ended them. */
+export async function eventsFrom(wire: Wire, ...frames: readonly unknown[]) {
+  const { fetch } = recordingFetch(frames)
   return read(openWire(wire, fetch), {
     messages: [user],
     tools: [{ ...del, inputSchema: {} }],

@@ -6,7 +6,7 @@ import { maxJsonDepth } from './partial-json.ts'
 const nested = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
 
 describe('parseArguments', () => {
-  test.each(['', ' ', ' \r\n\t'])('nothing at all (%j) is a call without arguments', (raw) => {
+  test.each(['', ' ', ' \r\n\t'])('blank text (%j) is a call without arguments', (raw) => {
     expect(parseArguments(raw)).toEqual({ input: {} })
   })
 
@@ -29,7 +29,7 @@ describe('parseArguments', () => {
     ['true', 'a boolean'],
     ['null', 'null'],
     ['1e999', 'a number'],
-  ])('%s is refused as %s', (raw, kind) => {
+  ])('%s is rejected as %s', (raw, kind) => {
     expect(parseArguments(raw)).toEqual({
       input: {},
       problem: `the arguments must be a JSON object, not ${kind}`,
@@ -46,7 +46,7 @@ describe('parseArguments', () => {
     'call me',
     '\u0000',
     '{"a":undefined}',
-  ])('%j is refused as no JSON', (raw) => {
+  ])('%j is rejected as invalid JSON', (raw) => {
     const { input, problem } = parseArguments(raw)
     expect(input).toEqual({})
     expect(problem).toMatch(/^the arguments are not valid JSON: ./)
@@ -58,14 +58,14 @@ describe('parseArguments', () => {
     ['{"":1e999}', '[""]'],
     ['{"a":{"b":[0,{"c d":[1e400]}]}}', 'a.b[1]["c d"][0]'],
     [`{"n":${'9'.repeat(400)}}`, 'n'],
-  ])('%s is refused, and the number out of range is named %s', (raw, path) => {
+  ])('%s is rejected, and the error names the path of the number: %s', (raw, path) => {
     expect(parseArguments(raw)).toEqual({
       input: {},
       problem: `a number in the arguments is out of range: ${path}`,
     })
   })
 
-  test('the deepest that is allowed is taken, one level more is refused', () => {
+  test('the maximum depth is accepted, one level more is rejected', () => {
     expect(parseArguments(nested(maxJsonDepth)).problem).toBeUndefined()
     expect(parseArguments(nested(maxJsonDepth + 1))).toEqual({
       input: {},
@@ -92,7 +92,7 @@ describe('parseArguments', () => {
     }
   })
 
-  test('any text gives an input, and only a good one gives more than an empty input', () => {
+  test('any text returns an input, and invalid text an empty one', () => {
     const texts = fc.oneof(
       fc.string(),
       fc.string({ unit: 'binary' }),
@@ -110,7 +110,7 @@ describe('parseArguments', () => {
 })
 
 describe('toolCall', () => {
-  test('a good call carries its input alone', () => {
+  test('a valid call has only its input', () => {
     expect(toolCall({ callId: 'c1', name: 'weather', raw: '{"city":"Paris"}' })).toStrictEqual({
       type: 'tool-call',
       callId: 'c1',
@@ -119,7 +119,7 @@ describe('toolCall', () => {
     })
   })
 
-  test('a bad call carries the problem and what was written', () => {
+  test('an invalid call has the problem and the raw text', () => {
     expect(toolCall({ callId: 'c1', name: 'weather', raw: '[1]' })).toStrictEqual({
       type: 'tool-call',
       callId: 'c1',
@@ -130,7 +130,7 @@ describe('toolCall', () => {
     })
   })
 
-  test('what the provider must get back travels with the call', () => {
+  test('opaque data is kept with the call', () => {
     const opaque = { provider: 'p', data: { signature: 's' } }
     expect(toolCall({ callId: 'c1', name: 'n', raw: '', opaque })).toStrictEqual({
       type: 'tool-call',

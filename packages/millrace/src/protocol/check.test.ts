@@ -9,17 +9,17 @@ import { PROTOCOL_VERSION } from './messages.ts'
 
 const check = (...messages: unknown[]) => checkMessages(messages, 'agent.stream')
 
-function refusalOf(work: () => unknown): string {
+function errorOf(work: () => unknown): string {
   try {
     work()
   } catch (error) {
     if (isMillraceError(error) && error.code === 'invalid_input') return error.message
     throw error
   }
-  throw new Error('it was not refused')
+  throw new Error('no error was thrown')
 }
 
-const refusal = (...messages: unknown[]) => refusalOf(() => check(...messages))
+const checkError = (...messages: unknown[]) => errorOf(() => check(...messages))
 const user = (part: unknown) => ({ role: 'user', content: [part] })
 const bytes = new TextEncoder().encode('hello')
 
@@ -66,12 +66,12 @@ const everything: Message[] = [
   { role: 'tool', callId: 'b', name: 'look', content: [], isError: true },
 ]
 
-describe('messages that are in order', () => {
-  test('every kind of message and part comes back as it was', () => {
+describe('valid messages', () => {
+  test('every kind of message and part is returned unchanged', () => {
     expect(checkMessages(everything, 'x')).toStrictEqual(everything)
   })
 
-  test('what comes back is a copy', () => {
+  test('the result is a copy', () => {
     const input = { deep: [1] }
     const [message] = check({
       role: 'assistant',
@@ -81,7 +81,7 @@ describe('messages that are in order', () => {
     expect(message).toMatchObject({ content: [{ input: { deep: [1] } }] })
   })
 
-  test('plain words stand for a text part in an answer and in a result', () => {
+  test('a plain string becomes a text part in answers and tool results', () => {
     expect(check({ role: 'assistant', content: 'yes' })).toStrictEqual([
       { role: 'assistant', content: [{ type: 'text', text: 'yes' }] },
     ])
@@ -91,7 +91,7 @@ describe('messages that are in order', () => {
     ])
   })
 
-  test('fields nobody knows are left out, and a result that is no error does not say so', () => {
+  test('unknown fields are dropped, and so is `isError: false`', () => {
     expect(
       check(
         { role: 'user', content: 'hi', id: 7, createdAt: new Date() },
@@ -107,7 +107,7 @@ describe('messages that are in order', () => {
     ])
   })
 
-  test('an image of bytes has no name, as one by URL has none', () => {
+  test('the name of an image is dropped', () => {
     expect(
       check(user({ type: 'image', data: 'aGVsbG8=', mediaType: 'image/png', name: 'a.png' })),
     ).toStrictEqual([
@@ -134,7 +134,7 @@ describe('messages that are in order', () => {
     ])
   })
 
-  test('bytes of any number are taken, and what comes back is taken again', () => {
+  test('any number of bytes is accepted, and the result passes the check again', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1 }), (data) => {
         const messages = check(user({ type: 'image', data, mediaType: 'image/png' }))
@@ -145,8 +145,8 @@ describe('messages that are in order', () => {
     )
   })
 
-  test('no bytes at all are refused as no bytes, not passed on as text that is refused later', () => {
-    expect(refusal(user({ type: 'image', data: new Uint8Array(), mediaType: 'image/png' }))).toContain(
+  test('empty bytes are rejected', () => {
+    expect(checkError(user({ type: 'image', data: new Uint8Array(), mediaType: 'image/png' }))).toContain(
       'messages[0].content[0].data',
     )
   })
@@ -163,13 +163,13 @@ describe('messages that are in order', () => {
   })
 })
 
-describe('messages that are not', () => {
+describe('invalid messages', () => {
   test.each<[string, unknown, string]>([
     ['a string', 'hi', 'messages must be an array, not a string'],
     ['undefined', undefined, 'messages must be an array, not undefined'],
     ['an object', { role: 'user' }, 'messages must be an array, not an object'],
-  ])('%s is no list of messages', (_, value, sentence) => {
-    expect(refusalOf(() => checkMessages(value, 'x'))).toBe(sentence)
+  ])('%s is not a list of messages', (_, value, sentence) => {
+    expect(errorOf(() => checkMessages(value, 'x'))).toBe(sentence)
   })
 
   test('the error names the operation', () => {
@@ -180,10 +180,10 @@ describe('messages that are not', () => {
 
   test.each<[string, unknown, string]>([
     ['null', null, "messages[1] must be a message such as { role: 'user', content: '…' }, not null"],
-    ['words alone', 'hi', 'messages[1] must be a message'],
-    ['a message in a list', [{ role: 'user', content: 'hi' }], 'not an array'],
+    ['a plain string', 'hi', 'messages[1] must be a message'],
+    ['an array', [{ role: 'user', content: 'hi' }], 'not an array'],
     ['no role', { content: 'hi' }, 'messages[1].role must be'],
-    ['another role', { role: 'developer', content: 'hi' }, `not "developer"`],
+    ['an unknown role', { role: 'developer', content: 'hi' }, `not "developer"`],
     [
       'no content',
       { role: 'user' },
@@ -194,14 +194,14 @@ describe('messages that are not', () => {
       { role: 'system', content: [] },
       'messages[1].content must be a string, not an array',
     ],
-    ['a part that is none', user('hi'), 'messages[1].content[0] must be a part such as'],
+    ['a part that is a string', user('hi'), 'messages[1].content[0] must be a part such as'],
     [
       'a part without a type',
       user({ text: 'hi' }),
       'messages[1].content[0].type must be one of text, image, file',
     ],
     [
-      'a part of another role',
+      'a part that is not allowed for the role',
       user({ type: 'tool-call', callId: 'a', name: 'n', input: {} }),
       `messages[1].content[0].type must be one of text, image, file in a message of role 'user', not "tool-call"`,
     ],
@@ -211,7 +211,7 @@ describe('messages that are not', () => {
       'messages[1].content[0].text must be a string, not undefined',
     ],
     [
-      'a result without its call',
+      'a result without a call id',
       { role: 'tool', name: 'n', content: 'x' },
       'messages[1].callId must be a string, not undefined',
     ],
@@ -221,7 +221,7 @@ describe('messages that are not', () => {
       'messages[1].name must be a string, not undefined',
     ],
     [
-      'an error flag that is none',
+      'an error flag that is not a boolean',
       { role: 'tool', callId: 'a', name: 'n', content: 'x', isError: 'no' },
       'messages[1].isError must be true or false',
     ],
@@ -231,12 +231,12 @@ describe('messages that are not', () => {
       'messages[1].content[0].input must be an object, not a string',
     ],
     [
-      'arguments that are no JSON',
+      'arguments that are not JSON',
       { role: 'assistant', content: [{ type: 'tool-call', callId: 'a', name: 'n', input: { n: 1n } }] },
-      'messages[1].content[0].input cannot be written as JSON',
+      'messages[1].content[0].input cannot be serialized as JSON',
     ],
     [
-      'a raw text that is none',
+      'raw arguments that are not a string',
       { role: 'assistant', content: [{ type: 'tool-call', callId: 'a', name: 'n', input: {}, raw: 1 }] },
       'messages[1].content[0].raw must be a string, not a number',
     ],
@@ -245,31 +245,31 @@ describe('messages that are not', () => {
       { role: 'assistant', content: [{ type: 'text', text: 'a', opaque: { data: 1 } }] },
       'messages[1].content[0].opaque must be { provider, data }',
     ],
-  ])('%s is refused, naming the place', (_, message, sentence) => {
-    expect(refusal({ role: 'user', content: 'fine' }, message)).toContain(sentence)
+  ])('%s is rejected, and the error names the path', (_, message, sentence) => {
+    expect(checkError({ role: 'user', content: 'fine' }, message)).toContain(sentence)
   })
 
   test.each<[string, unknown, string]>([
     [
       'neither url nor data',
       { type: 'image' },
-      'content[0] needs a url or data (base64 or bytes), and has neither',
+      'content[0] needs a url or data (base64 or bytes), but has neither',
     ],
     [
-      'both',
+      'both url and data',
       { type: 'image', url: 'https://a.b', data: 'aaaa', mediaType: 'a/b' },
       'has both a url and data: keep one of them',
     ],
-    ['a url that is none', { type: 'image', url: 'a.png' }, 'content[0].url must be a URL, not "a.png"'],
+    ['an invalid url', { type: 'image', url: 'a.png' }, 'content[0].url must be a URL, not "a.png"'],
     ['data without a media type', { type: 'image', data: 'aaaa' }, 'content[0].mediaType must be a string'],
     ['a file by url without a media type', { type: 'file', url: 'https://a.b' }, 'content[0].mediaType'],
     [
-      'data that is no base64',
+      'data that is not base64',
       { type: 'image', data: 'a b!', mediaType: 'a/b' },
       'content[0].data must be base64',
     ],
     [
-      'base64 cut short',
+      'truncated base64',
       { type: 'image', data: 'aGVsb', mediaType: 'a/b' },
       'content[0].data must be base64',
     ],
@@ -278,27 +278,27 @@ describe('messages that are not', () => {
       { type: 'image', data: 'data:image/png;base64,aa', mediaType: 'a/b' },
       'content[0].data',
     ],
-    ['an empty text as data', { type: 'image', data: '', mediaType: 'a/b' }, 'content[0].data'],
+    ['an empty string as data', { type: 'image', data: '', mediaType: 'a/b' }, 'content[0].data'],
     [
-      'data of another kind',
+      'data that is neither text nor bytes',
       { type: 'image', data: [1, 2], mediaType: 'a/b' },
       'content[0].data must be base64',
     ],
     [
-      'a file with a name that is none',
+      'a file name that is not a string',
       { type: 'file', data: 'aaaa', mediaType: 'a/b', name: 1 },
       'content[0].name',
     ],
-  ])('media with %s is refused', (_, part, sentence) => {
-    expect(refusal(user(part))).toContain(sentence)
+  ])('media with %s is rejected', (_, part, sentence) => {
+    expect(checkError(user(part))).toContain(sentence)
   })
 
-  test('a url of another kind than text is refused, even one that reads like a url', () => {
+  test('a url that is not a string is rejected, even if it converts to a url', () => {
     for (const url of [['https://a.b'], { toString: () => 'https://a.b' }, Object.create(null)])
-      expect(refusal(user({ type: 'image', url }))).toContain('messages[0].content[0].url')
+      expect(checkError(user({ type: 'image', url }))).toContain('messages[0].content[0].url')
   })
 
-  test('whatever is handed in comes back as plain JSON that passes again, or is refused', () => {
+  test('any value is either rejected or returned as plain JSON that passes again', () => {
     const key = fc.constantFrom(
       'role',
       'content',
@@ -343,7 +343,7 @@ describe('messages that are not', () => {
 })
 
 describe('transcripts', () => {
-  test('what was written is read back, as an object and as text', () => {
+  test('a transcript can be read back, as an object and as text', () => {
     const written = writeTranscript(everything)
     expect(written.version).toBe(PROTOCOL_VERSION)
     expect(readTranscript(written)).toStrictEqual(everything)
@@ -351,32 +351,36 @@ describe('transcripts', () => {
   })
 
   test.each<[string, unknown, string]>([
-    ['text that is no JSON', '{', 'the transcript is not valid JSON'],
-    ['messages without a version', everything, 'write it with writeTranscript(messages)'],
-    ['no version', { messages: [] }, 'write it with writeTranscript(messages)'],
-    ['a version in words', { version: '1', messages: [] }, 'write it with writeTranscript(messages)'],
-    ['a version from the future', { version: PROTOCOL_VERSION + 1, messages: [] }, 'update millrace'],
+    ['text that is not JSON', '{', 'the transcript is not valid JSON'],
+    ['messages without a version', everything, 'create it with writeTranscript(messages)'],
+    ['no version', { messages: [] }, 'create it with writeTranscript(messages)'],
+    [
+      'a version that is a string',
+      { version: '1', messages: [] },
+      'create it with writeTranscript(messages)',
+    ],
+    ['a newer version', { version: PROTOCOL_VERSION + 1, messages: [] }, 'update millrace'],
     ['no messages', { version: PROTOCOL_VERSION }, 'messages must be an array, not undefined'],
     ['a bad message', { version: PROTOCOL_VERSION, messages: [{}] }, 'messages[0].role must be'],
-  ])('%s is refused', (_, value, sentence) => {
-    expect(refusalOf(() => readTranscript(value))).toContain(sentence)
+  ])('%s is rejected', (_, value, sentence) => {
+    expect(errorOf(() => readTranscript(value))).toContain(sentence)
   })
 
-  test.each([Number.NaN, 0, -1, 0.5])('version %s was never written, and is refused', (version) => {
+  test.each([Number.NaN, 0, -1, 0.5])('the invalid version %s is rejected', (version) => {
     expect(() => readTranscript({ version, messages: [] })).toThrow(
       expect.objectContaining({ code: 'invalid_input' }),
     )
   })
 
-  test('a version is checked by itself too, and the error says which one was met and which is read', () => {
+  test('checkVersion names the version found and the latest one supported', () => {
     expect(() => checkVersion(PROTOCOL_VERSION, 'x')).not.toThrow()
-    expect(refusalOf(() => checkVersion(7, 'x'))).toBe(
-      'this was written in version 7 of the protocol and this package reads up to 1: update millrace',
+    expect(errorOf(() => checkVersion(7, 'x'))).toBe(
+      'this was written with protocol version 7, but this package reads up to 2: update millrace',
     )
   })
 })
 
-test('kindOf names what a value is', () => {
+test('kindOf names the kind of a value', () => {
   expect([null, undefined, [], '', 1, true].map(kindOf)).toEqual([
     'null',
     'undefined',

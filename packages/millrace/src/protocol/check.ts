@@ -2,8 +2,9 @@ import { invalidInput } from './errors.ts'
 import { isObject, kindOf, nameOf, toJson } from './json.ts'
 import type { AssistantMessage, Message, SystemMessage, ToolMessage } from './messages.ts'
 import { PROTOCOL_VERSION } from './messages.ts'
+import { upgradeMessage } from './upgrade.ts'
 
-// What a caller may write: bytes where the protocol has base64, plain text where it has parts.
+// What callers may pass: bytes where the protocol has base64, plain text where it has parts.
 
 export type InputImagePart =
   | { readonly type: 'image'; readonly url: string }
@@ -39,8 +40,9 @@ const partTypes: Record<Message['role'], readonly string[]> = {
 }
 
 /**
- * Checks that something is a list of messages and gives it back as plain JSON: bytes become base64, unknown fields are left
- * out. Throws `invalid_input` that names the place (`messages[3].content[0].url`) and what belongs there.
+ * Checks a list of messages and returns it as plain JSON: bytes become base64, unknown fields are
+ * dropped. Throws `invalid_input` that names the path (`messages[3].content[0].url`) and what is
+ * expected there.
  */
 export function checkMessages(value: unknown, op: string): Message[] {
   const fail: Fail = (path, problem) => {
@@ -50,7 +52,7 @@ export function checkMessages(value: unknown, op: string): Message[] {
   return (value as unknown[]).map((message, index) => checkMessage(message, `messages[${index}]`, fail))
 }
 
-/** A conversation as it is kept in a file or a database: messages with the version they were written in. */
+/** A conversation as stored in a file or a database: messages with their protocol version. */
 export interface Transcript {
   readonly version: number
   readonly messages: readonly Message[]
@@ -60,7 +62,10 @@ export function writeTranscript(messages: readonly Message[]): Transcript {
   return { version: PROTOCOL_VERSION, messages }
 }
 
-/** Reads what `writeTranscript` wrote, as an object or as JSON text. Throws `invalid_input` on anything else. */
+/**
+ * Reads the output of `writeTranscript`, as an object or as JSON text. Throws `invalid_input` on
+ * anything else.
+ */
 export function readTranscript(value: unknown): Message[] {
   const op = 'readTranscript'
   let parsed = value
@@ -72,18 +77,23 @@ export function readTranscript(value: unknown): Message[] {
     }
   }
   if (!isObject(parsed) || typeof parsed.version !== 'number')
-    throw invalidInput(op, 'a transcript is { version, messages }: write it with writeTranscript(messages)')
+    throw invalidInput(
+      op,
+      'a transcript must be { version, messages }: create it with writeTranscript(messages)',
+    )
   checkVersion(parsed.version, op)
-  return checkMessages(parsed.messages, op)
+  const { messages } = parsed
+  const isOld = parsed.version < PROTOCOL_VERSION && Array.isArray(messages)
+  return checkMessages(isOld ? messages.map(upgradeMessage) : messages, op)
 }
 
 export function checkVersion(version: number, op: string): void {
   if (!Number.isInteger(version) || version < 1)
-    throw invalidInput(op, `${version} is not a version of the protocol`)
+    throw invalidInput(op, `${version} is not a protocol version`)
   if (version > PROTOCOL_VERSION)
     throw invalidInput(
       op,
-      `this was written in version ${version} of the protocol and this package reads up to ${PROTOCOL_VERSION}: update millrace`,
+      `this was written with protocol version ${version}, but this package reads up to ${PROTOCOL_VERSION}: update millrace`,
     )
 }
 
@@ -98,7 +108,7 @@ function checkMessage(message: unknown, path: string, fail: Fail): Message {
       if (typeof content === 'string') return { role, content }
       return { role, content: parts(content, role, path, fail) as never }
     case 'assistant':
-      // A plain string is what every other library takes here too.
+      // Other libraries accept a plain string here too.
       if (typeof content === 'string')
         return { role, content: content ? [{ type: 'text', text: content }] : [] }
       return { role, content: parts(content, role, path, fail) as never }
@@ -144,8 +154,9 @@ function checkPart(part: Fields, at: string, fail: Fail): unknown {
     part.opaque === undefined ? undefined : { opaque: checkOpaque(part.opaque, `${at}.opaque`, fail) }
   switch (part.type) {
     case 'text': {
-      const unheard = part.unheard === undefined ? undefined : { unheard: text(part, 'unheard', at, fail) }
-      return { type: 'text', text: text(part, 'text', at, fail), ...unheard, ...opaque }
+      const unplayed =
+        part.unplayed === undefined ? undefined : { unplayed: text(part, 'unplayed', at, fail) }
+      return { type: 'text', text: text(part, 'text', at, fail), ...unplayed, ...opaque }
     }
     case 'reasoning':
       return { type: 'reasoning', text: text(part, 'text', at, fail), ...opaque }
@@ -180,18 +191,18 @@ function checkPart(part: Fields, at: string, fail: Fail): unknown {
 function checkMedia(part: Fields, at: string, fail: Fail): unknown {
   const { type, url, data } = part
   if (url === undefined && data === undefined)
-    fail(at, 'needs a url or data (base64 or bytes), and has neither')
+    fail(at, 'needs a url or data (base64 or bytes), but has neither')
   if (url !== undefined && data !== undefined) fail(at, 'has both a url and data: keep one of them')
   if (url !== undefined && (typeof url !== 'string' || !URL.canParse(url)))
     fail(`${at}.url`, `must be a URL, not ${nameOf(url)}`)
   const source = url !== undefined ? { url } : { data: checkData(data, `${at}.data`, fail) }
-  // Only an image at a URL can do without: its provider fetches it and sees.
+  // Only an image by URL can omit it: the provider fetches the image and detects the type.
   const mediaType = type === 'image' && url !== undefined ? undefined : text(part, 'mediaType', at, fail)
   const name = type === 'file' && part.name !== undefined ? text(part, 'name', at, fail) : undefined
   return {
     type,
     ...source,
-    // Types have no case, and whoever reads them should not have to know.
+    // Media types are case-insensitive: normalize, so that readers can compare them.
     ...(mediaType !== undefined && { mediaType: mediaType.toLowerCase() }),
     ...(name !== undefined && { name }),
   }
@@ -203,7 +214,7 @@ function checkData(data: unknown, at: string, fail: Fail): string {
     typeof base64 === 'string' &&
     /^[A-Za-z0-9+/]+={0,2}$/.test(base64) &&
     base64.replace(/=+$/, '').length % 4 !== 1
-  return isBase64 ? base64 : fail(at, 'must be base64 text or a Uint8Array, and not empty')
+  return isBase64 ? base64 : fail(at, 'must be base64 text or a Uint8Array, and must not be empty')
 }
 
 function checkOpaque(value: unknown, at: string, fail: Fail): unknown {
@@ -220,13 +231,13 @@ function json(value: unknown, at: string, fail: Fail): unknown {
   try {
     return toJson(value)
   } catch (cause) {
-    return fail(at, `cannot be written as JSON (${(cause as Error).message})`)
+    return fail(at, `cannot be serialized as JSON (${(cause as Error).message})`)
   }
 }
 
 function toBase64(bytes: Uint8Array): string {
   let binary = ''
-  // In slices: an argument list has a limit, and one character at a time is slow.
+  // In slices: the number of arguments is limited, and one character at a time is slow.
   for (let at = 0; at < bytes.length; at += 8192)
     binary += String.fromCharCode(...bytes.subarray(at, at + 8192))
   return btoa(binary)

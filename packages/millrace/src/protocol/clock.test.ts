@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { fakeClock } from '../testing/index.ts'
 import { sleep, systemClock } from './clock.ts'
 
-/** A signal that tells how many listeners it has. */
+/** A signal that exposes its listeners. */
 function watchedSignal() {
   const controller = new AbortController()
   const { signal } = controller
@@ -28,7 +28,7 @@ describe('systemClock', () => {
     vi.useRealTimers()
   })
 
-  test('calls back once, when the time has passed', () => {
+  test('calls the callback once, after the given time', () => {
     const callback = vi.fn()
     systemClock.after(50, callback)
     vi.advanceTimersByTime(49)
@@ -39,7 +39,7 @@ describe('systemClock', () => {
     expect(callback).toHaveBeenCalledTimes(1)
   })
 
-  test('never calls back once the timer is called off, which may be done twice and late', () => {
+  test('never calls the callback after cancel, which may be called twice and late', () => {
     const callback = vi.fn()
     const cancel = systemClock.after(50, callback)
     cancel()
@@ -50,7 +50,7 @@ describe('systemClock', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('its time goes on with its timers', () => {
+  test('now() advances with the timers', () => {
     const before = systemClock.now()
     vi.advanceTimersByTime(250)
     expect(systemClock.now() - before).toBe(250)
@@ -64,7 +64,7 @@ describe('systemClock', () => {
     expect(callback).not.toHaveBeenCalled()
   })
 
-  test('a timer too long for setTimeout fires at its own time and not before', () => {
+  test('a timer too long for setTimeout fires on time', () => {
     const callback = vi.fn()
     const ms = 2 ** 31 + 10_000
     systemClock.after(ms, callback)
@@ -98,24 +98,24 @@ describe('sleep', () => {
     expect(clock.now()).toBe(100)
   })
 
-  test('an abort wakes it at once, without rejecting, and calls its timer off', async () => {
+  test('an abort resolves it at once, without rejecting, and cancels its timer', async () => {
     const clock = fakeClock()
     const { signal, listeners, abort } = watchedSignal()
     const slept = sleep(100, { clock, signal })
     abort(new Error('enough'))
     expect(await slept).toBeUndefined()
     expect(listeners.size).toBe(0)
-    await expect(clock.until(new Promise(() => {}))).rejects.toThrow('no timer is set')
+    await expect(clock.until(new Promise(() => {}))).rejects.toThrow('no timers left')
     expect(clock.now()).toBe(0)
   })
 
-  test('does not begin when the signal is aborted already', async () => {
+  test('resolves at once if the signal is already aborted', async () => {
     const clock = fakeClock()
     const { signal, listeners, abort } = watchedSignal()
     abort()
     expect(await sleep(100, { clock, signal })).toBeUndefined()
     expect(listeners.size).toBe(0)
-    await expect(clock.until(new Promise(() => {}))).rejects.toThrow('no timer is set')
+    await expect(clock.until(new Promise(() => {}))).rejects.toThrow('no timers left')
     expect(clock.now()).toBe(0)
   })
 })

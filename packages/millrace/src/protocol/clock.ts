@@ -1,10 +1,10 @@
-/** Where time comes from, so that a test can own it. Never goes backwards. */
+/** The source of time, so that tests can control it. Never goes backwards. */
 export interface Clock {
-  /** Milliseconds since some fixed moment. */
+  /** Milliseconds since an arbitrary fixed moment. */
   now(): number
-  /** Calls back once after `ms`, unless the returned function is called first. */
+  /** Calls `callback` once after `ms`, unless the returned function is called first. */
   after(ms: number, callback: () => void): () => void
-  /** Lets everything else that is due have its turn: timers, sockets, other runs. Takes no time. */
+  /** Yields to the event loop, so that due timers, sockets and other runs can proceed. */
   turn(): Promise<void>
 }
 
@@ -26,7 +26,10 @@ export const systemClock: Clock = {
   turn: () => new Promise((resolve) => (globalThis.setImmediate ?? setTimeout)(resolve)),
 }
 
-/** Resolves after `ms`; at once when the signal is aborted (the caller looks at the signal). Leaves no listener behind. */
+/**
+ * Resolves after `ms`, or at once when the signal is aborted (the caller checks the signal).
+ * Removes its listener.
+ */
 export function sleep(ms: number, { clock, signal }: { clock: Clock; signal?: AbortSignal }): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve()

@@ -16,25 +16,25 @@ describe('a name that a model misremembers', () => {
     ['sendEmail', 'send_email'],
     ['delete_everything_now', undefined],
     ['x', undefined],
-  ])('%s is most like %s', (wanted, found) => {
+  ])('%s is closest to %s', (wanted, found) => {
     expect(closest(wanted, names)).toBe(found)
   })
 
-  test('the nearest of several is taken, and the first of those equally near', () => {
+  test('the closest name wins, and the first one on a tie', () => {
     expect(closest('read_file', ['read_files_now', 'read_fole', 'read_fule'])).toBe('read_fole')
     expect(closest('read_file', ['read_fule', 'read_fole'])).toBe('read_fule')
     expect(closest('read_file', ['read_fule', 'READ-FILE'])).toBe('READ-FILE')
   })
 
-  test('there is none among none', () => {
+  test('no names: no suggestion', () => {
     expect(closest('anything', [])).toBeUndefined()
   })
 
-  test('a very long name is like none, however many of its letters may be wrong', () => {
+  test('a very long name matches nothing', () => {
     expect(closest('a'.repeat(1_000_000), ['refund'])).toBeUndefined()
   })
 
-  test('a name without letters is like none', () => {
+  test('a name without letters matches nothing', () => {
     expect(closest('', ['refund'])).toBeUndefined()
     expect(closest('天気予報', ['refund'])).toBeUndefined()
   })

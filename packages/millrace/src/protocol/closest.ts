@@ -1,17 +1,20 @@
-/** The name most like `wanted`, if any is like it at all. For a model that misremembers a tool. */
+/**
+ * The name most similar to `wanted`, if any is close enough. For typos, and for models that
+ * misremember a tool.
+ */
 export function closest(wanted: string, names: Iterable<string>): string | undefined {
   let best: string | undefined
-  // Half the letters may be wrong; beyond that a suggestion misleads.
-  let least = Math.max(2, Math.floor(fold(wanted).length / 2)) + 1
+  // Up to half of the letters may differ; beyond that a suggestion misleads.
+  let bestDistance = Math.max(2, Math.floor(normalize(wanted).length / 2)) + 1
   for (const name of names) {
-    const distance = editDistance(fold(wanted), fold(name))
-    if (distance < least) [best, least] = [name, distance]
+    const distance = editDistance(normalize(wanted), normalize(name))
+    if (distance < bestDistance) [best, bestDistance] = [name, distance]
   }
   return best
 }
 
-/** `getWeather`, `get-weather` and `get_weather` are one name to a model. */
-function fold(name: string): string {
+/** Models mix up `getWeather`, `get-weather` and `get_weather`. */
+function normalize(name: string): string {
   return name
     .toLowerCase()
     .replace(/[^a-z0-9]/g, '')

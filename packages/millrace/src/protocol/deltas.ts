@@ -1,28 +1,34 @@
 import type { RunEvent } from './events.ts'
 
-/** A delta event, bare or inside the progress of a sub-agent's call. */
+/** A delta event, on its own or inside the `tool-progress` of a call that runs a sub-agent. */
 export type Delta = Extract<RunEvent, { type: 'text' | 'reasoning' | 'tool-input' | 'tool-progress' }>
 
-/** Joining this many pieces at a time keeps the waste per piece small without copying any text more than twice. */
+/**
+ * Joining this many pieces at a time keeps the overhead per piece small and copies no text more
+ * than twice.
+ */
 const piecesToJoin = 256
 
-/** A delta that is still growing, in pieces: a string grown by `+=` would keep a node of 32 bytes for each. */
-export interface Growing {
+/**
+ * A delta that is still growing, in pieces: a string grown by `+=` would keep a 32-byte node for
+ * each one.
+ */
+export interface GrowingDelta {
   readonly first: Delta
   latest: RunEvent
   latestLength: number
   length: number
   readonly pieces: string[]
-  /** How many pieces at the front have been joined already. */
+  /** How many pieces at the front are joined already. */
   joined: number
 }
 
-export function beginGrowing(first: Delta, text: string): Growing {
+export function startDelta(first: Delta, text: string): GrowingDelta {
   const { length } = text
   return { first, latest: first, latestLength: length, length, pieces: [text], joined: 0 }
 }
 
-export function grow(delta: Growing, event: RunEvent, text: string) {
+export function growDelta(delta: GrowingDelta, event: RunEvent, text: string) {
   const { pieces } = delta
   pieces.push(text)
   delta.latest = event
@@ -34,8 +40,8 @@ export function grow(delta: Growing, event: RunEvent, text: string) {
   }
 }
 
-/** The last `length` characters of text in pieces; costs what it returns. */
-export function textFrom(pieces: readonly string[], length: number): string {
+/** The last `length` characters of text in pieces. The cost depends on `length` alone. */
+export function lastChars(pieces: readonly string[], length: number): string {
   let first = pieces.length
   let covered = 0
   while (covered < length) covered += (pieces[--first] as string).length
@@ -60,21 +66,22 @@ export function textOfDelta(event: RunEvent): string | undefined {
 }
 
 /**
- * How a delta stands to one that is growing: it `goes-on` with it; it `follows` it, since words and reasoning of one voice must
- * keep their order; or it has nothing to do with it, and may as well be read before or after.
+ * How a delta relates to one that is still growing: it `continues` it; it `follows` it, since text
+ * and reasoning of one model must keep their order; or it is `unrelated`, and the order between
+ * them does not matter.
  */
-export function relate(growing: RunEvent, event: RunEvent): 'goes-on' | 'follows' | 'unrelated' {
-  const isVoice = event.type === 'text' || event.type === 'reasoning'
-  if (isVoice && (growing.type === 'text' || growing.type === 'reasoning'))
-    return growing.type === event.type ? 'goes-on' : 'follows'
+export function relate(growing: RunEvent, event: RunEvent): 'continues' | 'follows' | 'unrelated' {
+  const isModelText = event.type === 'text' || event.type === 'reasoning'
+  if (isModelText && (growing.type === 'text' || growing.type === 'reasoning'))
+    return growing.type === event.type ? 'continues' : 'follows'
   if (event.type === 'tool-input' && growing.type === 'tool-input')
-    return growing.callId === event.callId ? 'goes-on' : 'unrelated'
+    return growing.callId === event.callId ? 'continues' : 'unrelated'
   if (event.type !== 'tool-progress' || growing.type !== 'tool-progress') return 'unrelated'
   const inside = growing.callId === event.callId && growing.event && event.event
   return inside ? relate(growing.event, event.event as RunEvent) : 'unrelated'
 }
 
-export function joinedEvent({ first, pieces }: Growing): RunEvent {
+export function joinedEvent({ first, pieces }: GrowingDelta): RunEvent {
   return withText(first, pieces.join(''))
 }
 

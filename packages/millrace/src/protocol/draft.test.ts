@@ -13,8 +13,8 @@ const call = (callId: string): ModelEvent => ({
   input: { id: callId },
 })
 
-describe('what a model said becomes its message', () => {
-  test('deltas of one kind are one part, and each change of kind begins another', () => {
+describe('model events become a message', () => {
+  test('consecutive deltas of one kind form one part', () => {
     const events = [reasoning('hm'), reasoning('m'), text('a'), text('b'), reasoning('no'), text('c')]
     expect(foldMessage(events)).toStrictEqual({
       role: 'assistant',
@@ -27,7 +27,7 @@ describe('what a model said becomes its message', () => {
     })
   })
 
-  test('a tool of the provider stands where it was told; a sign of life without anything to give back does not', () => {
+  test('a provider tool is a part only if it has data to send back', () => {
     const tool = { type: 'provider-tool', callId: 's', name: 'search', input: { q: 1 } } as const
     expect(foldMessage([text('a'), { ...tool }, text('b'), { ...tool, opaque }, text('c')])).toStrictEqual({
       role: 'assistant',
@@ -39,7 +39,7 @@ describe('what a model said becomes its message', () => {
     })
   })
 
-  test('a tool call stands where it was closed, and the words after it are a part of their own', () => {
+  test('a tool call ends the current text part, and text after it starts a new one', () => {
     expect(foldMessage([text('one '), text('two'), call('c1'), call('c2'), text('three')])).toStrictEqual({
       role: 'assistant',
       content: [
@@ -51,13 +51,13 @@ describe('what a model said becomes its message', () => {
     })
   })
 
-  test('a call keeps its raw text and what must go back with it, but not its problem', () => {
+  test('a call keeps its raw text and opaque data, but not its problem', () => {
     const event: ModelEvent = {
       type: 'tool-call',
       callId: 'c1',
       name: 'look',
       input: {},
-      problem: 'no JSON',
+      problem: 'not JSON',
       raw: '{',
       opaque,
     }
@@ -66,7 +66,7 @@ describe('what a model said becomes its message', () => {
     ])
   })
 
-  test('a part that has ended is not continued by more of its kind', () => {
+  test('text after the end of a part starts a new part', () => {
     const events: ModelEvent[] = [text('a'), { type: 'part-end', part: 'text' }, text('b')]
     expect(foldMessage(events)?.content).toStrictEqual([
       { type: 'text', text: 'a' },
@@ -74,7 +74,7 @@ describe('what a model said becomes its message', () => {
     ])
   })
 
-  test('the end of a part brings what must go back to the provider with it', () => {
+  test('the end of a part adds its opaque data', () => {
     const events: ModelEvent[] = [reasoning('hm'), { type: 'part-end', part: 'reasoning', opaque }, text('a')]
     expect(foldMessage(events)?.content).toStrictEqual([
       { type: 'reasoning', text: 'hm', opaque },
@@ -82,14 +82,14 @@ describe('what a model said becomes its message', () => {
     ])
   })
 
-  test('reasoning without a word is kept if the provider must get it back, and otherwise left out', () => {
+  test('empty reasoning is kept only if it has opaque data', () => {
     expect(foldMessage([{ type: 'part-end', part: 'reasoning', opaque }])?.content).toStrictEqual([
       { type: 'reasoning', text: '', opaque },
     ])
     expect(foldMessage([{ type: 'part-end', part: 'reasoning' }])).toBeUndefined()
   })
 
-  test('the end of another kind of part does not take the open words along', () => {
+  test('the end of another kind of part closes the open text first', () => {
     const events: ModelEvent[] = [text('a'), { type: 'part-end', part: 'reasoning', opaque }]
     expect(foldMessage(events)?.content).toStrictEqual([
       { type: 'text', text: 'a' },
@@ -97,7 +97,7 @@ describe('what a model said becomes its message', () => {
     ])
   })
 
-  test('events that carry no part of the message change nothing', () => {
+  test('other events are ignored', () => {
     const around = [
       { type: 'run-start' },
       { type: 'tool-input-start', callId: 'c1', name: 'look' },
@@ -113,13 +113,13 @@ describe('what a model said becomes its message', () => {
     })
   })
 
-  test('nothing said is no message', () => {
+  test('no events: no message', () => {
     expect(foldMessage([])).toBeUndefined()
     expect(assistantDraft().message()).toBeUndefined()
   })
 
-  test('a delta cut into pieces gives the same message as the whole', () => {
-    const said: fc.Arbitrary<ModelEvent[]> = fc.array(
+  test('splitting deltas does not change the message', () => {
+    const eventLists: fc.Arbitrary<ModelEvent[]> = fc.array(
       fc.oneof(
         fc.string({ minLength: 1 }).map(text),
         fc.string({ minLength: 1 }).map(reasoning),
@@ -128,7 +128,7 @@ describe('what a model said becomes its message', () => {
       ),
     )
     fc.assert(
-      fc.property(said, (events) => {
+      fc.property(eventLists, (events) => {
         const pieces = events.flatMap((event) =>
           'text' in event ? [...event.text].map((text): ModelEvent => ({ ...event, text })) : [event],
         )
@@ -138,8 +138,8 @@ describe('what a model said becomes its message', () => {
   })
 })
 
-describe('a draft under way', () => {
-  test('tells its words so far, reasoning left out', () => {
+describe('a draft in progress', () => {
+  test('returns its text so far, without reasoning', () => {
     const draft = assistantDraft()
     for (const event of [reasoning('hm'), text('a'), call('c1'), text('b')]) draft.push(event)
     expect(draft.text).toBe('ab')
@@ -148,7 +148,7 @@ describe('a draft under way', () => {
     expect(draft.text).toBe('abc')
   })
 
-  test('can be asked for its message at any moment, and goes on as if it had not been', () => {
+  test('can return its message at any time without side effects', () => {
     const events = [text('a'), text('b'), call('c1'), reasoning('c'), reasoning('d')]
     const draft = assistantDraft()
     for (const [index, event] of events.entries()) {
@@ -157,7 +157,7 @@ describe('a draft under way', () => {
     }
   })
 
-  test('a message that was handed out does not change with what is said later', () => {
+  test('a returned message does not change with later events', () => {
     const draft = assistantDraft()
     draft.push(text('a'))
     const early = draft.message()

@@ -2,26 +2,29 @@ import type { ModelEvent } from './events.ts'
 import type { AssistantMessage, AssistantPart, ToolCallPart } from './messages.ts'
 
 /**
- * Folds what a model said into the assistant's message: the one place where that is done, for streams, for answers that
- * came in one piece and for logs read back. Events that carry no part of the message are ignored.
+ * Folds model events into the assistant's message: the only place that does so, for streams, for
+ * answers that arrive in one piece and for stored logs. Events that are not part of the message are
+ * ignored.
  */
 export interface AssistantDraft {
   push(event: { readonly type: string } | ModelEvent): void
-  /** The words so far. */
+  /** The text so far. */
   readonly text: string
-  /** What was said so far; undefined if that is nothing. May be asked for at any moment, and more pushed afterwards. */
+  /**
+   * The message so far; undefined if it is empty. Can be called at any time, also between pushes.
+   */
   message(): AssistantMessage | undefined
 }
 
 type OpenPart = { type: 'text' | 'reasoning'; text: string }
 
-/** `content` is what was said before. */
+/** `content` holds the parts to start with. */
 export function assistantDraft(content: readonly AssistantPart[] = []): AssistantDraft {
   const parts: AssistantPart[] = [...content]
   let open: OpenPart | undefined
   let text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
 
-  function say(type: 'text' | 'reasoning', delta: string) {
+  function append(type: 'text' | 'reasoning', delta: string) {
     if (open?.type !== type) {
       close()
       open = { type, text: '' }
@@ -40,14 +43,14 @@ export function assistantDraft(content: readonly AssistantPart[] = []): Assistan
       switch (event.type) {
         case 'text':
         case 'reasoning':
-          return say(event.type, event.text)
+          return append(event.type, event.text)
         case 'part-end': {
           if (open && open.type !== event.part) close()
-          const said = open?.text ?? ''
+          const partText = open?.text ?? ''
           open = undefined
-          // Redacted reasoning has no words at all and must go back all the same.
-          if (said || event.opaque)
-            parts.push({ type: event.part, text: said, ...(event.opaque && { opaque: event.opaque }) })
+          // Redacted reasoning has no text but must still be sent back.
+          if (partText || event.opaque)
+            parts.push({ type: event.part, text: partText, ...(event.opaque && { opaque: event.opaque }) })
           return
         }
         case 'tool-call': {
@@ -71,7 +74,7 @@ export function assistantDraft(content: readonly AssistantPart[] = []): Assistan
           return
         case 'provider-tool': {
           const { opaque } = event
-          // Without it there is nothing to give back: only a sign of life for those who watch.
+          // Without `opaque` there is nothing to send back: the event only reports progress.
           if (!opaque) return
           close()
           parts.push({ ...event, opaque })
@@ -88,7 +91,7 @@ export function assistantDraft(content: readonly AssistantPart[] = []): Assistan
   }
 }
 
-/** The assistant's message in a whole list of events. */
+/** The assistant's message in a complete list of events. */
 export function foldMessage(
   events: Iterable<{ readonly type: string } | ModelEvent>,
 ): AssistantMessage | undefined {

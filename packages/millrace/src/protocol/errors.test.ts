@@ -11,7 +11,7 @@ const thrower = (): never => {
 }
 
 describe('MillraceError', () => {
-  test('it is an Error that carries what was being done, why it failed and what the provider said', () => {
+  test('is an Error with the operation, the code and the provider data', () => {
     const cause = new Error('socket closed')
     const error = failure({ status: 503, retryAfterMs: 1500, retryable: true, cause })
     expect(error).toBeInstanceOf(Error)
@@ -28,7 +28,7 @@ describe('MillraceError', () => {
     expect(String(error)).toBe('MillraceError: no luck')
   })
 
-  test('an error without a cause has none at all', () => {
+  test('has no cause property without a cause', () => {
     expect('cause' in failure()).toBe(false)
   })
 
@@ -46,18 +46,18 @@ describe('MillraceError', () => {
     ['context_overflow', false],
     ['tool_failed', false],
     ['hook_failed', false],
-  ])('%s is retryable by itself: %s', (code, retryable) => {
+  ])('%s is retryable by default: %s', (code, retryable) => {
     expect(failure({ code }).retryable).toBe(retryable)
   })
 
-  test('what an error says of itself counts more than its code', () => {
+  test('an explicit retryable overrides the default of the code', () => {
     expect(failure({ code: 'timeout', retryable: false }).retryable).toBe(false)
     expect(failure({ code: 'llm_error', retryable: true }).retryable).toBe(true)
   })
 })
 
 describe('the JSON form', () => {
-  test('holds every field that is set, and the cause as its sentence', () => {
+  test('has every field that is set, and the cause as its message', () => {
     const error = failure({ status: 429, retryAfterMs: 20, cause: new Error('too fast') })
     expect(JSON.parse(JSON.stringify(error))).toStrictEqual({
       op: 'model.stream',
@@ -74,7 +74,7 @@ describe('the JSON form', () => {
     expect(Object.keys(failure().toJSON())).toEqual(['op', 'code', 'message', 'retryable'])
   })
 
-  test('is always JSON, whatever the cause is', () => {
+  test('is always valid JSON, whatever the cause is', () => {
     fc.assert(
       fc.property(
         fc.anything({ withBigInt: true, withNullPrototype: true, withSparseArray: true }),
@@ -86,7 +86,7 @@ describe('the JSON form', () => {
     )
   })
 
-  test('read back it is the same error, and writes the same JSON', () => {
+  test('can be read back to the same error', () => {
     const error = failure({ code: 'rate_limit', retryable: false, status: 429, retryAfterMs: 0, cause: 'x' })
     const back = MillraceError.fromJSON(JSON.parse(JSON.stringify(error)))
     expect(back).toBeInstanceOf(MillraceError)
@@ -95,13 +95,13 @@ describe('the JSON form', () => {
 })
 
 describe('isMillraceError', () => {
-  test('knows ours from every other thing', () => {
+  test('is true only for a MillraceError', () => {
     expect(isMillraceError(failure())).toBe(true)
     for (const other of [new Error('x'), failure().toJSON(), 'MillraceError', null, undefined, 0, {}])
       expect(isMillraceError(other)).toBe(false)
   })
 
-  test('an error of a second copy of the package is ours too', async () => {
+  test('is true for an error of a second copy of the package', async () => {
     vi.resetModules()
     const second = await import('./errors.ts')
     const theirs = new second.MillraceError({ op: 'x', code: 'auth', message: 'no' })
@@ -114,12 +114,12 @@ describe('isMillraceError', () => {
 })
 
 describe('toMillraceError', () => {
-  test('one that is ours stays the very same', () => {
+  test('returns a MillraceError unchanged', () => {
     const error = failure()
     expect(toMillraceError(error, { op: 'other', code: 'timeout' })).toBe(error)
   })
 
-  test('anything else becomes the message and the cause of one', () => {
+  test('wraps anything else, with its message and as the cause', () => {
     const thrown = new TypeError('x is not a function')
     const error = toMillraceError(thrown, { op: 'tool.run', code: 'stream_error' })
     expect(error).toMatchObject({ op: 'tool.run', code: 'stream_error', retryable: true })
@@ -127,20 +127,17 @@ describe('toMillraceError', () => {
     expect(error.cause).toBe(thrown)
   })
 
-  test.each([[null], [undefined], [0], [''], ['words'], [Symbol('s')], [10n]])(
-    '%s thrown is no trouble',
-    (it) => {
-      const error = toMillraceError(it, { op: 'o', code: 'llm_error' })
-      expect(error.code).toBe('llm_error')
-      expect(typeof error.message).toBe('string')
-    },
-  )
+  test.each([[null], [undefined], [0], [''], ['words'], [Symbol('s')], [10n]])('accepts %s', (it) => {
+    const error = toMillraceError(it, { op: 'o', code: 'llm_error' })
+    expect(error.code).toBe('llm_error')
+    expect(typeof error.message).toBe('string')
+  })
 })
 
 describe('messageOf', () => {
   test.each<[string, unknown, string]>([
     ['an error', new Error('broke'), 'broke'],
-    ['an error without words', new RangeError(), 'RangeError'],
+    ['an error without a message', new RangeError(), 'RangeError'],
     ['a string', 'broke', 'broke'],
     ['an object with a message', { message: 'broke' }, 'broke'],
     ['an object with an empty message and no name', { message: '' }, 'error'],
@@ -149,11 +146,11 @@ describe('messageOf', () => {
     ['undefined', undefined, 'undefined'],
     ['a number', 404, '404'],
     ['a symbol', Symbol('gone'), 'Symbol(gone)'],
-  ])('%s gives its sentence', (_, thrown, sentence) => {
-    expect(messageOf(thrown)).toBe(sentence)
+  ])('%s: its message', (_, thrown, message) => {
+    expect(messageOf(thrown)).toBe(message)
   })
 
-  test('what cannot even be looked at is an unknown error', () => {
+  test('returns "unknown error" for values that throw when read', () => {
     const { proxy, revoke } = Proxy.revocable({}, {})
     revoke()
     const cycle: Record<string, unknown> = {}
@@ -169,7 +166,7 @@ describe('messageOf', () => {
     for (const thrown of hostile) expect(messageOf(thrown)).toBe('unknown error')
   })
 
-  test('gives text for anything', () => {
+  test('returns a string for anything', () => {
     fc.assert(
       fc.property(fc.anything({ withBigInt: true, withNullPrototype: true }), (thrown) => {
         expect(typeof messageOf(thrown)).toBe('string')

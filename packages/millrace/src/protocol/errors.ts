@@ -1,28 +1,30 @@
 import { isObject } from './json.ts'
 import { nodeProblem } from './node-version.ts'
 
-// At import: an older Node fails much later, with an error that does not say why. The check is in this file because every entry point
-// uses it. Bundlers would drop a file that is imported only for this, since package.json declares that no file has side effects.
+// At import: an older Node would fail much later, with an error that does not say why. The check is
+// in this file because every entry point uses it. Bundlers would drop a file that is imported only
+// for this check, since package.json declares that no file has side effects.
 const problem = globalThis.process && nodeProblem(globalThis.process.versions)
 if (problem) throw new Error(problem)
 
 /**
- * - `invalid_input`: what the caller handed in cannot be used; thrown before anything streams
- * - `invalid_output`: the model's structured answer does not fit its schema
+ * - `invalid_input`: the caller passed something invalid; thrown before anything streams
+ * - `invalid_output`: the model's structured answer does not match its schema
  * - `streaming_not_supported`: the model cannot stream and streaming was required
- * - `stream_interrupted`: the run was cancelled
+ * - `stream_interrupted`: the run was canceled
  * - `stream_error`: the provider's stream broke or ended without its terminal event
- * - `empty_answer`: the model ended its answer without a word, a call or a refusal
- * - `llm_error`: the provider answered with a failure that has no finer code
- * - `rate_limit`, `overloaded`, `auth`, `context_overflow`: the provider refused, and why
- * - `timeout`: nothing came for too long, or the run's deadline passed
- * - `tool_failed`: a tool failed and the agent was told to stop at that
+ * - `empty_answer`: the model ended its answer without text, a tool call or a refusal
+ * - `llm_error`: the provider returned an error that has no more specific code
+ * - `rate_limit`, `overloaded`, `auth`, `context_overflow`: the provider rejected the request, for
+ *   this reason
+ * - `timeout`: nothing arrived for too long, or the run's deadline passed
+ * - `tool_failed`: a tool failed, and the agent is configured to stop when that happens
  * - `hook_failed`: the caller's own hook (`prepareRound`, …) threw
- * - `not_found`: there is no such thread
- * - `conflict`: it was decided otherwise already, or exists
- * - `store_error`: the log cannot be read or written, and why
- * - `internal`: something went wrong in a server, whose owner was told what
- * - `workers_lost`: the run was given up, since every process that worked on it died
+ * - `not_found`: the thread, or whatever the request names, does not exist
+ * - `conflict`: it already exists, or was already decided differently
+ * - `store_error`: the log cannot be read or written; the message says why
+ * - `internal`: an error inside a server; the details go to the server's `onError`
+ * - `workers_lost`: the run was given up because every process that worked on it died
  */
 export type ErrorCode =
   | 'invalid_input'
@@ -46,22 +48,22 @@ export type ErrorCode =
   | 'internal'
 
 export interface ErrorFields {
-  /** What was being done, as `room.verb`: `agent.stream`, `model.stream`, `tool.run`. */
+  /** The operation that failed: `agent.stream`, `model.stream`, `tool.run`. */
   readonly op: string
   readonly code: ErrorCode
   readonly message: string
-  /** The same request may succeed if it is sent again. */
+  /** Whether the same request may succeed if it is sent again. */
   readonly retryable?: boolean | undefined
   /** The provider's HTTP status. */
   readonly status?: number | undefined
   /** How long the provider asked to wait. */
   readonly retryAfterMs?: number | undefined
-  /** The limit or quota that refused it, by the name of its option. Stays in this process. */
+  /** The name of the limit or quota that was exceeded. Never sent to clients. */
   readonly limit?: string | undefined
   readonly cause?: unknown
 }
 
-/** An error as it stands in an event: plain JSON, causes flattened to their messages. */
+/** An error in an event: plain JSON, the cause flattened to its message. */
 export interface ErrorJson {
   readonly op: string
   readonly code: ErrorCode
@@ -72,8 +74,8 @@ export interface ErrorJson {
   readonly cause?: string
 }
 
-/** Codes of failures that pass by themselves; an error of another code is retried only if it says so. */
-const passing: ReadonlySet<ErrorCode> = new Set([
+/** Failures that are retryable by default; other codes are retried only if the error says so. */
+const transientCodes: ReadonlySet<ErrorCode> = new Set([
   'stream_error',
   'empty_answer',
   'rate_limit',
@@ -95,7 +97,7 @@ export class MillraceError extends Error {
     super(fields.message, fields.cause === undefined ? undefined : { cause: fields.cause })
     this.op = fields.op
     this.code = fields.code
-    this.retryable = fields.retryable ?? passing.has(fields.code)
+    this.retryable = fields.retryable ?? transientCodes.has(fields.code)
     this.status = fields.status
     this.retryAfterMs = fields.retryAfterMs
     this.limit = fields.limit
@@ -118,12 +120,15 @@ export class MillraceError extends Error {
   }
 }
 
-/** True for our error, also when it comes from a second copy of this package. */
+/** True for a `MillraceError`, also one from a second copy of this package. */
 export function isMillraceError(error: unknown): error is MillraceError {
   return error instanceof Error && error.name === 'MillraceError' && 'code' in error && 'op' in error
 }
 
-/** Makes anything thrown into our error; one that is ours already stays as it is, one of another copy is made anew. */
+/**
+ * Converts anything thrown to a `MillraceError`. One of this copy of the package is returned as is,
+ * one of another copy is converted.
+ */
 export function toMillraceError(thrown: unknown, fields: { op: string; code: ErrorCode }): MillraceError {
   if (thrown instanceof MillraceError) return thrown
   if (isMillraceError(thrown)) {
@@ -133,7 +138,10 @@ export function toMillraceError(thrown: unknown, fields: { op: string; code: Err
   return new MillraceError({ ...fields, message: messageOf(thrown), cause: thrown })
 }
 
-/** The sentence in anything thrown. Total: also for `throw null`, or for an error whose `message` is a throwing getter. */
+/**
+ * The message of anything thrown. Never throws, not even for `null` or a `message` getter that
+ * throws.
+ */
 export function messageOf(thrown: unknown): string {
   try {
     if (typeof thrown === 'string') return thrown

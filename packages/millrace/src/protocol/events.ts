@@ -3,8 +3,9 @@ import type { JsonObject, JsonValue } from './json.ts'
 import type { Message, ProviderData, ToolResultPart, UserMessage } from './messages.ts'
 import type { Usage } from './usage.ts'
 
-// Every event is plain JSON. A delta (`text`, `reasoning`, `tool-input`) is never empty, and a listener that is behind may
-// get several of them joined into one: the concatenation is the contract, the cut is not.
+// Every event is plain JSON. A delta (`text`, `reasoning`, `tool-input`) is never empty, and a
+// listener that falls behind may get several of them joined into one: only the concatenation is
+// guaranteed, not where it is split.
 
 export interface TextEvent {
   readonly type: 'text'
@@ -16,14 +17,16 @@ export interface ReasoningEvent {
   readonly text: string
 }
 
-/** The text or reasoning told so far is complete, and `opaque` must go back to the provider with it. */
+/**
+ * The current text or reasoning is complete. `opaque` must be sent back to the provider with it.
+ */
 interface PartEndEvent {
   readonly type: 'part-end'
   readonly part: 'text' | 'reasoning'
   readonly opaque?: ProviderData
 }
 
-/** The model has begun to write a call; its arguments follow. */
+/** The model has started a tool call; its arguments follow. */
 export interface ToolInputStartEvent<Name extends string = string> {
   readonly type: 'tool-input-start'
   readonly callId: string
@@ -36,12 +39,18 @@ export interface ToolInputEvent {
   readonly delta: string
 }
 
-/** The wire has closed the arguments of a call. With a `problem` the call is never run, and `raw` is what was written. */
+/**
+ * The arguments of a tool call are complete. A call with a `problem` is never run, and `raw` is the
+ * text the model wrote.
+ */
 export interface ToolCallEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'tool-call'
   readonly callId: string
   readonly name: Name
-  /** As the model wrote it. Not yet checked against the tool's schema: a call that does not fit is answered as `rejected`. */
+  /**
+   * As the model wrote it, not yet checked against the tool's schema. A call that does not match
+   * gets a result with the status `rejected`.
+   */
   readonly input: Input
   readonly problem?: string
   readonly raw?: string
@@ -49,8 +58,9 @@ export interface ToolCallEvent<Name extends string = string, Input = JsonObject>
 }
 
 /**
- * A tool that the provider runs on its own side (a web search, a sandbox, …), told as it goes: that it was begun, with which
- * input, what came of it. There is nothing to run here. Whatever has `opaque` goes back to the provider next time.
+ * Progress of a tool that the provider runs itself (web search, sandbox, …): its start, its input,
+ * its output. Nothing is run here. Events with `opaque` are sent back to the provider in the next
+ * request.
  */
 export interface ProviderToolEvent {
   readonly type: 'provider-tool'
@@ -63,8 +73,8 @@ export interface ProviderToolEvent {
 }
 
 /**
- * The stream contains a second answer: an intermediary lost its connection to the provider and sent the request again. Everything
- * the model said before this event is void.
+ * The stream starts over: an intermediary lost its connection to the provider and sent the request
+ * again. Everything before this event is void.
  */
 export interface RestartEvent {
   readonly type: 'restart'
@@ -72,32 +82,37 @@ export interface RestartEvent {
 }
 
 /**
- * The provider keeps this generation and can continue it from here, after a lost connection or in another process. Without
- * `opaque` it no longer can.
+ * The provider stores this generation and can continue it from here, after a lost connection or in
+ * another process. Without `opaque` it no longer can.
  */
 interface CheckpointEvent {
   readonly type: 'checkpoint'
   readonly opaque?: ProviderData
 }
 
-/** Why a generation ended. `other` is a reason of the provider that has no counterpart here. */
+/** Why a generation ended. `other` is a provider's reason that has no equivalent here. */
 export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'refusal' | 'other'
 
-/** Why a round ended: as the model said, or because its stream broke, or the run was over. */
+/** Why a round ended: as the model reported, or because its stream broke or the run ended. */
 export type RoundFinish = FinishReason | 'interrupted'
 
-/** The end of one generation: exactly one, the last. */
+/** The last event of a generation, exactly one. */
 export interface DoneEvent {
   readonly type: 'done'
   readonly finish: FinishReason
   readonly usage?: Partial<Usage>
-  /** The length of the conversation in tokens, where `usage` does not tell it: after a compaction at the provider. */
+  /**
+   * The length of the conversation in tokens, if `usage` does not show it: after compaction by the
+   * provider.
+   */
   readonly contextTokens?: number
-  /** Whatever else is worth keeping: the provider's id of the response, the model that really answered, … */
+  /**
+   * Anything else worth keeping: the provider's response id, the model that actually answered, …
+   */
   readonly metadata?: JsonObject
 }
 
-/** What a model says while it generates one round. */
+/** What a model emits while it generates one round. */
 export type ModelEvent =
   | TextEvent
   | ReasoningEvent
@@ -117,25 +132,28 @@ export interface RunStartEvent {
   readonly runId: string
   readonly agent: string
   readonly input: readonly Message[]
-  /** What had to be mended in the history that was handed in. */
+  /** What had to be repaired in the history that was passed. */
   readonly repairs?: readonly string[]
-  /** The run that this one continues: one that was suspended, or whose process is gone. */
+  /** The run that this one continues: one that was suspended, or whose process died. */
   readonly resumes?: string
-  /** In a thread: the numbers of the inputs that it answers. The conversation before them stands in the log, not in `input`. */
-  readonly heard?: readonly number[]
-  /** How many processes have been lost while they worked on what this goes on with. */
+  /**
+   * In a thread: the numbers of the inputs it answers. The conversation before them is in the log,
+   * not in `input`.
+   */
+  readonly inputs?: readonly number[]
+  /** How many processes died while working on the run that this one continues. */
   readonly losses?: number
-  /** Where it is traced: its trace context, a W3C `traceparent`. */
+  /** The trace context of the run, a W3C `traceparent`, if it is traced. */
   readonly trace?: string
 }
 
-/** One generation begins. Rounds count from 1. */
+/** A round starts: one model call. Rounds count from 1. */
 export interface RoundStartEvent {
   readonly type: 'round-start'
   readonly round: number
   readonly model: string
-  /** In a thread: the numbers of the inputs that it hears for the first time. */
-  readonly heard?: readonly number[]
+  /** In a thread: the numbers of the inputs that this round is the first to read. */
+  readonly inputs?: readonly number[]
 }
 
 /** The round's request failed and is sent again, to `model`, after `delayMs`. */
@@ -148,7 +166,7 @@ export interface RoundRetryEvent {
   readonly error: ErrorJson
 }
 
-/** Forget everything this round has shown: it will be generated again. */
+/** Discard everything this round has shown: it will be generated again. */
 export interface RoundRetractEvent {
   readonly type: 'round-retract'
   readonly round: number
@@ -156,17 +174,18 @@ export interface RoundRetractEvent {
 }
 
 interface RoundTimings {
-  /** From the request to the model's first event; absent if none came. */
+  /** From the request to the model's first event; absent if there was none. */
   readonly firstEventMs?: number
   /** From the request to the end of the generation. */
   readonly ms: number
-  /** Output tokens by the time between first event and end; absent without usage. */
+  /** Output tokens divided by the time from the first event to the end; absent without usage. */
   readonly tokensPerSecond?: number
 }
 
 /**
- * The generation is over; its calls may still be running. `interrupted` means that the stream broke after a call had
- * started (the round stands as far as it closed), that it failed for good, or that the run was cancelled.
+ * The generation has ended; its calls may still be running. `interrupted` means that the stream
+ * broke after a call had started (the completed part of the round is kept), that the generation
+ * failed for good, or that the run was canceled.
  */
 export interface RoundEndEvent {
   readonly type: 'round-end'
@@ -176,20 +195,26 @@ export interface RoundEndEvent {
   /** What interrupted it. */
   readonly error?: ErrorJson
   readonly usage?: Partial<Usage>
-  /** The length of the conversation in tokens, where `usage` does not tell it: after a compaction at the provider. */
+  /**
+   * The length of the conversation in tokens, if `usage` does not show it: after compaction by the
+   * provider.
+   */
   readonly contextTokens?: number
-  /** Absent if the process that knew them is gone. */
+  /** Absent if the process that measured them died. */
   readonly timings?: RoundTimings
   readonly metadata?: JsonObject
 }
 
-/** What the agent's rules say of a call, and which of them: `deny run(rm *)`. */
+/** What the agent's rules decide about a tool call, and which rule: `deny run(rm *)`. */
 export interface Permission {
   readonly decision: 'allow' | 'ask' | 'deny'
   readonly rule: string
 }
 
-/** A call begins to run. `input` is there only when it is not the model's own: a hook or a person changed it. */
+/**
+ * A tool call starts to run. `input` is present only if a hook or a person changed the model's
+ * input.
+ */
 export interface ToolStartEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'tool-start'
   readonly callId: string
@@ -199,7 +224,9 @@ export interface ToolStartEvent<Name extends string = string, Input = JsonObject
   readonly permission?: Permission
 }
 
-/** A running call reports: `data` of the tool's own, or an `event` of the sub-agent that it runs. */
+/**
+ * A running call reports progress: the tool's own `data`, or an `event` of the sub-agent it runs.
+ */
 export interface ToolProgressEvent {
   readonly type: 'tool-progress'
   readonly callId: string
@@ -208,14 +235,15 @@ export interface ToolProgressEvent {
 }
 
 /**
- * What became of a call:
+ * How a tool call ended:
  * - `ok`: it ran and returned
- * - `failed`: it threw, or a hook or check around it did; `timeout`: it ran out of time
- * - `rejected`: it could not be run as the model wrote it: no such tool, bad or unfinished arguments
- * - `blocked`: it was not allowed: a hook, the rules, the round limit, too many calls, a circle, only a plan
- * - `declined`: a person said no
- * - `cancelled`: the run ended before it did
- * - `unknown`: its process died while it ran
+ * - `failed`: the tool threw, or a hook or check around it did; `timeout`: it ran out of time
+ * - `rejected`: it could not be run as written: unknown tool, invalid or unfinished arguments
+ * - `blocked`: it was not allowed: by a hook, the rules, the round limit, the call limit, the guard
+ *   against repeated calls, or because the run only plans
+ * - `denied`: a person denied it
+ * - `canceled`: the run ended first
+ * - `unknown`: the process died while it ran
  */
 export type CallStatus =
   | 'ok'
@@ -223,11 +251,14 @@ export type CallStatus =
   | 'timeout'
   | 'rejected'
   | 'blocked'
-  | 'declined'
-  | 'cancelled'
+  | 'denied'
+  | 'canceled'
   | 'unknown'
 
-/** The one result of a call, run or not. `shown` is there when the model is given something shorter than `output`. */
+/**
+ * The only result of a call, run or not. `shown` is present if the model gets something shorter
+ * than `output`.
+ */
 export interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
   readonly type: 'tool-result'
   readonly callId: string
@@ -235,13 +266,13 @@ export interface ToolResultEvent<Name extends string = string, Part = ToolResult
   readonly output: readonly Part[]
   readonly shown?: readonly Part[]
   readonly status: CallStatus
-  /** True for every status but `ok`. The model is told. */
+  /** True for every status but `ok`. The model sees it. */
   readonly isError: boolean
-  /** How long it ran; 0 if it never did. */
+  /** How long it ran; 0 if it did not run. */
   readonly ms: number
-  /** How much of that the model was still talking. */
+  /** How much of that time the model was still generating. */
   readonly overlapMs: number
-  /** There if the rules were what kept it from running. */
+  /** Present if the rules kept it from running. */
   readonly permission?: Permission
 }
 
@@ -253,14 +284,16 @@ export interface ApprovalRequestEvent<Name extends string = string, Input = Json
   readonly input: Input
   readonly reason?: string
   readonly permission?: Permission
-  /** The rules that would let the same pass without asking, and for how long they may be remembered. */
+  /**
+   * The rules that would allow such calls without asking, and for how long they can be remembered.
+   */
   readonly remember?: { readonly rules: readonly string[]; readonly for: readonly RememberFor[] }
 }
 
-/** `always` is past this thread, where the agent keeps such rules. */
+/** `always` goes beyond this thread, if the agent stores such rules. */
 export type RememberFor = 'thread' | 'always'
 
-/** Rules that a person has allowed along with a call. */
+/** Rules that a person allowed along with a call. */
 export interface Remembered {
   readonly for: RememberFor
   readonly rules: readonly string[]
@@ -271,60 +304,63 @@ export interface ApprovalEvent {
   readonly callId: string
   readonly approved: boolean
   readonly reason?: string
-  /** Run the call with this instead of what the model wrote. */
+  /** Run the call with this input instead of the model's. */
   readonly input?: JsonObject
   readonly remember?: Remembered
 }
 
 /**
- * Someone spoke:
- * - `queue`: to be answered after the current run
- * - `steer`: to the current run, whose next round hears it; answered like `queue` if there is none any more
- * - `interrupt`: the current run is cancelled, and this answered
- * - `correct`: the agent itself, to its model, on a bad answer
+ * A message to the agent:
+ * - `queue`: answered after the current run
+ * - `steer`: read by the next round of the current run; answered like `queue` if the run has ended
+ * - `interrupt`: the current run is canceled, and this message is answered
+ * - `correct`: written by the agent itself, to ask its model for a better answer
  */
 export interface InputEvent {
   readonly type: 'input'
   readonly message: UserMessage
   readonly mode: InputMode | 'correct'
-  /** Where runs are traced: the trace context of whoever spoke, a W3C `traceparent`. */
+  /** The trace context of the sender, a W3C `traceparent`, if runs are traced. */
   readonly trace?: string
 }
 
 export type InputMode = 'queue' | 'steer' | 'interrupt'
 
-/** Someone wants quiet: the current run is cancelled, and what waits is not answered by itself. The next run hears it. */
+/**
+ * The current run is canceled, and no run is started for inputs that are waiting. The next run
+ * reads them.
+ */
 export interface StopEvent {
   readonly type: 'stop'
   readonly reason: string
 }
 
 /**
- * Somebody listened, and was interrupted: of the words of a round the first `chars` characters were heard, the others were not.
- * `run` is the first of a chain of resumed ones. Told again of the same round, the last one counts.
+ * Speech was interrupted: only the first `chars` characters of a round's text were played. `run` is
+ * the first of a chain of resumed runs. If reported again for the same round, the last one counts.
  */
-export interface HeardEvent {
-  readonly type: 'heard'
+export interface PlaybackEvent {
+  readonly type: 'playback'
   readonly run: string
   readonly round: number
   readonly chars: number
 }
 
 /**
- * From here on the model reads `message` in place of the first `replaces` messages before the current round. Those of the
- * system among them stay, in front of it. The log keeps them all.
+ * From here on the model reads `message` in place of the first `replaces` messages before the
+ * current round. System messages among them are kept, in front of it. The log keeps all messages.
  */
 export interface SummaryEvent {
   readonly type: 'summary'
   readonly replaces: number
   readonly message: UserMessage
-  /** What it took to write it; counts as the run's. */
+  /** Tokens spent on the summary; counted as the run's. */
   readonly usage?: Partial<Usage>
 }
 
-export type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'cancelled' | 'failed'
+export type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'canceled' | 'failed'
 
-/** Exactly one, the last. */
+/** The last event of a run, exactly one. */
 export interface RunEndEvent {
   readonly type: 'run-end'
   readonly outcome: Outcome
@@ -334,12 +370,12 @@ export interface RunEndEvent {
   readonly error?: ErrorJson
 }
 
-/** The events that name a tool. */
+/** Events that name a tool. */
 type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
 
 /**
- * What a run tells its listeners: the model's events placed in rounds, and everything around them. `Calls` are the events that
- * name a tool; an agent that knows its tools has narrower ones.
+ * The events of a run: the model's events, grouped in rounds, and everything around them. `Calls`
+ * are the events that name a tool; an agent with typed tools narrows them.
  */
 export type RunEvent<Calls = CallEvent> =
   | RunStartEvent
@@ -355,17 +391,19 @@ export type RunEvent<Calls = CallEvent> =
   | SummaryEvent
   | RunEndEvent
 
-/** What stands in the log of a thread: its runs, one after the other, and what people say to it in between and meanwhile. */
-export type ThreadEvent = RunEvent | StopEvent | HeardEvent
+/**
+ * An event in the log of a thread: those of its runs, one after the other, and signals from users.
+ */
+export type ThreadEvent = RunEvent | StopEvent | PlaybackEvent
 
 /**
- * A numbered event of a thread. Numbers count from 1 without a gap. `from` is there where deltas were joined: the entry then
- * stands for all numbers from that to `seq`.
+ * A numbered event of a thread. Numbers count from 1 without gaps. `from` is present if deltas were
+ * joined: the entry then stands for all numbers from `from` to `seq`.
  */
 export interface Entry {
   readonly seq: number
   readonly from?: number
-  /** When it was written, in milliseconds since 1970. */
+  /** When it was written, in milliseconds since the Unix epoch. */
   readonly at: number
   readonly event: ThreadEvent
 }

@@ -2,47 +2,47 @@ import type { ErrorJson, MillraceError } from './errors.ts'
 import type { DoneEvent } from './events.ts'
 import type { Model, ModelRequest, WireListener } from './model.ts'
 
-/** One request to a provider and its answer, as they went over the wire, without secrets. */
+/** One HTTP request to a provider and its response, as sent over the wire, without secrets. */
 export interface WireExchange {
-  /** Keys in its query are taken out. */
+  /** API keys in the query are removed. */
   readonly url: string
-  /** The value of one that is a secret is `[key]`. */
+  /** Secret values are replaced by `[key]`. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Absent as long as nothing was answered. */
+  /** Absent until the response starts. */
   readonly status?: number
-  readonly answerHeaders?: Readonly<Record<string, string>>
-  /** As far as it has come. */
-  readonly answer?: string
-  /** The body or the answer were longer than is kept. */
+  readonly responseHeaders?: Readonly<Record<string, string>>
+  /** The body as received so far. */
+  readonly response?: string
+  /** The request or response body was cut because it exceeds the limit. */
   readonly cut?: boolean
 }
 
-/** One model call of a run: a round, and which try of it. */
+/** One model call of a run: one attempt at a round. */
 export interface Exchange {
   readonly runId: string
   readonly round: number
   /** Counted from 1 in each round of a run. */
   readonly attempt: number
-  /** Its name as people know it. */
+  /** The model's id, such as `gpt-5`. */
   readonly model: string
   readonly provider: string
-  /** When it began, in milliseconds since 1970. */
+  /** When it started, in milliseconds since the Unix epoch. */
   readonly at: number
-  /** How long it took; absent while it goes on. */
+  /** How long it took; absent while it is in progress. */
   readonly ms?: number
-  /** The names of the tools that the model was offered. */
+  /** The names of the tools offered to the model. */
   readonly tools: readonly string[]
-  /** What the model was asked, where nothing went over a wire that we know of; without headers. */
+  /** The request, without headers, if no HTTP traffic was observed. */
   readonly request?: ModelRequest
-  /** The request was longer than is kept. */
+  /** `request` was cut because it exceeds the limit. */
   readonly cut?: boolean
-  /** More than one where the provider wanted an answer to be gone on with. */
+  /** More than one if the provider needed further requests to finish its answer. */
   readonly wire: readonly WireExchange[]
   readonly error?: ErrorJson
 }
 
-/** Which of them somebody wants to see. */
+/** Which exchanges to read. */
 export interface ExchangesOptions {
   readonly run: string
   /** All rounds if absent. */
@@ -50,15 +50,15 @@ export interface ExchangesOptions {
 }
 
 export interface ExchangePageOptions extends ExchangesOptions {
-  /** Only rounds after this one: the `next` of the page before. */
+  /** Only rounds after this one: the `next` of the previous page. */
   readonly after?: number | undefined
-  /** About how many bytes a page has at most; one round is never split. */
+  /** The approximate maximum size of a page; a round is never split. */
   readonly bytes?: number | undefined
 }
 
 export interface ExchangePage {
   readonly exchanges: readonly Exchange[]
-  /** The last round of this page, if there are more. */
+  /** The last round of this page, if more follow. */
   readonly next?: number
 }
 
@@ -66,27 +66,33 @@ export interface ExchangePage {
 export interface ModelCall extends Pick<Exchange, 'runId' | 'round' | 'attempt'> {
   readonly model: Model
   readonly request: ModelRequest
-  /** No round of the run, but a question asked beside it, such as for a summary. `attempt` then counts those of the question. */
+  /**
+   * Not a round of the run but an extra request, such as for a summary. `attempt` counts its own
+   * attempts.
+   */
   readonly aside?: boolean
 }
 
-/** Told of each model call of a run before it is made. What it throws is nobody's business but its own. */
+/** Called before each model call of a run. Its exceptions are swallowed. */
 export type ObserveCall = (call: ModelCall) => CallObserver
 
-/** How a model call came out. */
+/** How a model call ended. */
 export type CallEnd =
   | { readonly done: DoneEvent; readonly error?: undefined }
   | { readonly done?: undefined; readonly error: MillraceError }
 
 export interface CallObserver {
-  /** There if it wants to know what goes over the wire, which costs a little. */
+  /** Present if it wants to see the wire traffic, which has a small cost. */
   readonly wire?: WireListener | undefined
-  /** Sent along with the request, where the caller has set none of the same name. */
+  /** Added to the request, unless the caller set a header of the same name. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Makes the call: what is measured inside becomes a part of it. Calls `work` once, at once, and gives what it gives. */
-  within?<Value>(work: () => Value): Value
-  /** Something has come from the model: one read of a socket, however many events were in it. */
+  /**
+   * Runs `work`, which makes the call, in the trace context of this call. Calls it once,
+   * immediately, and returns its result.
+   */
+  runInContext?<Value>(work: () => Value): Value
+  /** Called for each read from the socket, however many events it contains. */
   received?(): void
-  /** The call is over; the wire may have a last word after that. */
+  /** The call has ended. `wire` may still be called after that. */
   end(end: CallEnd): void
 }

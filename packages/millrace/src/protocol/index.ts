@@ -5,8 +5,8 @@ export { checkMessages, checkVersion, readTranscript, writeTranscript } from './
 export type { Clock } from './clock.ts'
 export { sleep, systemClock } from './clock.ts'
 export { closest } from './closest.ts'
-export type { Delta, Growing } from './deltas.ts'
-export { beginGrowing, grow, joinedEvent, relate, textFrom, textOfDelta, withText } from './deltas.ts'
+export type { Delta, GrowingDelta } from './deltas.ts'
+export { growDelta, joinedEvent, lastChars, relate, startDelta, textOfDelta, withText } from './deltas.ts'
 export type { AssistantDraft } from './draft.ts'
 export { assistantDraft, foldMessage } from './draft.ts'
 export type { ErrorCode, ErrorFields, ErrorJson } from './errors.ts'
@@ -18,12 +18,12 @@ export type {
   DoneEvent,
   Entry,
   FinishReason,
-  HeardEvent,
   InputEvent,
   InputMode,
   ModelEvent,
   Outcome,
   Permission,
+  PlaybackEvent,
   ProviderToolEvent,
   ReasoningEvent,
   Remembered,
@@ -59,7 +59,6 @@ export type {
   ObserveCall,
   WireExchange,
 } from './exchange.ts'
-export { asHeard, trimToHeard } from './heard.ts'
 export type { JsonObject, JsonValue } from './json.ts'
 export { isJsonObject, isObject, kindOf, nameOf, toJson } from './json.ts'
 export type {
@@ -79,7 +78,7 @@ export type {
   UserMessage,
   UserPart,
 } from './messages.ts'
-export { PROTOCOL_VERSION, textOf, toolCallsOf, wordsOfResult } from './messages.ts'
+export { PROTOCOL_VERSION, textOf, textOfResult, toolCallsOf } from './messages.ts'
 export type {
   Model,
   ModelCapabilities,
@@ -109,6 +108,7 @@ export {
 export { findUnpaired, pairHistory } from './pairing.ts'
 export type { PartialJson } from './partial-json.ts'
 export { partialJson } from './partial-json.ts'
+export { asPlayed, trimToPlayed } from './playback.ts'
 export type { PublicError } from './public-error.ts'
 export { publicError } from './public-error.ts'
 export type { CallState, RunState } from './run-state.ts'
@@ -125,8 +125,8 @@ export type { SavedMessage, SavedThread } from './saved-thread.ts'
 export {
   dropForgotten,
   foldVersion,
-  restoreOutline,
   restoreThread,
+  restoreWithoutMessages,
   savedMessages,
   saveThread,
 } from './saved-thread.ts'
@@ -138,14 +138,14 @@ export type {
   AppGauges,
   AppTelemetry,
   Flush,
-  RunBeginning,
+  RunInfo,
   RunTelemetry,
   Telemetry,
 } from './telemetry.ts'
 export { isTraceContext } from './telemetry.ts'
 export type { ExportedThread, ReadableThread } from './thread-export.ts'
 export { exportThread, wholeLog } from './thread-export.ts'
-export type { Answer, FollowOptions, Heard, SendOptions, StateOptions } from './thread-options.ts'
+export type { ApprovalAnswer, FollowOptions, Playback, SendOptions, StateOptions } from './thread-options.ts'
 export type { ThreadState, WaitingInput } from './thread-state.ts'
 export {
   applyAppended,
@@ -165,7 +165,8 @@ export {
 export type { ThreadInfo, ThreadPage, ThreadSnapshot, ThreadStatus, ThreadView } from './thread-view.ts'
 export { snapshotOf } from './thread-view.ts'
 export { titleOf } from './title.ts'
+export { upgradeEvent, upgradeExchange } from './upgrade.ts'
 export type { Usage } from './usage.ts'
 export { addUsage, checkUsage, noUsage } from './usage.ts'
-export type { AudioFrame, TurnRecord, VoiceCommand, VoiceEvent, VoicePlace } from './voice.ts'
+export type { AudioFrame, TurnRecord, VoiceCommand, VoiceEvent, VoicePosition } from './voice.ts'
 export { readAudioFrame, writeAudioFrame } from './voice.ts'

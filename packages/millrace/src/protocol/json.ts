@@ -1,11 +1,14 @@
-/** What survives `JSON.parse(JSON.stringify(value))` unchanged. Everything that enters a log is made of this. */
+/** What `JSON.parse(JSON.stringify(value))` preserves. Everything in a log is made of this. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
 
 export interface JsonObject {
   readonly [key: string]: JsonValue
 }
 
-/** Copies a value through JSON. Throws (as `JSON.stringify` does) on cycles and bigints; what JSON leaves out is `null`. */
+/**
+ * Copies a value through JSON. Throws like `JSON.stringify` on cycles and bigints; undefined
+ * becomes null.
+ */
 export function toJson(value: unknown): JsonValue {
   const text = JSON.stringify(value)
   return text === undefined ? null : JSON.parse(text)
@@ -15,12 +18,12 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The same of what is known to be JSON. */
+/** `isObject` for values known to be JSON. */
 export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
   return isObject(value)
 }
 
-/** What sort of value it is, for an error. */
+/** The kind of a value, for error messages. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'an array'
@@ -28,7 +31,7 @@ export function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-/** The same, with the value itself where that is short. */
+/** A string or number itself, or else its kind, for error messages. */
 export function nameOf(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 100))
   return typeof value === 'number' ? String(value) : kindOf(value)

@@ -1,11 +1,11 @@
 import type { JsonObject, JsonValue } from './json.ts'
 
-/** The version of messages and events in this package. A reader refuses a larger one. */
-export const PROTOCOL_VERSION = 1
+/** The version of messages and events in this package. Readers reject newer versions. */
+export const PROTOCOL_VERSION = 2
 
 /**
- * Something a provider must get back unchanged with the part it came with (a thinking signature, an encrypted reasoning
- * item, …). Only the provider named may look inside; others leave it out.
+ * Data that must be sent back to the provider unchanged, with the part it came with (a thinking
+ * signature, an encrypted reasoning item, …). Other providers ignore it.
  */
 export interface ProviderData {
   readonly provider: string
@@ -16,10 +16,10 @@ export interface TextPart {
   readonly type: 'text'
   readonly text: string
   /**
-   * What went on behind `text` and nobody heard, since a person interrupted the voice that spoke it. Only in answers; no model
-   * reads it.
+   * The rest of the text, which was never played because a person interrupted the speech. Only in
+   * assistant messages; models do not see it.
    */
-  readonly unheard?: string
+  readonly unplayed?: string
   readonly opaque?: ProviderData
 }
 
@@ -44,13 +44,13 @@ export interface ToolCallPart {
   readonly type: 'tool-call'
   readonly callId: string
   readonly name: string
-  /** `{}` when the arguments could not be used; `raw` then holds what the model wrote. */
+  /** `{}` if the arguments were invalid; `raw` then holds the text the model wrote. */
   readonly input: JsonObject
   readonly raw?: string
   readonly opaque?: ProviderData
 }
 
-/** Something of a tool that the provider itself ran: what it was given, what came of it, or both. */
+/** A tool that the provider ran itself: its input, its output, or both. */
 export interface ProviderToolPart {
   readonly type: 'provider-tool'
   readonly callId: string
@@ -85,7 +85,9 @@ export interface AssistantMessage {
   readonly content: readonly AssistantPart[]
 }
 
-/** The result of one call. It stands behind the assistant message that holds the call, in the order of the calls. */
+/**
+ * The result of one tool call. Results follow the assistant message with the calls, in call order.
+ */
 export interface ToolMessage {
   readonly role: 'tool'
   readonly callId: string
@@ -100,7 +102,7 @@ export function toolCallsOf(message: Message): ToolCallPart[] {
   return message.role === 'assistant' ? message.content.filter((part) => part.type === 'tool-call') : []
 }
 
-/** The words of a message: text parts joined, everything else left out. */
+/** The text of a message: text parts joined, everything else left out. */
 export function textOf(message: Message): string {
   if (typeof message.content === 'string') return message.content
   let text = ''
@@ -108,7 +110,7 @@ export function textOf(message: Message): string {
   return text
 }
 
-/** What became of a call, in words: what is no text is named. */
-export function wordsOfResult(parts: readonly ToolResultPart[]): string {
+/** The result of a call as text. Parts that are not text are shown as their type. */
+export function textOfResult(parts: readonly ToolResultPart[]): string {
   return parts.map((part) => (part.type === 'text' ? part.text : part.type)).join(' ')
 }

@@ -2,18 +2,18 @@ import type { ModelEvent } from './events.ts'
 import type { JsonObject } from './json.ts'
 import type { Message, ProviderData } from './messages.ts'
 
-/** A tool as a model is told of it. */
+/** The description of a tool that is sent to the model. */
 export interface ToolSpec {
   readonly name: string
   readonly description: string
   readonly inputSchema: JsonObject
-  /** The provider must hold the model to the schema, where it can. */
+  /** The provider must enforce the schema, if it can. */
   readonly strict?: boolean
 }
 
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string }
 
-/** What most providers understand; one that does not know a setting leaves it out. */
+/** Settings that most providers support. Unsupported ones are left out of the request. */
 export interface ModelSettings {
   readonly temperature?: number | undefined
   readonly topP?: number | undefined
@@ -22,18 +22,21 @@ export interface ModelSettings {
   readonly seed?: number | undefined
   readonly reasoning?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | undefined
   readonly parallelToolCalls?: boolean | undefined
-  /** Fields of the provider's own request, over whatever else is set. Its tools are added to the agent's. */
+  /**
+   * Provider-specific request fields, which override everything else. `tools` are added to the
+   * agent's.
+   */
   readonly extra?: JsonObject | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 export interface ModelRequest {
-  /** Paired: every tool call is followed by its result. Never changed by a model. */
+  /** Paired: every tool call is followed by its result. A model must not modify them. */
   readonly messages: readonly Message[]
-  /** Always in the same order, so that a provider's prompt cache holds. */
+  /** Always in the same order, so that the provider's prompt cache stays valid. */
   readonly tools: readonly ToolSpec[]
   readonly toolChoice?: ToolChoice
-  /** The final answer must be JSON of this schema. */
+  /** The final answer must be JSON that matches this schema. */
   readonly output?: JsonObject
   readonly settings: ModelSettings
 }
@@ -43,24 +46,25 @@ export interface ModelCapabilities {
   readonly images: boolean
   readonly files: boolean
   readonly reasoning: boolean
-  /** False if the whole answer arrives at once. */
+  /** False if the answer arrives in one piece. */
   readonly streaming: boolean
-  /** Takes `ModelRequest.output` natively; otherwise the agent asks for the schema in words. */
+  /** Supports `ModelRequest.output` natively; otherwise the agent puts the schema in the prompt. */
   readonly structuredOutput: boolean
 }
 
-/** The events of one generation. It is read once, in one of the two ways. */
+/** The events of one generation. Can be read once, either by iteration or by `batches()`. */
 export interface ModelStream extends AsyncIterable<ModelEvent> {
   /**
-   * The same events, in the lists in which they arrived: one wait for a read of a socket, not one for each event. An agent
-   * reads these where they are offered. A list is never empty.
+   * The same events in batches as they arrive: one await per read from the socket instead of one
+   * per event. Agents use it if present. A batch is never empty.
    */
   batches?(): AsyncIterable<readonly ModelEvent[]>
 }
 
 /**
- * Told of what goes over the wire, without secrets: they are taken out before. What it throws ends the generation. Where a
- * provider wants its answer gone on with, all of it comes again for the next request.
+ * Observes the wire traffic of a model, with secrets removed. An exception ends the generation. If
+ * the provider needs further requests to finish its answer, the methods are called for each of
+ * them.
  */
 export interface WireListener {
   sent(request: {
@@ -68,45 +72,50 @@ export interface WireListener {
     readonly headers: Readonly<Record<string, string>>
     readonly body: string
   }): void
-  answered(answer: { readonly status: number; readonly headers: Readonly<Record<string, string>> }): void
-  /** The next text of the answer. It may lag behind by a line, in which a key could stand. */
+  responded(answer: { readonly status: number; readonly headers: Readonly<Record<string, string>> }): void
+  /** The next piece of the response. May lag by one line, which is checked for keys first. */
   received(text: string): void
 }
 
 export interface StreamOptions {
   readonly signal: AbortSignal
-  /** For models over HTTP; others take no notice. */
+  /** For models over HTTP; others ignore it. */
   readonly wire?: WireListener | undefined
 }
 
-/** For a provider that generates without a connection. */
+/** For providers that keep generating without a connection. */
 interface BackgroundGeneration {
   /**
-   * The events of the same generation after a `checkpoint`, as `stream` would have yielded them: everything since the checkpoint is
-   * repeated. Fails with an error that is not retryable if the provider no longer knows the generation.
+   * The events of the same generation after a `checkpoint`, as `stream` would have yielded them:
+   * everything since the checkpoint is repeated. Fails with a non-retryable error if the provider
+   * no longer has the generation.
    */
   resume(checkpoint: ProviderData, request: ModelRequest, options: StreamOptions): ModelStream
-  /** Ends the generation at the provider. Never rejects. */
+  /** Cancels the generation at the provider. Never rejects. */
   cancel(checkpoint: ProviderData, settings: ModelSettings): Promise<void>
 }
 
 /**
- * What a provider implements.
+ * The interface that a provider implements.
  *
- * `stream` generates one round: it may yield any number of events and then exactly one `done`, after which nothing more is
- * read. After a `restart`, what it has yielded before is void. It fails by throwing, before or between events; a `MillraceError` says whether a second try makes sense, anything
- * else is taken as `llm_error`. Ending without `done` is a failure. It stops soon after `signal` is aborted; whoever reads
- * does not wait for that. A `tool-call` may be yielded only when the wire has closed the call's arguments.
- * It may be called any number of times, also at once.
+ * `stream` generates one round: it yields any number of events and then exactly one `done`, after
+ * which nothing more is read. A `restart` voids everything yielded before it. It fails by throwing,
+ * before or between events; a `MillraceError` says whether to retry, anything else becomes
+ * `llm_error`. Ending without `done` is a failure. It stops soon after `signal` is aborted, but the
+ * reader does not wait for that. A `tool-call` may be yielded only when its arguments are complete.
+ * `stream` may be called any number of times, also concurrently.
  */
 export interface Model {
-  /** The model's name as people know it. */
+  /** The model's id, such as `gpt-5`. */
   readonly id: string
   readonly provider: string
-  /** Where it is asked, for whoever looks on: `https://api.example.org`. */
+  /** The address of the API, for telemetry: `https://api.example.org`. */
   readonly address?: string | undefined
   readonly capabilities: ModelCapabilities
-  /** For one that stands for a list to fall back over: an agent takes these instead, and does the falling back itself. */
+  /**
+   * For a model that stands for a fallback list: an agent uses these models and falls back between
+   * them itself.
+   */
   readonly models?: readonly Model[]
   stream(request: ModelRequest, options: StreamOptions): ModelStream
   /** Required if it yields `checkpoint` events. */

@@ -5,17 +5,18 @@ import { steeringInputs } from './thread-state.ts'
 
 export interface NextOptions {
   readonly maxRounds: number
-  /** One round, nothing is run. */
+  /** Generate one round and run no tools. */
   readonly planOnly: boolean
 }
 
 /**
  * - `generate`: ask the model for the next round
- * - `retract`: a round is half told and none of its calls has started, so it is told again
- * - `keep`: a round is half told and a call has started, so it stands as far as it closed
- * - `rejoin`: a round is half told and the provider keeps its generation, so the rest is read from there
- * - `execute`: calls are to be run, or answered with the reason why they are not
- * - `end`: the run is over
+ * - `retract`: a round is incomplete and none of its calls has started, so generate it again
+ * - `keep`: a round is incomplete and a call has started, so keep the completed part
+ * - `rejoin`: a round is incomplete and the provider stores the generation, so read the rest from
+ *   there
+ * - `execute`: run the open calls, or answer them with the reason why they are not run
+ * - `end`: the run has ended
  */
 export type Action =
   | { readonly type: 'generate' | 'retract' | 'keep' | 'rejoin' | 'execute' }
@@ -26,14 +27,14 @@ export function nextAction(thread: ThreadState, options: NextOptions): Action {
   const { run: state } = thread
   if (!state || state.phase === 'none') return { type: 'generate' }
   const calls = [...state.calls.values()]
-  if (state.phase === 'telling' && state.checkpoint) return { type: 'rejoin' }
-  if (state.phase === 'telling') return { type: hasStarted(state) ? 'keep' : 'retract' }
+  if (state.phase === 'generating' && state.checkpoint) return { type: 'rejoin' }
+  if (state.phase === 'generating') return { type: hasStarted(state) ? 'keep' : 'retract' }
 
   const open = calls.filter((call) => !call.result)
   if (open.some((call) => !call.waiting)) return { type: 'execute' }
   if (open.length > 0) return { type: 'end', outcome: 'suspended' }
   if (options.planOnly) return { type: 'end', outcome: 'completed' }
-  // The log of a run that failed or was cancelled here, without its end.
+  // The log of a run that failed or was canceled here, but lacks its `run-end`.
   if (state.finish === 'interrupted' && calls.length === 0) return { type: 'retract' }
   if (hasInputs(thread)) return { type: 'generate' }
   if (state.finish === 'length') return { type: 'end', outcome: 'truncated' }
@@ -41,7 +42,7 @@ export function nextAction(thread: ThreadState, options: NextOptions): Action {
   return mayRunTools(state, options) ? { type: 'generate' } : { type: 'end', outcome: 'max-rounds' }
 }
 
-/** Whether something was said that the next round reads. */
+/** Whether there are inputs for the next round. */
 export function hasInputs(thread: ThreadState): boolean {
   return (thread.run?.inputs.length ?? 0) > 0 || steeringInputs(thread).length > 0
 }
@@ -52,7 +53,10 @@ export function hasStarted({ calls }: RunState): boolean {
   return false
 }
 
-/** Whether the calls of the current round are run: the round after the last that may is still told, and its calls only answered. */
+/**
+ * Whether the calls of the current round may run. Past the limit one more round is generated, whose
+ * calls do not run.
+ */
 export function mayRunTools(state: RunState, { maxRounds, planOnly }: NextOptions): boolean {
   return state.toolRounds < maxRounds && !planOnly
 }

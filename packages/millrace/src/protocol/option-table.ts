@@ -2,15 +2,16 @@ import { closest } from './closest.ts'
 import { invalidInput } from './errors.ts'
 import { isObject, kindOf, nameOf } from './json.ts'
 
-/** What is wrong with a value, as the rest of a sentence; nothing if it is fine. */
+/** What is wrong with a value, as the rest of a sentence; falsy if it is valid. */
 export type Problem = string | false | undefined
 
-/** One line for each option there is. Keys that are not in the table do not exist. */
+/** A check for each option. Keys that are not in the table are unknown options. */
 export type OptionTable<Options> = Record<keyof Options, (value: unknown) => Problem>
 
 /**
- * Throws `invalid_input` at the first option that is unknown or has a value it cannot have. `what` begins the sentence; a path at
- * its end, such as `the option retry.`, belongs to the name.
+ * Throws `invalid_input` for the first option that is unknown or has an invalid value. `what`
+ * starts the message; a path at its end, such as `the option retry.`, is shown as part of the
+ * option's name.
  */
 export function checkOptions(
   options: object,
@@ -27,20 +28,20 @@ export function checkOptions(
   }
 }
 
-/** A longer list of names is not read. */
-const longestList = 200
+/** A longer list of names is left out of the message. */
+const maxListLength = 200
 
-/** The rest of a sentence about a name that is not in the table: which one is meant, and which there are. */
+/** The rest of a message about an unknown name: a suggestion, and the available names. */
 function hintFor(key: string, table: object): string {
   const names = Object.keys(table)
-  // Half a name is too far from the whole to be guessed by its letters: `delta` for `deltaChars`.
+  // An abbreviation such as `delta` for `deltaChars` is too far off for `closest`.
   const like = closest(key, names) ?? names.find((name) => key.length > 2 && name.startsWith(key))
   const list = names.join(', ')
-  const all = list.length > longestList ? '' : `there are ${list}`
-  return like ? `: did you mean '${like}'?${all && ` (${all})`}` : all && `: ${all}`
+  const all = list.length > maxListLength ? '' : ` (available: ${list})`
+  return like ? `: did you mean '${like}'?${all}` : all
 }
 
-/** The first name in an object of options that the table does not have. */
+/** The problem with the first key of `options` that is not in the table. */
 export function unknownField(options: object, table: object): Problem {
   const key = Object.keys(options).find((name) => !Object.hasOwn(table, name))
   return key !== undefined && `has no '${key}'${hintFor(key, table)}`
@@ -54,7 +55,7 @@ export function wholeNumber(least: number) {
     `must be a whole number of at least ${least}, not ${nameOf(value)}`
 }
 
-/** Where in the log of a thread: after a number, or after what is there now. */
+/** A position in the log of a thread: after a number, or after the current end. */
 export function logPosition(value: unknown): Problem {
   return (
     value !== 'now' &&

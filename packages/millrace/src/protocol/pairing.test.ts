@@ -22,7 +22,7 @@ const result = (callId: string, text = `result of ${callId}`): Message => ({
 
 const pair = (...messages: Message[]) => pairHistory(messages, 'agent.stream')
 
-function refusal(...messages: Message[]): string {
+function errorOf(...messages: Message[]): string {
   try {
     pair(...messages)
   } catch (error) {
@@ -30,24 +30,24 @@ function refusal(...messages: Message[]): string {
       return error.message
     throw error
   }
-  throw new Error('it was not refused')
+  throw new Error('no error was thrown')
 }
 
-describe('a history in order', () => {
+describe('a valid history', () => {
   test.each<[string, Message[]]>([
-    ['nothing at all', []],
+    ['no messages', []],
     ['no calls', [user('hi'), { role: 'assistant', content: [{ type: 'text', text: 'hello' }] }, user('?')]],
     ['one call', [user('hi'), calls('a'), result('a')]],
     ['parallel calls', [user('hi'), calls('a', 'b'), result('a'), result('b'), user('?')]],
-    ['round after round', [user('hi'), calls('a'), result('a'), calls('b'), result('b')]],
-  ])('%s stays as it is', (_, messages) => {
+    ['several rounds', [user('hi'), calls('a'), result('a'), calls('b'), result('b')]],
+  ])('%s: unchanged', (_, messages) => {
     expect(pair(...messages)).toStrictEqual({ messages, repairs: [] })
     expect(findUnpaired(messages)).toBeUndefined()
   })
 })
 
-describe('what can be mended is mended, and told', () => {
-  test('a call without a result is answered as unknown', () => {
+describe('repairs', () => {
+  test('a call without a result gets one that says it is unknown', () => {
     const { messages, repairs } = pair(user('hi'), calls('a', 'b'), result('a'), user('well?'))
     expect(messages).toStrictEqual([
       user('hi'),
@@ -62,27 +62,27 @@ describe('what can be mended is mended, and told', () => {
       },
       user('well?'),
     ])
-    expect(repairs).toEqual(["answered the call 'b', which had no result"])
+    expect(repairs).toEqual(["added a result for the call 'b', which had none"])
   })
 
-  test('a result in its place is not told as moved because the one before it was missing', () => {
+  test('a result in the right place is not reported as moved if the one before it is missing', () => {
     const { repairs } = pair(user('hi'), calls('a', 'b'), result('b'))
-    expect(repairs).toEqual(["answered the call 'a', which had no result"])
+    expect(repairs).toEqual(["added a result for the call 'a', which had none"])
   })
 
-  test('a result that came too late is moved behind its call', () => {
+  test('a late result is moved after its call', () => {
     const { messages, repairs } = pair(user('hi'), calls('a'), user('well?'), result('a'))
     expect(messages).toEqual([user('hi'), calls('a'), result('a'), user('well?')])
-    expect(repairs).toEqual(["moved the result of 'a' behind its call"])
+    expect(repairs).toEqual(["moved the result of 'a' after its call"])
   })
 
-  test('a result that stands before its call is moved behind it', () => {
+  test('a result before its call is moved after it', () => {
     const { messages, repairs } = pair(user('hi'), calls('a'), result('b'), result('a'), calls('b'))
     expect(messages).toEqual([user('hi'), calls('a'), result('a'), calls('b'), result('b')])
-    expect(repairs).toContain("moved the result of 'b' behind its call")
+    expect(repairs).toContain("moved the result of 'b' after its call")
   })
 
-  test('results are put in the order of their calls', () => {
+  test('results are sorted in the order of their calls', () => {
     const { messages, repairs } = pair(user('hi'), calls('a', 'b'), result('b'), result('a'))
     expect(messages).toEqual([user('hi'), calls('a', 'b'), result('a'), result('b')])
     expect(repairs.length).toBeGreaterThan(0)
@@ -96,20 +96,20 @@ describe('what can be mended is mended, and told', () => {
 
   test.each<[string, Message[]]>([
     ['at the start of a trimmed history', [result('old'), user('hi'), calls('a'), result('a')]],
-    ['behind the first question', [user('hi'), result('old'), calls('a'), result('a')]],
+    ['after the first question', [user('hi'), result('old'), calls('a'), result('a')]],
   ])('a result whose call was trimmed away is left out %s', (_, history) => {
     const { messages, repairs } = pair(...history)
     expect(messages).toEqual([user('hi'), calls('a'), result('a')])
     expect(repairs).toEqual(["left out the result of 'old', whose call is no longer in the history"])
   })
 
-  test('a history of lost results alone is mended too', () => {
+  test('a history whose only results lost their calls is repaired too', () => {
     const { messages, repairs } = pair(result('old'), user('hi'))
     expect(messages).toEqual([user('hi')])
     expect(repairs).toHaveLength(1)
   })
 
-  test('an id used again after its call was answered is renamed, with its result', () => {
+  test('an id that is reused after its call was answered is renamed, along with its result', () => {
     const { messages, repairs } = pair(
       user('hi'),
       calls('a'),
@@ -126,7 +126,7 @@ describe('what can be mended is mended, and told', () => {
     expect(repairs).toContain("renamed the second call 'a' to 'a_3'")
   })
 
-  test('the history that was handed in is left as it was', () => {
+  test('the history that was passed is not modified', () => {
     const history = [result('old'), user('hi'), calls('b', 'a'), result('a'), result('a')]
     const before = structuredClone(history)
     pair(...history)
@@ -134,49 +134,45 @@ describe('what can be mended is mended, and told', () => {
   })
 })
 
-describe('what could only be guessed is refused', () => {
-  test('a result that answers no call, naming its place', () => {
-    expect(refusal(user('hi'), calls('a'), result('a'), result('ghost'))).toContain(
+describe('rejected, since any repair would be a guess', () => {
+  test('a result without a call; the error names its index', () => {
+    expect(errorOf(user('hi'), calls('a'), result('a'), result('ghost'))).toContain(
       "messages[3] is the result of 'ghost'",
     )
   })
 
-  test('two different results of one call', () => {
-    expect(refusal(user('hi'), calls('a'), result('a', 'yes'), result('a', 'no'))).toContain(
+  test('two different results for one call', () => {
+    expect(errorOf(user('hi'), calls('a'), result('a', 'yes'), result('a', 'no'))).toContain(
       "two different results for the tool call 'a'",
     )
   })
 
-  test('two open calls of one id, in one message or in two', () => {
-    expect(refusal(user('hi'), calls('a', 'a'), result('a'))).toContain("two tool calls with the id 'a'")
-    expect(refusal(user('hi'), calls('a'), calls('a'), result('a'))).toContain('give each call its own id')
+  test('two open calls with the same id, in one message or in two', () => {
+    expect(errorOf(user('hi'), calls('a', 'a'), result('a'))).toContain("two tool calls with the id 'a'")
+    expect(errorOf(user('hi'), calls('a'), calls('a'), result('a'))).toContain('give each call its own id')
   })
 })
 
 describe('findUnpaired', () => {
   test.each<[string, Message[], string]>([
     ['a call at the end', [user('hi'), calls('a')], "the call 'a' has no result"],
-    ['a call before other words', [calls('a'), user('hi'), result('a')], "the call 'a' has no result"],
+    ['a call before another message', [calls('a'), user('hi'), result('a')], "the call 'a' has no result"],
     ['one of two calls', [calls('a', 'b'), result('a')], "the call 'b' has no result"],
-    ['a result without a call', [user('hi'), result('a')], "the result of 'a' answers no call before it"],
-    [
-      'a second result',
-      [calls('a'), result('a'), result('a')],
-      "the result of 'a' answers no call before it",
-    ],
+    ['a result without a call', [user('hi'), result('a')], "the result of 'a' has no call before it"],
+    ['a second result', [calls('a'), result('a'), result('a')], "the result of 'a' has no call before it"],
   ])('names %s', (_, messages, sentence) => {
     expect(findUnpaired(messages)).toBe(sentence)
   })
 })
 
-test('whatever the history, it comes out paired, whole and stable, or is refused', () => {
+test('any history is either rejected or returned paired, complete and stable', () => {
   const id = fc.constantFrom('a', 'b', 'c', 'd')
   const message = fc.oneof(
     fc.constant(user('hi')),
     fc.uniqueArray(id, { minLength: 1, maxLength: 3 }).map((ids) => calls(...ids)),
     fc.tuple(id, fc.constantFrom('x', 'x', 'y')).map(([callId, text]) => result(callId, text)),
   )
-  let mended = 0
+  let repaired = 0
   fc.assert(
     fc.property(fc.array(message, { maxLength: 8 }), (history) => {
       let paired: ReturnType<typeof pair>
@@ -186,14 +182,14 @@ test('whatever the history, it comes out paired, whole and stable, or is refused
         expect(isMillraceError(error) && error.code).toBe('invalid_input')
         return
       }
-      if (paired.repairs.length > 0) mended++
+      if (paired.repairs.length > 0) repaired++
       expect(findUnpaired(paired.messages)).toBeUndefined()
       expect(pair(...paired.messages)).toEqual({ messages: paired.messages, repairs: [] })
       const others = (messages: readonly Message[]) => messages.filter(({ role }) => role !== 'tool')
-      // Apart from ids that were used twice.
-      const nameless = (messages: readonly Message[]) =>
+      // Ignoring ids, since reused ones are renamed.
+      const withoutIds = (messages: readonly Message[]) =>
         JSON.stringify(messages).replaceAll(/"callId":"\w+"/g, '')
-      expect(nameless(others(paired.messages))).toBe(nameless(others(history)))
+      expect(withoutIds(others(paired.messages))).toBe(withoutIds(others(history)))
       const callIds = paired.messages.flatMap(toolCallsOf).map(({ callId }) => callId)
       const answered = paired.messages.flatMap((it) => (it.role === 'tool' ? [it.callId] : []))
       expect(answered).toEqual(callIds)
@@ -201,5 +197,5 @@ test('whatever the history, it comes out paired, whole and stable, or is refused
     }),
     { numRuns: sized(1000) },
   )
-  if (isWhole) expect(mended).toBeGreaterThan(50)
+  if (isWhole) expect(repaired).toBeGreaterThan(50)
 })

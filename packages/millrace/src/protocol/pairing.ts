@@ -2,25 +2,27 @@ import { invalidInput } from './errors.ts'
 import type { Message, ToolMessage } from './messages.ts'
 import { toolCallsOf } from './messages.ts'
 
-/** What the model reads where a result should be and nobody knows it. */
+/** What the model reads in place of a missing result. */
 const lostResult =
   'No result was recorded for this call: it was interrupted, and whether it took effect is unknown.'
 
 /**
- * Gives back the history with every call answered once, right behind the message that made it and in call order.
+ * Returns the history with exactly one result for every tool call, right after the message with the
+ * call and in call order.
  *
- * Mended, and told in `repairs`: a call without a result (answered as unknown), a result in the wrong place (moved), a second
- * copy of the same result and results before the first assistant message, whose calls were trimmed away (left out), an id that
- * is used again after its first call was answered (renamed).
- * Refused with `invalid_input`, since any guess could be wrong: a result that answers no call, two different results
- * of one call, two open calls of one id.
+ * Repaired, and listed in `repairs`: a call without a result (answered as unknown), a result in the
+ * wrong place (moved), a second copy of the same result and results before the first assistant
+ * message, whose calls were trimmed away (left out), an id that is reused after its first call was
+ * answered (renamed).
+ * Rejected with `invalid_input`, since any guess could be wrong: a result without a call, two
+ * different results for one call, two open calls with the same id.
  */
 export function pairHistory(
   history: readonly Message[],
   op: string,
 ): { messages: Message[]; repairs: string[] } {
   const repairs: string[] = []
-  const messages = withOwnIds(history, op, repairs)
+  const messages = withUniqueIds(history, op, repairs)
   const calls = new Set(messages.flatMap((message) => toolCallsOf(message).map(({ callId }) => callId)))
 
   const results = new Map<string, ToolMessage>()
@@ -39,7 +41,7 @@ export function pairHistory(
     else
       throw invalidInput(
         op,
-        `messages[${index}] is the result of '${callId}', but no assistant message holds that tool call: remove it, or put the call back`,
+        `messages[${index}] is the result of '${callId}', but no assistant message contains that tool call: remove the result, or add the call back`,
       )
   }
 
@@ -52,10 +54,10 @@ export function pairHistory(
       const result = results.get(callId)
       if (result) {
         if (messages[place] === result) place++
-        else repairs.push(`moved the result of '${callId}' behind its call`)
+        else repairs.push(`moved the result of '${callId}' after its call`)
         paired.push(result)
       } else {
-        repairs.push(`answered the call '${callId}', which had no result`)
+        repairs.push(`added a result for the call '${callId}', which had none`)
         paired.push({
           role: 'tool',
           callId,
@@ -69,9 +71,12 @@ export function pairHistory(
   return { messages: paired, repairs }
 }
 
-/** Some providers count their calls anew in each round: `call_0` and its result, and later `call_0` again. */
-function withOwnIds(messages: readonly Message[], op: string, repairs: string[]): readonly Message[] {
-  /** By the id as it was handed in: what it is called now, and whether that call has its result. */
+/**
+ * Some providers restart their call ids in each round: `call_0` and its result, and later `call_0`
+ * again.
+ */
+function withUniqueIds(messages: readonly Message[], op: string, repairs: string[]): readonly Message[] {
+  /** By the id as passed: the id it has now, and whether the call has its result. */
   const known = new Map<string, { callId: string; answered: boolean }>()
   const taken = new Set(messages.flatMap((message) => toolCallsOf(message).map(({ callId }) => callId)))
 
@@ -105,12 +110,15 @@ function withOwnIds(messages: readonly Message[], op: string, repairs: string[])
   })
 }
 
-/** The first place where calls and results do not match one to one, as a sentence; undefined if all is well. */
+/**
+ * Describes the first place where calls and results do not match one to one; undefined if all
+ * match.
+ */
 export function findUnpaired(messages: readonly Message[]): string | undefined {
   let open = new Map<string, string>()
   for (const message of messages) {
     if (message.role === 'tool') {
-      if (!open.delete(message.callId)) return `the result of '${message.callId}' answers no call before it`
+      if (!open.delete(message.callId)) return `the result of '${message.callId}' has no call before it`
       continue
     }
     for (const [callId] of open) return `the call '${callId}' has no result`

@@ -1,31 +1,49 @@
 import type { JsonValue } from './json.ts'
 
-/** How many arrays and objects may be open at once: more than any tool asks for, too few to hurt a recursive reader. */
+/**
+ * The maximum nesting of arrays and objects: more than any tool needs, too little to overflow a
+ * recursive reader.
+ */
 export const maxJsonDepth = 256
 
 /**
- * Reads a JSON text (RFC 8259, exactly what `JSON.parse` takes) while it is still being written.
+ * Parses JSON (RFC 8259, exactly what `JSON.parse` accepts) while it is still arriving.
  *
- * What is shown of an unfinished text: objects and arrays from the moment they open, a string value as far as it came,
- * but keys, numbers and literals only when they are whole. The end of a string is held back while it is half an escape, or
- * a high surrogate whose other half may follow. So the value depends on the text alone, never on how it was cut.
+ * What `value` has of an unfinished text: objects and arrays from the moment they open, string
+ * values as far as they have arrived, but keys, numbers and literals only once they are complete.
+ * The end of a string is held back while it is an incomplete escape, or a high surrogate whose
+ * other half may follow. So the value depends on the text alone, never on how it was split.
  */
 export interface PartialJson {
-  /** Takes the next piece, at a cost that depends on this piece alone. Never throws; after `end` it does nothing. */
+  /**
+   * Adds the next piece. The cost depends on this piece alone. Never throws; does nothing after
+   * `end`.
+   */
   push(delta: string): void
-  /** What is known so far: a live view that grows in place (copy it to keep it), `undefined` while nothing is known. */
+  /**
+   * The value so far: a live view that grows in place (copy it to keep it), `undefined` while
+   * nothing is known.
+   */
   readonly value: JsonValue | undefined
-  /** The value has closed and only white space followed. A number at top level closes at white space or `end`. */
+  /**
+   * The value is complete, with only whitespace after it. A top-level number ends at whitespace or
+   * `end`.
+   */
   readonly complete: boolean
-  /** Set as soon as no continuation could make the text JSON; the value stays as it was and further pieces are ignored. */
+  /**
+   * Set as soon as no continuation can make the text valid; the value stays, and further pieces are
+   * ignored.
+   */
   readonly problem: string | undefined
-  /** No more text will come: the finished value, or what was wrong. May be called twice. */
+  /**
+   * Ends the text and returns the finished value, or what is wrong with it. May be called twice.
+   */
   end(): { readonly value: JsonValue; readonly problem?: undefined } | { readonly problem: string }
 }
 
 type Container = JsonValue[] | Record<string, JsonValue>
 
-/** What the next character is inside of, or what has to come next. `over`: failed or ended. */
+/** What the next character is part of, or what must come next. `over`: failed or ended. */
 type State =
   | ('string' | 'escape' | 'literal' | 'number')
   | ('value' | 'value-or-close' | 'key' | 'key-or-close' | 'colon' | 'comma-or-close' | 'done')
@@ -35,7 +53,7 @@ const literals = ['true', 'false', 'null']
 const wholeEscape = /^(?:["\\/bfnrt]|u[\da-fA-F]{4})$/
 const halfEscape = /^u[\da-fA-F]{0,3}$/
 
-// RFC 8259, section 6: which part of a number follows which; '1' stands for the digits 1 to 9.
+// RFC 8259, section 6: the transitions between parts of a number; '1' stands for the digits 1 to 9.
 const numberParts = {
   start: { '-': 'minus', '0': 'zero', '1': 'whole' },
   minus: { '0': 'zero', '1': 'whole' },
@@ -69,16 +87,18 @@ export function partialJson({ maxDepth = maxJsonDepth }: { maxDepth?: number } =
   let position = 0
   let root: JsonValue | undefined
   const open: Container[] = []
-  /** The innermost of them. */
+  /** The innermost open container. */
   let container: Container | undefined
   let key = ''
   let inKey = false
   /**
-   * The string, number or literal being read. A string grows by `+=`, which V8 does without copying as long as nobody looks
-   * inside: only the new piece is ever examined.
+   * The string, number or literal being read. A string grows by `+=`, which V8 does without copying
+   * as long as its characters are not accessed: only the new piece is ever examined.
    */
   let text = ''
-  /** A high surrogate at the end of the string, kept out of `text` until it is clear what it is. */
+  /**
+   * A high surrogate at the end of the string, kept out of `text` until the next character arrives.
+   */
   let held = ''
   let escaped = ''
   let part: NumberPart = 'start'
@@ -94,7 +114,8 @@ export function partialJson({ maxDepth = maxJsonDepth }: { maxDepth?: number } =
   function place(value: JsonValue) {
     if (container === undefined) root = value
     else if (Array.isArray(container)) container.push(value)
-    // Defined, not assigned: `__proto__` is a key like any other. One that comes again keeps its place, as in JSON.parse.
+    // Defined, not assigned: `__proto__` is a key like any other. A repeated key keeps its
+    // position, as in JSON.parse.
     else
       Object.defineProperty(container, key, { value, writable: true, enumerable: true, configurable: true })
   }
@@ -128,7 +149,7 @@ export function partialJson({ maxDepth = maxJsonDepth }: { maxDepth?: number } =
     if (inKey) return
     if (container === undefined) root = text
     else if (Array.isArray(container)) container[container.length - 1] = text
-    // `place` has made it an own property, so that even `__proto__` can be assigned.
+    // `place` made it an own property, so even `__proto__` can be assigned.
     else container[key] = text
   }
 
@@ -169,7 +190,7 @@ export function partialJson({ maxDepth = maxJsonDepth }: { maxDepth?: number } =
     text = char
   }
 
-  function takeInString(char: string) {
+  function readInString(char: string) {
     if (char === '"') closeString()
     else if (char !== '\\') unexpected(char)
     else {
@@ -178,7 +199,7 @@ export function partialJson({ maxDepth = maxJsonDepth }: { maxDepth?: number } =
     }
   }
 
-  function takeInEscape(char: string) {
+  function readInEscape(char: string) {
     escaped += char
     if (halfEscape.test(escaped)) return
     if (!wholeEscape.test(escaped)) return unexpected(char)
@@ -186,7 +207,7 @@ export function partialJson({ maxDepth = maxJsonDepth }: { maxDepth?: number } =
     state = 'string'
   }
 
-  function takeInLiteral(char: string) {
+  function readInLiteral(char: string) {
     text += char
     if (!literals.some((word) => word.startsWith(text))) return unexpected(char)
     if (!literals.includes(text)) return
@@ -194,7 +215,7 @@ export function partialJson({ maxDepth = maxJsonDepth }: { maxDepth?: number } =
     closeValue()
   }
 
-  function takeBetween(char: string) {
+  function readBetween(char: string) {
     const mayClose = state === 'comma-or-close' || state === 'value-or-close' || state === 'key-or-close'
     if (mayClose && char === closer()) closeContainer()
     else if (state === 'value' || state === 'value-or-close') openValue(char)
@@ -204,17 +225,20 @@ export function partialJson({ maxDepth = maxJsonDepth }: { maxDepth?: number } =
     else unexpected(char)
   }
 
-  function take(char: string) {
+  function readChar(char: string) {
     if (state === 'number') closeNumber(char)
     if (state === 'over') return
-    if (state === 'string') takeInString(char)
-    else if (state === 'escape') takeInEscape(char)
-    else if (state === 'literal') takeInLiteral(char)
-    else if (!isSpace(char)) takeBetween(char)
+    if (state === 'string') readInString(char)
+    else if (state === 'escape') readInEscape(char)
+    else if (state === 'literal') readInLiteral(char)
+    else if (!isSpace(char)) readBetween(char)
   }
 
-  /** Takes what stands at `at` of plain string characters, or of number characters; returns where they end. */
-  function takeRun(delta: string, at: number): number {
+  /**
+   * Reads a run of plain string characters or number characters from `at` on; returns where it
+   * ends.
+   */
+  function readRun(delta: string, at: number): number {
     let end = at
     if (state === 'string') {
       while (end < delta.length && !isSpecial(delta.charCodeAt(end))) end += 1
@@ -233,11 +257,11 @@ export function partialJson({ maxDepth = maxJsonDepth }: { maxDepth?: number } =
   return {
     push(delta) {
       for (let at = 0; at < delta.length && state !== 'over'; ) {
-        const end = takeRun(delta, at)
+        const end = readRun(delta, at)
         position += end - at
         at = end
         if (at === delta.length) return
-        take(delta.charAt(at))
+        readChar(delta.charAt(at))
         position += 1
         at += 1
       }
@@ -252,10 +276,10 @@ export function partialJson({ maxDepth = maxJsonDepth }: { maxDepth?: number } =
       return problem
     },
     end() {
-      // The end of the text closes a number at top level as white space would.
+      // The end of the text completes a top-level number, as whitespace would.
       if (state === 'number' && container === undefined && lastParts.has(part)) closeNumber(' ')
       if (state === 'done') state = 'over'
-      else if (state !== 'over') fail('the text ends too early,')
+      else if (state !== 'over') fail('unexpected end of text')
       return problem === undefined ? { value: root as JsonValue } : { problem }
     },
   }

@@ -13,7 +13,7 @@ const part = {
 } as const
 const message: Message = { role: 'assistant', content: [part, { ...part, isError: true }] }
 
-test('a tool that the provider ran comes back from a transcript as it was', () => {
+test('a provider tool is read back from a transcript unchanged', () => {
   expect(readTranscript(JSON.stringify(writeTranscript([message])))).toStrictEqual([message])
 })
 
@@ -21,17 +21,17 @@ test.each([
   [{ ...part, opaque: undefined }, 'messages[0].content[0].opaque must be { provider, data }'],
   [{ ...part, callId: 5 }, 'messages[0].content[0].callId must be a string'],
   [{ ...part, name: undefined }, 'messages[0].content[0].name must be a string'],
-])('without what belongs to it it is refused', (broken, problem) => {
+])('a provider tool with missing or invalid fields is rejected', (broken, problem) => {
   expect(() => checkMessages([{ role: 'assistant', content: [broken] }], 'x')).toThrow(problem)
 })
 
-test('it is nothing that a user says', () => {
+test('a provider tool is not allowed in a user message', () => {
   expect(() => checkMessages([{ role: 'user', content: [part] }], 'x')).toThrow(
     'must be one of text, image, file',
   )
 })
 
-test('types of media have no case', () => {
+test('media types are normalized to lower case', () => {
   const file = { type: 'file', mediaType: 'Application/PDF', data: 'AAAA' }
   expect(checkMessages([{ role: 'user', content: [file] }], 'x')).toMatchObject([
     { content: [{ mediaType: 'application/pdf' }] },

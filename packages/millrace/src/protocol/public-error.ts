@@ -1,18 +1,18 @@
 import type { ErrorCode, MillraceError } from './errors.ts'
 import { isMillraceError } from './errors.ts'
 
-/** An error as a client is told of it: what it can act on, and nothing of what is inside. */
+/** An error as clients see it: what they can act on, without internals. */
 export interface PublicError {
   readonly code: ErrorCode
   readonly message: string
-  /** How long to wait before the same is tried again. */
+  /** How long to wait before trying again. */
   readonly retryAfterMs?: number
-  /** Stands in what the server's own `onError` is told, too. */
+  /** Also passed to the server's `onError`, to find the details. */
   readonly id?: string
 }
 
-/** Told as they are: they speak of what the client itself has said. */
-const tellable: ReadonlySet<ErrorCode> = new Set([
+/** Sent to clients unchanged: these errors are about the client's own request. */
+const publicCodes: ReadonlySet<ErrorCode> = new Set([
   'invalid_input',
   'not_found',
   'conflict',
@@ -21,10 +21,13 @@ const tellable: ReadonlySet<ErrorCode> = new Set([
   'overloaded',
 ])
 
-/** What to tell a client. Whatever is not about the client itself goes to `report`, under an id that the client is given. */
+/**
+ * The error to send to a client. Errors that are not about its request go to `report`, with an id
+ * that the client gets too.
+ */
 export function publicError(thrown: unknown, report: (thrown: unknown, id: string) => void): PublicError {
   const error = isMillraceError(thrown) ? (thrown as MillraceError) : undefined
-  if (error && tellable.has(error.code)) {
+  if (error && publicCodes.has(error.code)) {
     const { code, message, retryAfterMs } = error
     return { code, message, ...(retryAfterMs !== undefined && { retryAfterMs }) }
   }
@@ -33,8 +36,8 @@ export function publicError(thrown: unknown, report: (thrown: unknown, id: strin
   if (error?.code === 'store_error')
     return {
       code: 'store_error',
-      message: 'the conversation cannot be read or written now: try again later',
+      message: 'the conversation cannot be read or written right now: try again later',
       id,
     }
-  return { code: 'internal', message: 'something went wrong here', id }
+  return { code: 'internal', message: 'an internal error occurred', id }
 }

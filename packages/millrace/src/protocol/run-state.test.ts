@@ -18,33 +18,33 @@ const summary = (replaces: number, content: string): SummaryEvent => ({
   replaces,
   message: { role: 'user', content },
 })
-const said = (messages: readonly Message[]) => messages.map(textOf)
+const textsOf = (messages: readonly Message[]) => messages.map(textOf)
 
 describe('a summary', () => {
-  test('stands in for the messages before it, which the transcript keeps', () => {
+  test('replaces the messages before it, which the transcript keeps', () => {
     const state = foldLog([start(user('a'), user('b'), user('c')), summary(2, 'ab')])
-    expect(said(messagesOf(state))).toEqual(['ab', 'c'])
-    expect(said(transcriptOf(state))).toEqual(['a', 'b', 'c'])
+    expect(textsOf(messagesOf(state))).toEqual(['ab', 'c'])
+    expect(textsOf(transcriptOf(state))).toEqual(['a', 'b', 'c'])
   })
 
-  test('stands in for the summary before it as well', () => {
+  test('replaces the previous summary too', () => {
     const state = foldLog([start(...'abcde'.split('').map(user)), summary(2, 'ab'), summary(3, 'abcd')])
-    expect(said(messagesOf(state))).toEqual(['abcd', 'e'])
-    expect(said(transcriptOf(state))).toEqual(['a', 'b', 'c', 'd', 'e'])
+    expect(textsOf(messagesOf(state))).toEqual(['abcd', 'e'])
+    expect(textsOf(transcriptOf(state))).toEqual(['a', 'b', 'c', 'd', 'e'])
   })
 
-  test('stands behind what the system says, which it does not replace', () => {
+  test('comes after the system messages, which it does not replace', () => {
     const state = foldLog([
       start(system('s'), user('a'), system('t'), user('b'), user('c')),
       summary(4, 'ab'),
     ])
-    expect(said(messagesOf(state))).toEqual(['s', 't', 'ab', 'c'])
+    expect(textsOf(messagesOf(state))).toEqual(['s', 't', 'ab', 'c'])
     applyEvent(state, summary(4, 'abc'))
-    expect(said(messagesOf(state))).toEqual(['s', 't', 'abc'])
-    expect(said(transcriptOf(state))).toEqual(['s', 'a', 't', 'b', 'c'])
+    expect(textsOf(messagesOf(state))).toEqual(['s', 't', 'abc'])
+    expect(textsOf(transcriptOf(state))).toEqual(['s', 'a', 't', 'b', 'c'])
   })
 
-  test('leaves what the current round says where it is', () => {
+  test('leaves the current round in place', () => {
     const events: RunEvent[] = [
       start(user('a'), user('b')),
       { type: 'round-start', round: 1, model: 'm' },
@@ -53,11 +53,11 @@ describe('a summary', () => {
       { type: 'input', mode: 'steer', message: { role: 'user', content: 'd' } },
       summary(5, 'ab'),
     ]
-    expect(said(messagesOf(foldLog(events)))).toEqual(['ab', 'c', 'd'])
-    expect(said(transcriptOf(foldLog(events)))).toEqual(['a', 'b', 'c', 'd'])
+    expect(textsOf(messagesOf(foldLog(events)))).toEqual(['ab', 'c', 'd'])
+    expect(textsOf(transcriptOf(foldLog(events)))).toEqual(['a', 'b', 'c', 'd'])
   })
 
-  test('costs what it took, and ends what was known of the length', () => {
+  test('adds its usage, and resets the known context length', () => {
     const state = foldLog([
       start(user('a'), user('b')),
       { type: 'round-start', round: 1, model: 'm' },
@@ -69,7 +69,7 @@ describe('a summary', () => {
   })
 })
 
-test('the length of a conversation is that of the last round that told it', () => {
+test('the context length is that of the last round that reported it', () => {
   const round = (number: number, usage?: { inputTokens?: number; outputTokens?: number }): RunEvent[] => [
     { type: 'round-start', round: number, model: 'm' },
     { type: 'round-end', round: number, model: 'm', finish: 'stop', ...(usage && { usage }) },

@@ -3,9 +3,9 @@ import { assistantDraft } from './draft.ts'
 import type {
   ApprovalEvent,
   ApprovalRequestEvent,
-  HeardEvent,
   ModelEvent,
   Outcome,
+  PlaybackEvent,
   RoundEndEvent,
   RoundFinish,
   RoundStartEvent,
@@ -14,7 +14,6 @@ import type {
   ToolCallEvent,
   ToolResultEvent,
 } from './events.ts'
-import { trimToHeard } from './heard.ts'
 import type { JsonObject } from './json.ts'
 import type {
   AssistantMessage,
@@ -24,47 +23,48 @@ import type {
   ToolResultPart,
   UserMessage,
 } from './messages.ts'
+import { trimToPlayed } from './playback.ts'
 import type { Usage } from './usage.ts'
 import { addUsage, noUsage } from './usage.ts'
 
-/** What the log says of one call of the current round. */
+/** The state of one tool call of the current round. */
 export interface CallState {
   readonly call: ToolCallEvent
-  /** How often it has begun to run. */
+  /** How often it was started. */
   attempts: number
-  /** It has begun to run and neither ended nor stopped to ask a person. */
+  /** It was started, and has neither ended nor stopped to ask a person. */
   inFlight: boolean
-  /** What it ran with, if not what the model wrote. */
+  /** The input it ran with, if not the model's. */
   input?: JsonObject
   /**
-   * What it asks of a person, and what was decided since. By the call's own id; or, where the call runs a sub-agent that
-   * asks, by an id below it: `call_1/call_7`.
+   * Its approval requests, and the decisions so far. By the call's own id or, if the call runs a
+   * sub-agent that asks, by an id below it: `call_1/call_7`.
    */
   readonly requests: Map<string, ApprovalRequestEvent>
   readonly decisions: Map<string, ApprovalEvent>
-  /** Nothing can be done for it before a person has decided. */
+  /** It cannot proceed until a person decides. */
   waiting: boolean
-  /** The events of the sub-agent that it runs. */
+  /** The events of the sub-agent it runs. */
   readonly relayed: RunEvent[]
   result?: ToolResultEvent
 }
 
-/** What a model says in a round. */
-type Said = Extract<RunEvent, ModelEvent>
+/** A model event as it appears in the log of a run. */
+type ModelOutput = Extract<RunEvent, ModelEvent>
 
-/** A call that ran, and what came of it. */
+/** A call that ran, with its result. */
 interface RecentResult {
   readonly name: string
   readonly input: JsonObject
   readonly output: readonly ToolResultPart[]
 }
 
-/** So many of them are kept, for the guard against a model that repeats itself. */
-const mostRecent = 100
+/** How many are kept, for the guard against a model that repeats the same call. */
+const maxRecent = 100
 
 /**
- * A run as a fold of its log. Nothing else decides what happens next, so a run that was suspended or cut off anywhere goes on
- * from its events alone.
+ * A run as a fold of its log. Nothing else decides what happens next, so a run that was suspended
+ * or interrupted at any point can be continued from its events alone.
  */
 export interface RunState {
   runId: string
@@ -74,45 +74,54 @@ export interface RunState {
   originId: string
   /** The conversation up to the current round. */
   readonly history: Message[]
-  /** The messages that the model does not read any more, since a summary stands for them. */
+  /** The messages that the model no longer reads, since a summary replaces them. */
   readonly forgotten: Message[]
-  /** How many messages at the beginning of the transcript are not kept here. */
+  /** How many messages at the start of the transcript are not in memory. */
   dropped: number
-  /** Where the answers stand in the transcript, by run and round. */
+  /** The index of each answer in the transcript, by run and round. */
   answers: Map<string, number>
-  /** How many messages at the front of the history stand for those: the summary, behind what the system says. */
+  /**
+   * How many messages at the front of the history replace `forgotten`: system messages and the
+   * summary.
+   */
   summaries: number
-  /** What was said to the run itself since the current round began; the next one reads it. What was said to its thread waits there. */
+  /**
+   * Inputs to the run itself since the current round started; the next round reads them. Inputs to
+   * its thread wait there.
+   */
   inputs: UserMessage[]
-  /** 0 before the first. */
+  /** 0 before the first round. */
   round: number
-  /** The model that tells the current round. */
+  /** The model that generates the current round. */
   model: string
   /** `none` before the first round and after a retraction. */
-  phase: 'none' | 'telling' | 'told'
+  phase: 'none' | 'generating' | 'generated'
   draft: AssistantDraft
-  /** How much of the draft's words was heard; undefined if nobody was interrupted. */
-  heardChars: number | undefined
-  /** Calls the model has begun to write and not closed. */
+  /** How many characters of the draft's text were played; undefined if it was not interrupted. */
+  playedChars: number | undefined
+  /** Calls whose arguments are not complete yet. */
   readonly openInputs: Map<string, { name: string; raw: string }>
-  /** The calls of the current round, in the order in which they closed. */
+  /** The calls of the current round, in the order in which their arguments were completed. */
   readonly calls: Map<string, CallState>
   /** The latest results of calls that ran, over all rounds. */
   recent: RecentResult[]
-  /** Where the provider can continue the current generation, and what the model said since. */
-  checkpoint: { readonly opaque: ProviderData; readonly since: Said[] } | undefined
-  /** Every call id the conversation has used. */
+  /** Where the provider can continue the current generation, and the events since then. */
+  checkpoint: { readonly opaque: ProviderData; readonly since: ModelOutput[] } | undefined
+  /** Every tool call id used in the conversation. */
   readonly callIds: Set<string>
-  /** The rules that people have allowed along with calls, for as long as the conversation goes on. */
+  /** The rules that people allowed along with calls, for the rest of the conversation. */
   granted: string[]
   /** Rounds before this one that ran tools. */
   toolRounds: number
   /** How often the agent has asked for a better structured answer. */
   corrections: number
-  /** The words of the last round. */
+  /** The text of the last round. */
   text: string
   usage: Usage
-  /** How long the conversation was for the model at the end of its last round; unknown before that, and after a summary. */
+  /**
+   * The length of the conversation in tokens after the last round; undefined before the first and
+   * after a summary.
+   */
   contextTokens: number | undefined
   finish: RoundFinish | undefined
   outcome: Outcome | undefined
@@ -133,7 +142,7 @@ export function emptyState(): RunState {
     model: '',
     phase: 'none',
     draft: assistantDraft(),
-    heardChars: undefined,
+    playedChars: undefined,
     openInputs: new Map(),
     calls: new Map(),
     recent: [],
@@ -156,7 +165,7 @@ export function foldLog(events: Iterable<RunEvent>): RunState {
   return state
 }
 
-/** Takes one more event of the log. Deltas may come one by one or joined. */
+/** Applies the next event of the log. Deltas may be single or joined. */
 export function applyEvent(state: RunState, event: RunEvent): void {
   switch (event.type) {
     case 'run-start': {
@@ -164,11 +173,11 @@ export function applyEvent(state: RunState, event: RunEvent): void {
       state.trace = event.trace
       state.outcome = undefined
       if (!event.resumes) state.originId = event.runId
-      for (const message of event.input) remember(state, message)
+      for (const message of event.input) addMessage(state, message)
       return
     }
     case 'round-start':
-      return beginRound(state, event)
+      return startRound(state, event)
     case 'text':
     case 'reasoning':
     case 'part-end':
@@ -205,16 +214,16 @@ export function applyEvent(state: RunState, event: RunEvent): void {
       })
       return
     case 'round-retract':
-      forgetRound(state)
-      // The same round goes on to be told again, unless the log ends here.
+      resetRound(state)
+      // The same round is generated again, unless the log ends here.
       state.phase = 'none'
       return
     case 'round-retry':
-      state.phase = 'telling'
+      state.phase = 'generating'
       state.model = event.model
       return
     case 'round-end':
-      state.phase = 'told'
+      state.phase = 'generated'
       state.checkpoint = undefined
       state.openInputs.clear()
       state.finish = event.finish
@@ -222,38 +231,38 @@ export function applyEvent(state: RunState, event: RunEvent): void {
       if (event.usage) countRound(state, event)
       return
     case 'tool-start':
-      return change(state, event.callId, (call) => {
+      return updateCall(state, event.callId, (call) => {
         call.attempts = event.attempt
         call.inFlight = true
         call.waiting = false
         if (event.input) call.input = event.input
       })
     case 'tool-progress':
-      return change(state, event.callId, (call) => {
+      return updateCall(state, event.callId, (call) => {
         if (!event.event) return
         call.relayed.push(event.event)
-        // What was decided has reached the sub-agent, and stands in its own log now.
+        // The decision has reached the sub-agent, and is now in its own log.
         if (event.event.type !== 'approval') return
         const id = `${event.callId}/${event.event.callId}`
         call.requests.delete(id)
         call.decisions.delete(id)
       })
     case 'tool-result':
-      return change(state, event.callId, (call) => {
+      return updateCall(state, event.callId, (call) => {
         call.result = event
         if (call.attempts > 0) keepRecent(state, call, event)
       })
     case 'approval-request':
-      return change(state, event.callId, (call) => {
+      return updateCall(state, event.callId, (call) => {
         call.requests.set(event.callId, event)
         call.inFlight = false
-        // What was decided while the sub-agent was at work has yet to reach it.
+        // A decision made while the sub-agent was running has not reached it yet.
         call.waiting = ![...call.decisions.keys()].some((id) => id.includes('/'))
       })
     case 'approval':
       if (event.approved && event.remember) grant(state, event.remember.rules)
-      return change(state, event.callId, (call) => {
-        // The first one counts.
+      return updateCall(state, event.callId, (call) => {
+        // The first decision counts.
         if (!call.decisions.has(event.callId)) call.decisions.set(event.callId, event)
         call.waiting = false
       })
@@ -277,11 +286,11 @@ function keepRecent(
   { name, output }: ToolResultEvent,
 ) {
   state.recent.push({ name, input, output })
-  if (state.recent.length >= 2 * mostRecent) state.recent = state.recent.slice(-mostRecent)
+  if (state.recent.length >= 2 * maxRecent) state.recent = state.recent.slice(-maxRecent)
 }
 
-function change(state: RunState, callId: string, alter: (call: CallState) => void) {
-  // `call_1/call_7` is the affair of `call_1`, which runs a sub-agent.
+function updateCall(state: RunState, callId: string, alter: (call: CallState) => void) {
+  // `call_1/call_7` belongs to `call_1`, which runs a sub-agent.
   const [own = ''] = callId.split('/', 1)
   const call = state.calls.get(own)
   if (call) alter(call)
@@ -291,15 +300,15 @@ function grant(state: RunState, rules: readonly string[]) {
   for (const rule of rules) if (!state.granted.includes(rule)) state.granted.push(rule)
 }
 
-function beginRound(state: RunState, { round, model }: RoundStartEvent) {
-  if (state.phase === 'told') {
+function startRound(state: RunState, { round, model }: RoundStartEvent) {
+  if (state.phase === 'generated') {
     if (state.calls.size > 0) state.toolRounds++
     closeRound(state)
   }
   readInputs(state)
   state.round = round
   state.model = model
-  state.phase = 'telling'
+  state.phase = 'generating'
 }
 
 function readInputs(state: RunState) {
@@ -325,41 +334,44 @@ function replaceOldest(state: RunState, event: SummaryEvent) {
   countSummary(state, event)
 }
 
-/** The summary of a conversation costs tokens also for a reader that does not read it. */
+/** The usage of a summary counts even if the summary itself is not applied. */
 export function countSummary(state: RunState, { usage }: SummaryEvent): void {
   if (usage) state.usage = addUsage(state.usage, usage)
 }
 
-function forgetRound(state: RunState) {
+function resetRound(state: RunState) {
   state.draft = assistantDraft()
-  state.heardChars = undefined
+  state.playedChars = undefined
   state.openInputs.clear()
   state.calls.clear()
   state.checkpoint = undefined
 }
 
-function remember(state: RunState, message: Message) {
+function addMessage(state: RunState, message: Message) {
   state.history.push(message)
   if (message.role !== 'assistant') return
   for (const part of message.content) if (part.type === 'tool-call') state.callIds.add(part.callId)
 }
 
-/** What the current round adds to the conversation: the assistant's message, then the results there are, in call order. */
+/**
+ * What the current round adds to the conversation: the assistant's message, then the results so
+ * far, in call order.
+ */
 function roundMessages(state: RunState): Message[] {
-  const told = state.draft.message()
-  if (!told) return []
-  const message = state.heardChars === undefined ? told : trimToHeard(told, state.heardChars)
+  const answer = state.draft.message()
+  if (!answer) return []
+  const message = state.playedChars === undefined ? answer : trimToPlayed(answer, state.playedChars)
   const results = [...state.calls.values()].flatMap(({ result }) => (result ? [toolMessage(result)] : []))
   return [message, ...results]
 }
 
-/** From now on the messages of the current round stand in the history. */
+/** Moves the messages of the current round to the history. */
 function closeRound(state: RunState) {
   const messages = roundMessages(state)
   const key = answerKey(state.originId, state.round)
   if (messages.length > 0) state.answers.set(key, transcriptLength(state))
   for (const message of messages) state.history.push(message)
-  forgetRound(state)
+  resetRound(state)
 }
 
 export const answerKey = (run: string, round: number) => `${run} ${round}`
@@ -369,10 +381,10 @@ export function transcriptLength({ dropped, forgotten, history, summaries }: Run
   return dropped + forgotten.length + history.length - summaries
 }
 
-/** Somebody was interrupted, in this run or while an earlier one was being spoken. */
-export function applyHeard(state: RunState, { run, round, chars }: HeardEvent): void {
+/** Speech was interrupted, in this run or in an earlier one. */
+export function applyPlayback(state: RunState, { run, round, chars }: PlaybackEvent): void {
   if (run === state.originId && round === state.round && state.phase !== 'none') {
-    state.heardChars = chars
+    state.playedChars = chars
     return
   }
   const { dropped, forgotten, history, summaries } = state
@@ -380,17 +392,20 @@ export function applyHeard(state: RunState, { run, round, chars }: HeardEvent): 
   if (at < 0) return
   const [messages, index] =
     at < forgotten.length ? [forgotten, at] : [history, at - forgotten.length + summaries]
-  messages[index] = trimToHeard(messages[index] as AssistantMessage, chars)
+  messages[index] = trimToPlayed(messages[index] as AssistantMessage, chars)
 }
 
-/** The last round and what was said since become part of the history. For a run that is over. */
+/** Moves the last round and the inputs since then to the history. For a run that has ended. */
 export function closeRun(state: RunState): void {
   closeRound(state)
   readInputs(state)
   state.phase = 'none'
 }
 
-/** A new run that begins with the conversation as this one has left it. It takes the messages over: the old one is not used again. */
+/**
+ * A new run that starts with the conversation of `before`. It takes over the messages: do not use
+ * `before` again.
+ */
 export function stateAfter(before: RunState): RunState {
   closeRun(before)
   const { history, forgotten, dropped, answers, summaries, contextTokens, granted, callIds } = before
@@ -411,18 +426,24 @@ function toolMessage({ callId, name, output, shown, isError }: ToolResultEvent):
   return { role: 'tool', callId, name, content: shown ?? output, ...(isError && { isError }) }
 }
 
-/** The whole conversation as it was, also what the model reads only a summary of, but for what was dropped. */
+/**
+ * The whole conversation, including messages replaced by a summary, but without those that were
+ * dropped.
+ */
 export function transcriptOf(state: RunState): Message[] {
   return [...state.forgotten, ...messagesOf(state).slice(state.summaries)]
 }
 
-/** Where the turn begins that is under way. Words between a tool's result and what is made of it belong to the same turn. */
+/**
+ * The index where the current turn starts. A user message right after a tool result belongs to the
+ * same turn.
+ */
 export function turnStart(messages: readonly Message[]): number {
-  const begins = ({ role }: Message, at: number) => {
+  const startsTurn = ({ role }: Message, at: number) => {
     const before = messages[at - 1]?.role
     return role === 'user' && before !== 'user' && before !== 'tool'
   }
-  return Math.max(0, messages.findLastIndex(begins))
+  return Math.max(0, messages.findLastIndex(startsTurn))
 }
 
 /** The conversation as the model reads it. */
@@ -430,7 +451,7 @@ export function messagesOf(state: RunState): Message[] {
   return [...state.history, ...roundMessages(state), ...state.inputs]
 }
 
-/** The requests nobody has decided yet. */
+/** The requests that are not decided yet. */
 export function openRequests(state: RunState): ApprovalRequestEvent[] {
   const open: ApprovalRequestEvent[] = []
   for (const { requests, decisions, result } of state.calls.values())

@@ -5,29 +5,38 @@ import { closeRun, emptyState, transcriptLength, turnStart } from './run-state.t
 import type { ThreadState } from './thread-state.ts'
 import { emptyThread, isOpen } from './thread-state.ts'
 
-/** Of what a fold keeps. A state that a later version saved is not used; version 1 never saved a run that is open. */
-export const foldVersion = 2
+/**
+ * The format version of saved states. A state of another version is ignored, and the log is folded
+ * again.
+ */
+export const foldVersion = 3
 
-/** A folded thread as JSON, without its transcript, call ids and decisions: those only grow, and are kept apart. */
+/**
+ * A folded thread as JSON, without transcript, call ids and decisions: those only grow, and are
+ * stored separately.
+ */
 export interface SavedThread {
   readonly version: number
   readonly thread: Omit<ThreadState, 'run' | 'decisions'>
   readonly run: Omit<RunState, 'history' | 'forgotten' | 'answers' | 'callIds' | RoundField>
-  /** The current round of a run that is open: its words are complete, its calls may be running. */
+  /** The current round of an open run: its text is complete, its calls may be running. */
   readonly round?: { readonly draft?: AssistantMessage | undefined; readonly calls: readonly SavedCall[] }
-  /** The messages at the front of the history that stand for forgotten ones. */
+  /** The messages at the front of the history that replace forgotten ones. */
   readonly front: readonly Message[]
   /** How many messages the transcript has before the current round. */
   readonly messages: number
-  /** How many of them only the summary stands for. */
+  /** How many of them are replaced by the summary. */
   readonly forgotten: number
-  /** The first one that is needed to go on: the model reads it, or the turn begins there that is not answered yet. */
+  /** The first one needed to continue: the model reads it, or the unanswered turn starts there. */
   readonly needed: number
   readonly callIds: number
   readonly decisions: number
 }
 
-/** What is not JSON. A round whose words are complete has neither open inputs nor a checkpoint. */
+/**
+ * Fields that are not JSON. A round whose text is complete has neither open inputs nor a
+ * checkpoint.
+ */
 type RoundField = 'draft' | 'calls' | 'openInputs' | 'checkpoint'
 
 interface SavedCall extends Omit<CallState, 'requests' | 'decisions'> {
@@ -35,25 +44,28 @@ interface SavedCall extends Omit<CallState, 'requests' | 'decisions'> {
   readonly decisions: readonly NonNullable<ReturnType<CallState['decisions']['get']>>[]
 }
 
-/** A message of the transcript, with its run and round if it is an answer. */
+/** A message of the transcript. `key` names its run and round if it is an answer. */
 export interface SavedMessage {
   readonly message: Message
   readonly key?: string | undefined
 }
 
-/** Shares nothing with the state that could change. Undefined before the first run, and while a model generates. */
+/**
+ * Shares no mutable data with the state. Undefined before the first run and while a model
+ * generates.
+ */
 export function saveThread(state: ThreadState): SavedThread | undefined {
   const { run, decisions, ...thread } = state
   if (!run) return undefined
   if (!isOpen(run)) closeRun(run)
-  else if (run.phase === 'telling') return undefined
+  else if (run.phase === 'generating') return undefined
   const { history, forgotten, answers, callIds, draft, calls, openInputs, checkpoint, ...kept } = run
   const forgottenUpTo = run.dropped + forgotten.length
   return {
     version: foldVersion,
     ...structuredClone({
       thread,
-      // Only an open run has a use for its latest results.
+      // Only an open run needs its recent results.
       run: isOpen(run) ? kept : { ...kept, recent: [] },
       ...(isOpen(run) && { round: { draft: draft.message(), calls: [...calls.values()].map(saveCall) } }),
     }),
@@ -76,7 +88,7 @@ function restoreCall({ requests, decisions, ...call }: SavedCall): [string, Call
   return [call.call.callId, { ...call, requests: byId(requests), decisions: byId(decisions) }]
 }
 
-/** The messages of a transcript from one of them on, as they are saved. */
+/** The messages of a transcript from index `from` on, in saved form. */
 export function* savedMessages({ run }: ThreadState, from: number): Generator<SavedMessage> {
   if (!run) return
   const { dropped, forgotten, history, summaries } = run
@@ -90,7 +102,7 @@ export function* savedMessages({ run }: ThreadState, from: number): Generator<Sa
   }
 }
 
-/** The state again, for going on. `messages` are those from `needed` on. */
+/** Restores a state to continue from. `messages` are those from `needed` on. */
 export function restoreThread(
   saved: SavedThread,
   kept: {
@@ -104,7 +116,7 @@ export function restoreThread(
   const answers = new Map<string, number>()
   for (const [index, { key }] of kept.messages.entries())
     if (key !== undefined) answers.set(key, needed + index)
-  const outline = restoreOutline(saved)
+  const outline = restoreWithoutMessages(saved)
   return {
     ...outline,
     decisions: kept.decisions,
@@ -120,8 +132,8 @@ export function restoreThread(
   }
 }
 
-/** The state without any message: as if the whole transcript had been dropped. */
-export function restoreOutline(saved: SavedThread): ThreadState {
+/** The state without messages, as if the whole transcript had been dropped. */
+export function restoreWithoutMessages(saved: SavedThread): ThreadState {
   const { thread, run, round } = structuredClone({ thread: saved.thread, run: saved.run, round: saved.round })
   return {
     ...emptyThread(),
@@ -137,7 +149,7 @@ export function restoreOutline(saved: SavedThread): ThreadState {
   }
 }
 
-/** Lets go of forgotten messages before a place in the transcript. */
+/** Drops forgotten messages before an index of the transcript. */
 export function dropForgotten(run: RunState, before: number): void {
   const count = Math.min(run.forgotten.length, before - run.dropped)
   if (count <= 0) return

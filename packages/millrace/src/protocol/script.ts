@@ -5,14 +5,16 @@ import type { ProviderData } from './messages.ts'
 import type { Usage } from './usage.ts'
 
 /**
- * One thing a scripted model does, as data:
- * - `text`, `reasoning`: says it, in deltas; reasoning may carry what must go back to the provider
- * - `call`: writes a tool call; `raw` is what it writes instead of proper JSON, `cut` leaves the arguments unclosed, `id` is
- *   counted up if absent
- * - `providerTool`: a tool that the provider itself runs, with what it was given and what came of it
- * - `pause`: waits so many milliseconds
- * - `error`: fails; `hang`: says nothing more until it is aborted; `end`: ends without a terminal event
- * - `usage`, `finish`: what stands in its last event. Without `finish` it is `tool-calls` after calls and else `stop`
+ * One step of a scripted model, as data:
+ * - `text`, `reasoning`: emits it in deltas; reasoning may carry data to send back to the provider
+ * - `call`: writes a tool call; `raw` replaces its JSON, `cut` leaves the arguments unfinished,
+ *   `id` is generated if absent
+ * - `providerTool`: a tool that the provider runs itself, with its input and output
+ * - `pause`: waits this many milliseconds
+ * - `error`: fails; `hang`: emits nothing more until it is aborted; `end`: ends without a terminal
+ *   event
+ * - `usage`, `finish`: set on the last event. The default `finish` is `tool-calls` after calls,
+ *   otherwise `stop`
  */
 export type ScriptStep =
   | { readonly text: string }
@@ -39,5 +41,5 @@ export type ScriptStep =
   | { readonly usage: Partial<Usage> }
   | { readonly finish: FinishReason }
 
-/** What a model does in one round: steps, or just its words. */
+/** What a model does in one round: a list of steps, or just its text. */
 export type ScriptRound = string | readonly ScriptStep[]

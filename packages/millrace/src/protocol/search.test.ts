@@ -42,7 +42,7 @@ describe('a search', () => {
     expect(finds(other, { title: `x ${one}y` })).toBe(true)
   })
 
-  it('takes every character for itself', () => {
+  it('treats every character literally', () => {
     for (const search of ['%', '_%', "'", '"', '\\', '\0', '\ud83d', '\udc00', '.*', '😀', '\uffff'])
       for (const title of ['plain', `it ${search} is`])
         expect(finds(search, { id: 'x', title }), `${search} in ${title}`).toBe(title !== 'plain')
@@ -51,7 +51,7 @@ describe('a search', () => {
     expect(finds('e', { title: 'caf\u00e9', agent: 'A', id: 'A' })).toBe(false)
   })
 
-  it('has no text that a database could not keep', () => {
+  it('produces text that any database can store', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (title, id) => {
         const text = searchText({ title: `${title}\ud800\0`, id, agent: 'a', metadata: { title: [id] } })
@@ -61,9 +61,9 @@ describe('a search', () => {
     )
   })
 
-  it('looks into metadata however deep it is nested', () => {
-    let metadata = { deepest: 'treasure' } as object
+  it('searches metadata at any depth', () => {
+    let metadata = { deepest: 'needle' } as object
     for (let depth = 0; depth < 20_000; depth++) metadata = { metadata }
-    expect(finds('treasure', { metadata: metadata as never })).toBe(true)
+    expect(finds('needle', { metadata: metadata as never })).toBe(true)
   })
 })

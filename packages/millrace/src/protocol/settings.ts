@@ -5,7 +5,7 @@ import { anObject, type OptionTable, oneOf, type Problem, unknownField, yesOrNo 
 const aNumber = (value: unknown): Problem =>
   !Number.isFinite(value) && `must be a number, not ${nameOf(value)}`
 
-const texts = (value: unknown): Problem =>
+const anArrayOfStrings = (value: unknown): Problem =>
   !(Array.isArray(value) && value.every((text) => typeof text === 'string')) && 'must be an array of strings'
 
 export const settingsTable: OptionTable<ModelSettings> = {
@@ -13,7 +13,7 @@ export const settingsTable: OptionTable<ModelSettings> = {
   topP: aNumber,
   maxOutputTokens: aNumber,
   seed: aNumber,
-  stop: texts,
+  stop: anArrayOfStrings,
   reasoning: oneOf('none', 'minimal', 'low', 'medium', 'high'),
   parallelToolCalls: yesOrNo,
   extra: extraProblem,
@@ -22,7 +22,7 @@ export const settingsTable: OptionTable<ModelSettings> = {
 
 function extraProblem(value: unknown): Problem {
   if (!isObject(value)) return anObject(value)
-  // It is laid over the request. Left undefined, it would take the field out of it.
+  // `extra` overrides the request. Even `stream: undefined` would remove the field from it.
   return (
     Object.hasOwn(value, 'stream') &&
     value.stream !== true &&
@@ -31,12 +31,12 @@ function extraProblem(value: unknown): Problem {
 }
 
 function headersProblem(value: unknown): Problem {
-  // The entries of a `Headers` are not its properties.
+  // The entries of a `Headers` object are not properties.
   const plain = isObject(value) && !(value instanceof Headers)
   if (!plain || Object.values(value).some((text) => typeof text !== 'string'))
     return 'must be a plain object of strings'
   const bad = Object.keys(value).find((name) => !/^[\w!#$%&'*+.^`|~-]+$/.test(name))
-  return bad !== undefined && `has ${nameOf(bad)}, which is no name of a header`
+  return bad !== undefined && `has ${nameOf(bad)}, which is not a valid header name`
 }
 
 const capabilities: OptionTable<ModelCapabilities> = {
@@ -62,7 +62,7 @@ export function capabilitiesProblem(value: unknown): Problem {
 export function settingsProblem(value: unknown): Problem {
   if (!isObject(value)) return anObject(value)
   const unknown = unknownField(value, settingsTable)
-  if (unknown) return `${unknown}; what only one provider knows goes into 'extra'`
+  if (unknown) return `${unknown}; provider-specific settings go into 'extra'`
   for (const [key, setting] of Object.entries(value)) {
     const problem = setting !== undefined && settingsTable[key as keyof ModelSettings](setting)
     if (problem) return `: '${key}' ${problem}`
@@ -70,12 +70,12 @@ export function settingsProblem(value: unknown): Problem {
   return undefined
 }
 
-/** Settings laid over others: each one replaces its counterpart, only `extra` and `headers` are joined field by field. */
+/** Settings in `over` replace those in `under`; `extra` and `headers` are merged field by field. */
 export function mergeSettings(under: ModelSettings, over: ModelSettings): ModelSettings {
-  const given = Object.entries(over).filter(([, value]) => value !== undefined)
+  const defined = Object.entries(over).filter(([, value]) => value !== undefined)
   return {
     ...under,
-    ...Object.fromEntries(given),
+    ...Object.fromEntries(defined),
     ...(under.extra && over.extra && { extra: { ...under.extra, ...over.extra } }),
     ...(under.headers && over.headers && { headers: { ...under.headers, ...over.headers } }),
   }

@@ -4,19 +4,19 @@ import { describe, expect, test } from 'vitest'
 import { sized } from '../../../../test/size.ts'
 import { sseReader } from './sse.ts'
 
-type Told = [data: string, event: string] | number
+type Item = [data: string, event: string] | number
 
 const encoder = new TextEncoder()
 
-function read(chunks: readonly Uint8Array[], { ended = true, maxChars }: ReadOptions = {}): Told[] {
-  const told: Told[] = []
-  const reader = sseReader((data, event) => told.push([data, event]), {
-    onRetry: (ms) => told.push(ms),
+function read(chunks: readonly Uint8Array[], { ended = true, maxChars }: ReadOptions = {}): Item[] {
+  const items: Item[] = []
+  const reader = sseReader((data, event) => items.push([data, event]), {
+    onRetry: (ms) => items.push(ms),
     ...(maxChars && { maxChars }),
   })
   for (const chunk of chunks) reader.push(chunk)
   if (ended) reader.end()
-  return told
+  return items
 }
 
 interface ReadOptions {
@@ -26,15 +26,15 @@ interface ReadOptions {
 
 const readText = (text: string, options?: ReadOptions) => read([encoder.encode(text)], options)
 
-/** What the specification says of a stream, as another implementation of it understands it. */
-function specified(bytes: Uint8Array): Told[] {
-  const told: Told[] = []
+/** The same stream, parsed by another implementation of the specification. */
+function specified(bytes: Uint8Array): Item[] {
+  const items: Item[] = []
   const parser = createParser({
-    onEvent: ({ data, event = '' }) => told.push([data, event]),
-    onRetry: (ms) => told.push(ms),
+    onEvent: ({ data, event = '' }) => items.push([data, event]),
+    onRetry: (ms) => items.push(ms),
   })
   parser.feed(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes))
-  return told
+  return items
 }
 
 const words = fc.oneof(
@@ -72,7 +72,7 @@ const stream = fc
   )
   .map(([mark, lines]) => encoder.encode(mark + lines.flat().join('')))
 
-/** Bytes cut at these places, each a share of the length. */
+/** Splits bytes at these positions, each a fraction of the length. */
 function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
   const marks = [
     0,
@@ -85,17 +85,17 @@ function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
 const shares = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 8 })
 
 describe('server-sent events', () => {
-  test('are what the specification says', () => {
+  test('follow the specification', () => {
     fc.assert(
       fc.property(stream, (bytes) => {
-        // Without the end of the connection there is no difference at all.
+        // Without `end()`, which goes beyond the specification.
         expect(read([bytes], { ended: false })).toStrictEqual(specified(bytes))
       }),
       { numRuns: sized(3000) },
     )
   })
 
-  test('do not depend on how the bytes were split', () => {
+  test('do not depend on how the bytes are split', () => {
     fc.assert(
       fc.property(stream, shares, (bytes, places) => {
         const whole = read([bytes])
@@ -108,7 +108,7 @@ describe('server-sent events', () => {
     )
   })
 
-  test('do not depend on the split either when the bytes are not UTF-8', () => {
+  test('do not depend on the split either if the bytes are not valid UTF-8', () => {
     const pieces = fc.oneof(
       fc.uint8Array({ maxLength: 6 }),
       fc.constantFrom(
@@ -128,12 +128,12 @@ describe('server-sent events', () => {
     )
   })
 
-  test('that lack the blank line at the end are still told, once', () => {
+  test('that lack the final blank line are emitted by end(), once', () => {
     for (const ending of ['', '\n', '\r', '\r\n', '\n\n', '\r\n\r\n', '\r\r'])
       expect(readText(`event: a\ndata: one\ndata: two${ending}`)).toStrictEqual([['one\ntwo', 'a']])
   })
 
-  test('are not told before the blank line, nor after the end without data', () => {
+  test('are not emitted before the blank line, nor without data', () => {
     expect(readText('data: one\ndata: tw', { ended: false })).toStrictEqual([])
     expect(readText('event: a\nid: 4\n: well')).toStrictEqual([])
     expect(readText('')).toStrictEqual([])
@@ -144,20 +144,20 @@ describe('server-sent events', () => {
     ['CRLF', 'event: a\r\ndata: 1\r\n\r\ndata: 2\r\n\r\n'],
     ['CR', 'event: a\rdata: 1\r\rdata: 2\r\r'],
     ['all of them', 'event: a\rdata: 1\n\r\ndata: 2\r\n\n'],
-  ])('are the same with %s at the ends of lines', (_, text) => {
+  ])('are the same with %s line endings', (_, text) => {
     expect(readText(text)).toStrictEqual([
       ['1', 'a'],
       ['2', ''],
     ])
   })
 
-  test('lose one byte order mark at the start, and none elsewhere', () => {
+  test('lose one byte order mark at the start, but none elsewhere', () => {
     expect(readText('\ufeffdata: 1\n\n')).toStrictEqual([['1', '']])
     expect(readText('data: \ufeff1\n\n\ufeffdata: 2\n\n')).toStrictEqual([['\ufeff1', '']])
     expect(readText('\ufeff\ufeffdata: 1\n\n')).toStrictEqual([])
   })
 
-  test('keep all but one space, and have empty data where a line says so', () => {
+  test('lose only one leading space, and may have empty data', () => {
     expect(readText('data:  a \n\ndata\n\ndata:\n\ndata:\ndata\n\n')).toStrictEqual([
       [' a ', ''],
       ['', ''],
@@ -166,7 +166,7 @@ describe('server-sent events', () => {
     ])
   })
 
-  test('take the last name given, and forget it with the event', () => {
+  test('use the last event name given, and reset it for the next event', () => {
     expect(readText('event: a\nevent: b\ndata: 1\n\ndata: 2\n\nevent: c\n\ndata: 3\n\n')).toStrictEqual([
       ['1', 'b'],
       ['2', ''],
@@ -176,10 +176,10 @@ describe('server-sent events', () => {
 })
 
 describe('an event that is too long', () => {
-  const tooLong = /one event has over 100 characters/
+  const tooLong = /an event exceeds 100 characters/
   const long = encoder.encode(`data: ${'x'.repeat(200)}`)
 
-  test('is refused, in one piece and in drips, before its line ends', () => {
+  test('is rejected before its line ends, in one chunk or byte by byte', () => {
     expect(() => read([long], { maxChars: 100 })).toThrow(tooLong)
     expect(() =>
       read(
@@ -189,33 +189,34 @@ describe('an event that is too long', () => {
     ).toThrow(tooLong)
   })
 
-  test('is refused as well when it comes in many short lines, or as a comment without end', () => {
+  test('is rejected too if it has many short lines, or is an endless comment', () => {
     expect(() => readText('data: 0123456789\n'.repeat(12), { maxChars: 100 })).toThrow(tooLong)
     expect(() => readText('data\n'.repeat(200), { maxChars: 100 })).toThrow(tooLong)
     expect(() => readText(`:${'x'.repeat(200)}`, { maxChars: 100 })).toThrow(tooLong)
   })
 
-  test('does not mean many short ones: the count begins anew with each', () => {
+  test('is not the same as many short events: the count restarts with each', () => {
     const many = 'data: 0123456789\n: a comment\n\n'.repeat(50)
     expect(readText(many, { maxChars: 100 })).toHaveLength(50)
-    const drips = Array.from(encoder.encode(many), (byte) => Uint8Array.of(byte))
-    expect(read(drips, { maxChars: 100 })).toHaveLength(50)
+    const chunks = Array.from(encoder.encode(many), (byte) => Uint8Array.of(byte))
+    expect(read(chunks, { maxChars: 100 })).toHaveLength(50)
   })
 })
 
-/** Counts the characters that the methods of strings and lists go through while something runs. */
+/** Counts the characters that string and array methods go through during `run`. */
 function charactersTouched(run: () => void): number {
   let touched = 0
   const methods = ['indexOf', 'includes', 'replace', 'slice', 'startsWith', 'endsWith'] as const
-  const kept = methods.map((name) => String.prototype[name])
+  const originals = methods.map((name) => String.prototype[name])
   const { join } = Array.prototype
   for (const [at, name] of methods.entries()) {
-    const method = kept[at] as (this: string, ...args: unknown[]) => unknown
+    const method = originals[at] as (this: string, ...args: unknown[]) => unknown
     Object.defineProperty(String.prototype, name, {
       configurable: true,
       writable: true,
       value(this: string, ...args: unknown[]) {
-        // A slice shares the text, and the others look at a few characters; only searches go through it.
+        // A slice shares the text, and the others read only a few characters; only searches scan
+        // it.
         if (name === 'indexOf') touched += this.length - (Number(args[1]) || 0)
         if (name === 'includes' || name === 'replace') touched += this.length
         return method.apply(this, args)
@@ -231,27 +232,31 @@ function charactersTouched(run: () => void): number {
     run()
   } finally {
     for (const [at, name] of methods.entries())
-      Object.defineProperty(String.prototype, name, { configurable: true, writable: true, value: kept[at] })
+      Object.defineProperty(String.prototype, name, {
+        configurable: true,
+        writable: true,
+        value: originals[at],
+      })
     Array.prototype.join = join
   }
   return touched
 }
 
 describe('the cost of a character', () => {
-  const drip = (text: string) => {
+  const byteByByte = (text: string) => {
     const bytes = encoder.encode(text)
     return () => read(Array.from(bytes, (byte) => Uint8Array.of(byte)))
   }
 
-  test('does not depend on how long its line is, nor on how many bytes come at once', () => {
-    const line = (length: number) => drip(`data: ${'x'.repeat(length)}\n\n`)
+  test('does not depend on the length of its line, nor on the size of the chunks', () => {
+    const line = (length: number) => byteByByte(`data: ${'x'.repeat(length)}\n\n`)
     const [short, long] = [charactersTouched(line(1000)), charactersTouched(line(16_000))]
     expect(short).toBeGreaterThan(1000)
     expect(long).toBeLessThan(short * 17)
   })
 
   test('does not depend on how many lines its event has', () => {
-    const lines = (count: number) => drip(`${'data: x\n'.repeat(count)}\n`)
+    const lines = (count: number) => byteByByte(`${'data: x\n'.repeat(count)}\n`)
     expect(charactersTouched(lines(4000))).toBeLessThan(charactersTouched(lines(250)) * 17)
   })
 })

@@ -1,42 +1,58 @@
 /**
- * Reads server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream): any
- * split of the bytes gives the same events. An event without a blank line after it is emitted only by `end()`.
+ * Reads server-sent events, however the bytes are split
+ * (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream). An
+ * event without a blank line after it is emitted only by `end()`.
  *
- * `id` is not read: our entries have their number inside, and a model's answer cannot be resumed.
+ * `id` is ignored: our entries carry their number in the data, and a model's answer cannot be
+ * resumed.
  */
 export interface SseReader {
-  /** Throws if one event exceeds `maxChars`, and what `onEvent` throws. Not to be called after that. */
+  /**
+   * Throws if an event exceeds `maxChars`, and rethrows errors of `onEvent`. Do not call it after
+   * that.
+   */
   push(bytes: Uint8Array): void
   /**
-   * The response has ended. Emits a last event that lacks its blank line, which some model servers leave out; whether its data is
-   * complete is for the caller to find out. The specification drops such an event, so a client of our own never calls this.
+   * Call when the response has ended. Emits a last event that lacks its blank line, which some
+   * model servers leave out; the caller has to check whether its data is complete. The
+   * specification drops such an event, so our own client never calls this.
    */
   end(): void
 }
 
 export interface SseOptions {
-  /** Called with the milliseconds that a `retry` field asks a client to wait before it reconnects. */
+  /**
+   * Called with the milliseconds that a `retry` field asks a client to wait before it reconnects.
+   */
   readonly onRetry?: (ms: number) => void
-  /** One event may have so many characters, so that a line that never ends cannot fill the memory. */
+  /**
+   * The maximum number of characters of an event, so that an endless line cannot exhaust memory.
+   */
   readonly maxChars?: number
-  /** What to throw if one has more. */
+  /** Creates the error to throw if an event is longer. */
   readonly tooLong?: (message: string) => Error
 }
 
-/** More than any entry of a log. */
-const longestEvent = 64 * 1024 * 1024
+/** Larger than any entry of a log. */
+const maxEventChars = 64 * 1024 * 1024
 
 export function sseReader(
   onEvent: (data: string, event: string) => void,
-  { onRetry, maxChars = longestEvent, tooLong = Error }: SseOptions = {},
+  { onRetry, maxChars = maxEventChars, tooLong = Error }: SseOptions = {},
 ): SseReader {
-  // Keeps the bytes of a character that is not complete. The byte order mark is taken away here: left to itself, the decoder of
-  // Node takes a second one too if the first came alone.
+  // Buffers the bytes of an incomplete character. The byte order mark is removed below: Node's
+  // decoder would also remove a second one if the first arrived in a chunk of its own.
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-  /** Dropped if the next text begins with it: the byte order mark, or the LF of a CR that has ended a line already. */
+  /**
+   * Dropped if the next text starts with it: the byte order mark, or the LF after a CR that already
+   * ended a line.
+   */
   let skip = '\ufeff'
-  /** The beginning of a line. Engines join strings when they are first read, so a drip of bytes costs no more. */
-  let begun = ''
+  /**
+   * The start of an incomplete line. Engines join strings lazily, so many small chunks cost no more
+   * than one.
+   */
+  let partialLine = ''
   let data: string | undefined
   let event = ''
 
@@ -44,23 +60,26 @@ export function sseReader(
     if (!text) return
     let rest = skip && text.startsWith(skip) ? text.slice(1) : text
     skip = rest.endsWith('\r') ? '\n' : ''
-    // Hardly any provider sends CR, and looking for one ending is faster than for three.
+    // Hardly any provider sends CR, and searching for one line ending is faster than for three.
     if (rest.includes('\r')) rest = rest.replace(/\r\n?/g, '\n')
     let start = 0
     for (let end = rest.indexOf('\n'); end !== -1; end = rest.indexOf('\n', start)) {
-      if (begun) {
-        const line = begun + rest.slice(start, end)
-        begun = ''
+      if (partialLine) {
+        const line = partialLine + rest.slice(start, end)
+        partialLine = ''
         readLine(line, 0, line.length)
       } else readLine(rest, start, end)
       start = end + 1
     }
-    begun += rest.slice(start)
-    if (begun.length + (data?.length ?? 0) > maxChars)
-      throw tooLong(`one event has over ${maxChars} characters`)
+    partialLine += rest.slice(start)
+    if (partialLine.length + (data?.length ?? 0) > maxChars)
+      throw tooLong(`an event exceeds ${maxChars} characters`)
   }
 
-  /** The line between two places of a text. It is not cut out first: of most lines only the value is wanted. */
+  /**
+   * Reads the line `text[start, end)`. It is not sliced first, since most lines only need their
+   * value.
+   */
   function readLine(text: string, start: number, end: number) {
     if (start === end) {
       if (data !== undefined) onEvent(data, event)
@@ -68,7 +87,7 @@ export function sseReader(
       event = ''
       return
     }
-    // By far the most frequent lines, and ones that need no search.
+    // By far the most common lines, handled without a regular expression.
     if (text.startsWith('data: ', start)) return readField('data', text.slice(start + 6, end))
     if (text.startsWith('event: ', start)) return readField('event', text.slice(start + 7, end))
     const [, name, value] = /([^:]*):? ?(.*)/s.exec(text.slice(start, end)) as unknown as [0, string, string]

@@ -2,65 +2,72 @@ import type { MillraceError } from './errors.ts'
 import type { RunEvent, ToolCallEvent } from './events.ts'
 import type { CallObserver, ModelCall } from './exchange.ts'
 
-// What looks on at runs, to measure and to tell of them where people already look. Nothing here knows of a backend:
-// `@millrace/otel` makes OpenTelemetry of it, `logs()` makes lines. Whatever an onlooker throws is dropped.
+// The interface for observing runs and apps. It is independent of any backend: `@millrace/otel`
+// exports OpenTelemetry, `logs()` writes log lines. Exceptions thrown by telemetry are swallowed
+// and never affect a run.
 
-/** A run that is about to begin. */
-export interface RunBeginning {
+/** A run that is about to start. */
+export interface RunInfo {
   readonly runId: string
   readonly agent: string
-  /** The thread it belongs to, or what the caller calls the conversation. */
+  /** The id of its thread, or the caller's own conversation id. */
   readonly conversation?: string | undefined
-  /** Set going by the log of a thread, not by whoever happens to be calling. */
+  /**
+   * Whether it belongs to a thread: then it is started by the log, not by the code on the current
+   * stack.
+   */
   readonly inThread: boolean
-  /** The trace contexts of those whose words it answers, as far as they are known. */
-  readonly causes: readonly string[]
+  /** The trace contexts of the inputs it answers, as far as known. */
+  readonly parentTraces: readonly string[]
   readonly resumes?: ResumedRun | undefined
 }
 
-/** A run that another goes on with. */
+/** A run that another one continues. */
 interface ResumedRun {
   readonly runId: string
-  /** If it was traced. */
+  /** Its trace context, if it was traced. */
   readonly trace?: string | undefined
-  /** Those of its calls that are still to be dealt with. */
+  /** Its tool calls that have no result yet. */
   readonly calls: readonly ToolCallEvent[]
 }
 
-/** Looks on at one run. */
+/** Observes one run. */
 export interface RunTelemetry {
-  /** The trace context of the run, a W3C `traceparent`. It stands in the log, for whoever goes on with it in another process. */
-  readonly trace?: string | undefined
-  /** Told of each event in the turn in which it happens, words as the model sent them. */
-  event(event: RunEvent): void
-  /** Told of each model call before it is made. */
-  call(call: ModelCall): CallObserver
   /**
-   * Does a piece of work that belongs to the run or, with an id, to one of its calls: what is measured inside becomes a part of that.
-   * Calls `work` once, at once, and gives what it gives.
+   * The trace context of the run, a W3C `traceparent`. Stored in the log, for a process that
+   * resumes the run.
    */
-  within<Value>(callId: string | undefined, work: () => Value): Value
-  /** For the runs that one of its calls starts. */
-  inside(callId: string): Telemetry
-  /** It goes on elsewhere, and nothing more is told of it here. */
-  abandoned(): void
+  readonly trace?: string | undefined
+  /** Called synchronously for each event. Deltas are not joined. */
+  event(event: RunEvent): void
+  /** Called before each model call. */
+  modelCall(call: ModelCall): CallObserver
+  /**
+   * Runs `work` in the trace context of the run or, with an id, of one of its tool calls. Calls it
+   * once, immediately, and returns its result.
+   */
+  runInContext<Value>(callId: string | undefined, work: () => Value): Value
+  /** The telemetry for runs that one of its tool calls starts. */
+  nested(callId: string): Telemetry
+  /** Another process continues the run, and nothing more is reported here. */
+  handedOver(): void
 }
 
-/** How an app is doing, whenever somebody asks. */
+/** Current values of an app, read on demand. */
 export interface AppGauges {
-  /** How many listeners follow threads. */
+  /** The number of followers of threads. */
   followers(): number
-  /** How many entries the one that is furthest behind has not been handed yet. */
+  /** How many entries the slowest follower is behind. */
   lag(): number
-  /** How many threads are being worked on. */
+  /** The number of threads with a running worker. */
   running(): number
-  /** How many threads have something to do and wait until there is room for them. */
+  /** The number of runnable threads that wait for a free slot. */
   waiting(): number
-  /** How many bytes are held for clients: bodies, answers, entries that wait for followers. */
+  /** The bytes buffered for clients: request bodies, responses, entries that wait for followers. */
   buffered(): number
 }
 
-/** What was made durable at once. */
+/** One commit of events to the store. */
 export interface Flush {
   readonly events: number
   readonly threads: number
@@ -68,26 +75,29 @@ export interface Flush {
   readonly failed: boolean
 }
 
-/** Looks on at one app. */
+/** Observes one app. */
 export interface AppTelemetry {
   flushed(flush: Flush): void
-  /** Something went wrong in the background. */
+  /** Something failed in the background. */
   failed(error: MillraceError): void
-  /** A request was refused: by a quota, or a limit of the server. */
-  refused?(limit: string): void
+  /** A request was rejected by a quota or a limit of the server. */
+  rejected?(limit: string): void
   closed(): void
 }
 
-/** Looks on at everything it is handed to: agents, apps. */
+/** Observes the agents and apps it is passed to. */
 export interface Telemetry {
-  begin(run: RunBeginning): RunTelemetry
-  /** The trace context of whoever is calling right now, a W3C `traceparent`; undefined if there is none. */
-  active?(): string | undefined
-  /** An app has been opened. */
-  open?(gauges: AppGauges): AppTelemetry
+  startRun(run: RunInfo): RunTelemetry
+  /** The trace context that is active now, a W3C `traceparent`; undefined if there is none. */
+  activeTrace?(): string | undefined
+  /** Called when an app is opened. */
+  openApp?(gauges: AppGauges): AppTelemetry
 }
 
-/** Whether it is a trace context: version, trace, span and flags, as W3C Trace Context writes them. */
+/**
+ * Whether `text` is a `traceparent` as defined by W3C Trace Context: version, trace, span and
+ * flags.
+ */
 export function isTraceContext(text: string): boolean {
   return /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.test(text)
 }

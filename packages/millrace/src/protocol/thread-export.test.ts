@@ -4,7 +4,7 @@ import { exportThread } from './thread-export.ts'
 import type { ThreadView } from './thread-view.ts'
 import { noUsage } from './usage.ts'
 
-test('a thread that is written to faster than it is read is exported as far as it had come', async () => {
+test('a thread that grows while it is exported is exported up to its head at the start', async () => {
   const entry = (seq: number): Entry => ({ seq, at: 0, event: { type: 'stop', reason: 'x' } })
   const view = { id: 't', agent: 'a', head: 5, messages: [], usage: noUsage } satisfies Partial<ThreadView>
   let pages = 0

@@ -5,13 +5,13 @@ import type { StateOptions } from './thread-options.ts'
 import type { ThreadInfo, ThreadView } from './thread-view.ts'
 import type { Usage } from './usage.ts'
 
-/** A thread that can be read, here or across the wire. */
+/** A thread that can be read, locally or over the network. */
 export interface ReadableThread {
   read(options: { readonly after: number }): Promise<readonly Entry[]>
   state(options?: StateOptions): Promise<ThreadView>
 }
 
-/** A thread as a file: a transcript that `readTranscript()` takes, and the log it was made of. */
+/** A thread as a file: a transcript for `readTranscript()`, and the log it was folded from. */
 export interface ExportedThread extends Transcript {
   readonly thread: Omit<ThreadInfo, 'head' | 'status'>
   readonly usage: Usage
@@ -38,7 +38,7 @@ export async function exportThread(thread: ReadableThread): Promise<ExportedThre
   }
 }
 
-/** A server answers with the end of a long conversation first. */
+/** A server returns a long conversation in pages, the end first. */
 async function wholeConversation(
   thread: Pick<ReadableThread, 'state'>,
   view: ThreadView,
@@ -52,7 +52,10 @@ async function wholeConversation(
   return pages.flat()
 }
 
-/** Every entry there is, page by page; as far as `head` if it is given, since one that is being written to may have no end. */
+/**
+ * All entries, read page by page, up to `head` if given: a thread in use may grow faster than it is
+ * read.
+ */
 export async function wholeLog(
   thread: Pick<ReadableThread, 'read'>,
   head = Number.POSITIVE_INFINITY,

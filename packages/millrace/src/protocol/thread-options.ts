@@ -1,48 +1,64 @@
 import type { InputMode, Remembered, RememberFor } from './events.ts'
 
-// What can be asked of a thread, here or across the wire.
+// Options for operations on a thread, locally or over the network.
 
 export interface SendOptions {
   /** `queue` if absent. */
   readonly mode?: InputMode | undefined
-  /** The sender's own name for this message: the same one twice is one input. */
+  /** An idempotency key: sending the same key again does not add another input. */
   readonly key?: string | undefined
 }
 
 export interface FollowOptions {
-  /** Begins after this number; 0, the beginning, if absent. `now` is the last number that there is when the thread is asked for it. */
+  /**
+   * Start after this number; 0, the beginning, if absent. `now` starts after the entry that is last
+   * at the time.
+   */
   readonly after?: number | 'now' | undefined
   readonly signal?: AbortSignal | undefined
   /**
-   * `idle` ends when nothing is under way and nothing waits but for a person; a number when the input of that number has been
-   * dealt with: its run is over or waits for a person, or it was stopped. Without it, following ends with the signal or the thread.
+   * `idle`: stop when nothing is running or queued, except for what waits for a person. A number:
+   * stop when the input with that number is settled: its run has ended or waits for a person, or it
+   * was stopped. If absent, following ends with the signal or the thread.
    */
   readonly until?: 'idle' | number | undefined
 }
 
-/** How far a round was heard, by somebody who interrupted it: the first `chars` characters of its words. */
-export interface Heard {
-  /** The first of a chain of resumed ones. */
+/**
+ * How much of a round was played before it was interrupted: the first `chars` characters of its
+ * text.
+ */
+export interface Playback {
+  /** The id of the run; the first one of a chain of resumed runs. */
   readonly run: string
   readonly round: number
   readonly chars: number
 }
 
 /** A person's answer to an `approval-request`. */
-export interface Answer {
+export interface ApprovalAnswer {
   readonly approved: boolean
-  /** Told to the model when the call is declined. */
+  /** Shown to the model if the call is denied. */
   readonly reason?: string | undefined
-  /** Run the call with this instead. Held against the tool's schema like what the model wrote. */
+  /** Run the call with this input instead. Checked against the tool's schema, like the model's. */
   readonly input?: object | undefined
-  /** Allows the same from now on: in this thread or always, by the rules of the request or by others. */
+  /**
+   * Allow such calls from now on, in this thread or always, by the rules of the request or by
+   * others.
+   */
   readonly remember?: RememberFor | Remembered | undefined
 }
 
-/** Which messages of a conversation are asked for: all of them if absent. */
+/** Which messages of a conversation to return: all of them if absent. */
 export interface StateOptions {
-  /** About how many bytes of messages as JSON at most, those at the end; at least one message, unless it is 0. */
+  /**
+   * Return only the last messages, up to about this many bytes of JSON; at least one message,
+   * unless it is 0.
+   */
   readonly bytes?: number | undefined
-  /** Only messages before this place, counted from 0: the `earlier.messages` of an answer gets the page before it. */
+  /**
+   * Only messages before this index, counted from 0. Pass `earlier.messages` of a response to get
+   * the previous page.
+   */
   readonly before?: number | undefined
 }

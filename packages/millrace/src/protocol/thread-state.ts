@@ -4,7 +4,7 @@ import type { Message, UserMessage } from './messages.ts'
 import type { RunState } from './run-state.ts'
 import {
   applyEvent,
-  applyHeard,
+  applyPlayback,
   emptyState,
   messagesOf,
   openRequests,
@@ -14,14 +14,14 @@ import {
 import type { Usage } from './usage.ts'
 import { addUsage, noUsage } from './usage.ts'
 
-/** Something said to a thread that no run has heard yet. */
+/** An input to a thread that no run has read yet. */
 export interface WaitingInput {
   readonly seq: number
   readonly message: UserMessage
   readonly mode: InputMode
-  /** Said before a stop: nothing is begun for it, but the next run hears it. */
+  /** A stop came after it: no run is started for it, but the next run reads it. */
   held: boolean
-  /** The trace context of whoever said it. */
+  /** The trace context of the sender. */
   readonly trace?: string | undefined
 }
 
@@ -29,18 +29,21 @@ export interface WaitingInput {
 export interface ThreadState {
   /** The number of the last entry; 0 if there is none. */
   head: number
-  /** The current run or, after it, the last one; undefined before the first. */
+  /** The current or last run; undefined before the first. */
   run: RunState | undefined
   agent: string | undefined
   waiting: WaitingInput[]
-  /** How many of those interrupt the current run. */
+  /** How many of the waiting inputs interrupt the current run. */
   interrupts: number
-  /** The number of the first decision about each call that a person was asked about. */
+  /** The number of the first decision for each call that needed approval. */
   readonly decisions: Map<string, number>
-  /** The largest number that the current run was begun for: a stop behind it is meant for that run. */
+  /**
+   * The number of the last input the current run was started for: a stop after it applies to that
+   * run.
+   */
   answering: number
   stop: { readonly seq: number; readonly reason: string } | undefined
-  /** Of the runs before the current one. */
+  /** The usage of the runs before the current one. */
   earlierUsage: Usage
   error: ErrorJson | undefined
 }
@@ -60,26 +63,29 @@ export function emptyThread(): ThreadState {
   }
 }
 
-/** Takes the next entry of the log. Deltas may be joined. */
+/** Applies the next entry of the log. Deltas may be joined. */
 export function applyEntry(state: ThreadState, { seq, event }: Entry): void {
   state.head = seq
   apply(state, event, seq)
 }
 
-/** Takes an event of the current run before it has a number. `applyNumber` takes that when it is known. */
+/**
+ * Applies an event of the current run before it has a number. Call `applyNumber` once the number is
+ * known.
+ */
 export function applyAppended(state: ThreadState, event: RunEvent): void {
   apply(state, event, undefined)
 }
 
 export function applyNumber(state: ThreadState, { seq, event }: Entry): void {
   state.head = seq
-  if (event.type === 'approval') keepDecision(state, event, seq)
+  if (event.type === 'approval') recordDecision(state, event, seq)
 }
 
 function apply(state: ThreadState, event: ThreadEvent, seq: number | undefined): void {
   switch (event.type) {
     case 'input':
-      // The agent's own words to the model, and those to a run outside of any thread, belong to the run.
+      // The agent's own corrections, and inputs to a run outside of any thread, belong to the run.
       if (event.mode === 'correct' || seq === undefined) break
       if (event.mode === 'interrupt') state.interrupts++
       state.waiting.push({
@@ -95,24 +101,24 @@ function apply(state: ThreadState, event: ThreadEvent, seq: number | undefined):
       for (const input of state.waiting) input.held = true
       state.interrupts = 0
       return
-    case 'heard':
-      if (state.run) applyHeard(state.run, event)
+    case 'playback':
+      if (state.run) applyPlayback(state.run, event)
       return
     case 'run-start':
       state.agent = event.agent
       state.error = undefined
-      if (event.resumes === undefined) beginRun(state, event.heard)
+      if (event.resumes === undefined) startRun(state, event.inputs)
       break
     case 'round-start':
-      for (const { message } of takeHeard(state, event.heard)) state.run?.inputs.push(message)
+      for (const { message } of takeInputs(state, event.inputs)) state.run?.inputs.push(message)
       break
     case 'approval':
-      if (seq !== undefined) keepDecision(state, event, seq)
+      if (seq !== undefined) recordDecision(state, event, seq)
       break
     case 'run-end':
       state.error = event.error
       break
-    // The rest is only the run's.
+    // The rest only concerns the run.
     case 'round-retry':
     case 'round-retract':
     case 'round-end':
@@ -136,30 +142,30 @@ function apply(state: ThreadState, event: ThreadEvent, seq: number | undefined):
   if (state.run) applyEvent(state.run, event)
 }
 
-function keepDecision({ decisions }: ThreadState, { callId }: ApprovalEvent, seq: number) {
+function recordDecision({ decisions }: ThreadState, { callId }: ApprovalEvent, seq: number) {
   if (!decisions.has(callId)) decisions.set(callId, seq)
 }
 
-/** A run begins with the conversation as the runs before it have left it, and what it was begun for. */
-function beginRun(state: ThreadState, heard: readonly number[] = []) {
+/** A run starts with the conversation of the runs before it, and the inputs it answers. */
+function startRun(state: ThreadState, inputs: readonly number[] = []) {
   const before = state.run
   const run = before ? stateAfter(before) : emptyState()
   if (before) state.earlierUsage = addUsage(state.earlierUsage, before.usage)
-  for (const { message } of takeHeard(state, heard)) run.history.push(message)
-  state.answering = heard.reduce((last, seq) => Math.max(last, seq), 0)
+  for (const { message } of takeInputs(state, inputs)) run.history.push(message)
+  state.answering = inputs.reduce((last, seq) => Math.max(last, seq), 0)
   state.run = run
 }
 
-function takeHeard(state: ThreadState, heard: readonly number[] = []): WaitingInput[] {
-  if (heard.length === 0) return []
-  const numbers = new Set(heard)
+function takeInputs(state: ThreadState, inputs: readonly number[] = []): WaitingInput[] {
+  if (inputs.length === 0) return []
+  const numbers = new Set(inputs)
   const taken = state.waiting.filter(({ seq }) => numbers.has(seq))
   state.waiting = state.waiting.filter(({ seq }) => !numbers.has(seq))
   state.interrupts = state.waiting.filter(interrupts).length
   return taken
 }
 
-/** What was said to the thread for the run under way: its next round reads it. */
+/** The inputs that steer the current run: its next round reads them. */
 export function steeringInputs({ waiting }: ThreadState): readonly WaitingInput[] {
   return waiting.filter(({ mode, held }) => mode === 'steer' && !held)
 }
@@ -176,10 +182,10 @@ function interrupts({ mode, held }: WaitingInput): boolean {
 }
 
 /**
- * - `idle`: nothing to do before somebody says something; `wait`: nor before a person decides
- * - `start`: begin a run for these inputs
- * - `continue`: go on with a run whose process is gone, or that a person has decided about
- * - `cancel`: the run that is under way, or waits, is to end
+ * - `idle`: nothing to do until the next input; `wait`: nothing to do until a person decides
+ * - `start`: start a run for these inputs
+ * - `continue`: continue a run whose process died, or whose approval was decided
+ * - `cancel`: end the current run, running or suspended
  */
 export type ThreadAction =
   | { readonly type: 'idle' | 'wait' | 'continue' }
@@ -198,33 +204,36 @@ export function nextThreadAction(state: ThreadState): ThreadAction {
   const wanted = waiting.filter(({ held }) => !held)
   const last = wanted.findLast(({ mode }) => mode === 'interrupt') ?? wanted[0]
   if (!last) return { type: 'idle' }
-  // What was said before it comes along, so that the conversation keeps its order.
+  // Earlier inputs are included, so that the conversation keeps its order.
   return { type: 'start', inputs: waiting.filter(({ seq }) => seq <= last.seq) }
 }
 
-/** Whether a call can go on that waited for a person. */
+/** Whether a call that waited for a person can proceed. */
 function hasDecided({ calls }: RunState): boolean {
   for (const { result, waiting } of calls.values()) if (!result && !waiting) return true
   return false
 }
 
-/** Why the current run is to end now; undefined if it is to go on. */
+/** Why the current run must end now; undefined if it may continue. */
 export function cancelReason({ stop, answering, interrupts }: ThreadState): string | undefined {
   if (stop && stop.seq > answering) return stop.reason
   return interrupts > 0 ? 'interrupted by a new message' : undefined
 }
 
-/** It goes on sooner or later: it is under way, or waits for a person. */
+/** Whether the run is not finished: it is running, or waits for a person. */
 export function isOpen({ outcome }: RunState): boolean {
   return outcome === undefined || outcome === 'suspended'
 }
 
-/** The beginning of a run, and not of a process that continues one. */
+/** Whether the event starts a new run, rather than resuming one. */
 export function isNewRun(event: ThreadEvent): event is RunStartEvent {
   return event.type === 'run-start' && event.resumes === undefined
 }
 
-/** Everything that was said, also what the model reads only a summary of, and what waits to be heard. */
+/**
+ * The whole conversation, including messages replaced by a summary and inputs that no run has read
+ * yet.
+ */
 export function conversationOf({ run, waiting }: ThreadState): Message[] {
   return [...(run ? transcriptOf(run) : []), ...waiting.map(({ message }) => message)]
 }

@@ -6,20 +6,20 @@ import type { ThreadState } from './thread-state.ts'
 import { approvalsOf, conversationOf, nextThreadAction, usageOf } from './thread-state.ts'
 import type { Usage } from './usage.ts'
 
-/** What is known of a thread without reading its log. */
+/** What is known about a thread without reading its log. */
 export interface ThreadInfo {
   readonly id: string
   readonly agent: string
   /**
-   * The beginning of the first thing that a person said in it, on one line of at most 120 characters; `[image]` or `[file: name]`
-   * if that had no words. Absent before.
+   * The start of the first user message, on one line of at most 120 characters; `[image]` or
+   * `[file: name]` if it has no text. Absent before the first message.
    */
   readonly title?: string
-  /** Whose it is; absent where nobody was asked. */
+  /** The owner; absent if callers are not identified. */
   readonly user?: string
   readonly metadata?: JsonObject
   readonly forkedFrom?: { readonly id: string; readonly seq: number }
-  /** Milliseconds since 1970; `updatedAt` is that of the last entry. */
+  /** Milliseconds since the Unix epoch; `updatedAt` is the time of the last entry. */
   readonly createdAt: number
   readonly updatedAt: number
   /** The number of the last entry; 0 if there is none. */
@@ -27,27 +27,30 @@ export interface ThreadInfo {
   readonly status: ThreadStatus
 }
 
-/** `queued`: there is something to do and nobody does it yet. `waiting`: for a person. */
+/** `queued`: there is work, but no worker has started it. `waiting`: for a person. */
 export type ThreadStatus = 'idle' | 'queued' | 'running' | 'waiting'
 
 export interface ThreadPage {
-  /** Those changed last come first. */
+  /** Most recently changed first. */
   readonly threads: readonly ThreadInfo[]
   readonly next?: string
 }
 
-/** What a log tells of its thread. */
+/** The state of a thread, folded from its log. */
 export interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status'> {
-  /** The conversation as far as it has come: also what waits to be answered, and words that are being told. */
+  /** The conversation so far, including queued inputs and text that is still being generated. */
   readonly messages: readonly Message[]
-  /** There if `messages` is only the end of the conversation: so many come before it. `before` of that number gets the last of those. */
+  /**
+   * Present if `messages` is only the end of the conversation: how many come before it. Pass it as
+   * `before` to get them.
+   */
   readonly earlier?: { readonly messages: number }
   /** What waits for a person. */
   readonly approvals: readonly ApprovalRequestEvent[]
-  /** Inputs that no run has heard yet. */
+  /** Inputs that no run has read yet. */
   readonly queued: readonly { readonly seq: number; readonly mode: InputMode }[]
   readonly usage: Usage
-  /** The current run, or the last. `outcome` is absent while it is under way. */
+  /** The current or last run. `outcome` is absent while it is running. */
   readonly run?: {
     readonly id: string
     readonly rounds: number
@@ -56,7 +59,7 @@ export interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status'> {
   }
 }
 
-/** A thread with everything that is known of it. */
+/** Everything known about a thread. */
 export interface ThreadView extends Omit<ThreadInfo, keyof ThreadSnapshot>, ThreadSnapshot {}
 
 const statuses = {

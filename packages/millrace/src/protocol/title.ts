@@ -2,11 +2,11 @@ import type { Entry } from './events.ts'
 import type { UserMessage } from './messages.ts'
 import { textOf } from './messages.ts'
 
-const mostChars = 120
+const maxChars = 120
 
 /**
- * The title of a thread whose log begins with these entries: the beginning of the first message in them. Undefined if there is no message
- * yet. See `ThreadInfo.title`.
+ * The title of a thread whose log starts with these entries: the start of the first message in
+ * them. Undefined if there is no message yet. See `ThreadInfo.title`.
  */
 export function titleOf(entries: Iterable<Pick<Entry, 'event'>>): string | undefined {
   for (const { event } of entries) {
@@ -17,20 +17,20 @@ export function titleOf(entries: Iterable<Pick<Entry, 'event'>>): string | undef
   return undefined
 }
 
-/** White space folded, and cut. However long the text is, no more of its words are looked at than are needed. */
+/** Collapses whitespace and cuts. Reads only as many words as needed, however long the text is. */
 function firstWords(text: string): string {
   let words = ''
   for (const [word] of text.matchAll(/\S+/g)) {
     words += words && ' '
-    words += word.slice(0, mostChars + 1)
-    if (words.length > mostChars) return cut(words)
+    words += word.slice(0, maxChars + 1)
+    if (words.length > maxChars) return cut(words)
   }
   return words
 }
 
-/** With the mark that says so it is as long as may be, and half of a surrogate pair is no character. */
+/** Cuts to `maxChars`, ellipsis included, without splitting a surrogate pair. */
 function cut(words: string): string {
-  const end = mostChars - 1
+  const end = maxChars - 1
   const splitsPair = /^[\ud800-\udbff][\udc00-\udfff]/.test(words.slice(end - 1, end + 1))
   return `${words.slice(0, splitsPair ? end - 1 : end).trimEnd()}…`
 }

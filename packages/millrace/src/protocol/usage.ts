@@ -1,6 +1,6 @@
 /**
- * Tokens spent. `inputTokens` counts everything that was sent, the cached part included; `outputTokens` everything that was
- * generated, reasoning included. The other three say how much of that it was.
+ * Tokens used. `inputTokens` counts everything sent, including cached tokens; `outputTokens`
+ * everything generated, including reasoning. The other three are subsets of these.
  */
 export interface Usage {
   readonly inputTokens: number
@@ -28,7 +28,7 @@ export function addUsage(a: Usage, b: Partial<Usage>): Usage {
   }
 }
 
-/** What a model reports, without what is no count of tokens. */
+/** The usage a model reports, without values that are not valid token counts. */
 export function checkUsage(reported: Partial<Usage>): Partial<Usage> {
   const counts = Object.entries(reported).filter(
     ([key, count]) => Object.hasOwn(noUsage, key) && Number.isFinite(count) && count >= 0,

@@ -5,7 +5,7 @@ import { readAudioFrame, writeAudioFrame } from './voice.ts'
 
 const u32 = fc.integer({ min: 0, max: 2 ** 32 - 1 })
 
-test('an audio frame is read as it was written, wherever its bytes lie', () => {
+test('an audio frame can be read back from any byte offset', () => {
   const frames = fc.record({
     kind: fc.constantFrom('speech', 'microphone'),
     turn: u32,
@@ -23,7 +23,7 @@ test('an audio frame is read as it was written, wherever its bytes lie', () => {
   )
 })
 
-test('the bytes are those of the protocol', () => {
+test('the bytes match the protocol', () => {
   const bytes = writeAudioFrame({
     kind: 'microphone',
     turn: 1,
@@ -34,13 +34,13 @@ test('the bytes are those of the protocol', () => {
   expect([...bytes]).toEqual([1, 2, 0, 0, 1, 0, 0, 0, 3, 2, 0, 0, 7, 6, 5, 4, 0xfe, 0xff])
 })
 
-test('what is no audio frame is told what it lacks', () => {
+test('the error says what is wrong with an invalid frame', () => {
   const good = writeAudioFrame({ kind: 'speech', turn: 1, seq: 0, position: 0, pcm: Int16Array.of(1) })
   const changed = (at: number, value: number) => good.with(at, value)
   expect(readAudioFrame(good.subarray(0, 15))).toBe(
-    'an audio frame has a header of 16 bytes, and this has 15 in all',
+    'an audio frame has a header of 16 bytes, but this one has only 15 bytes',
   )
-  expect(readAudioFrame(changed(0, 9))).toMatch('begins with its version, 1, not 9')
+  expect(readAudioFrame(changed(0, 9))).toMatch('must start with its version, 1, not 9')
   expect(readAudioFrame(changed(1, 3))).toMatch('1 for speech or 2 for a microphone, not 3')
-  expect(readAudioFrame(good.subarray(0, 17))).toMatch('odd byte')
+  expect(readAudioFrame(good.subarray(0, 17))).toMatch('number of bytes is odd')
 })

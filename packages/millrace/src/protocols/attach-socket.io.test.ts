@@ -7,11 +7,20 @@ import type { App, Thread } from '../threads/index.ts'
 import { millrace } from '../threads/index.ts'
 import type { SocketConnection, SocketOptions } from './attach-socket.ts'
 import { attachSocket } from './attach-socket.ts'
-import { asker, muser, ruled, socketClient, story, teller, until, wordsOf } from './protocols.test-kit.ts'
+import {
+  asker,
+  contiguousText,
+  muser,
+  ruled,
+  socketClient,
+  story,
+  storyteller,
+  until,
+} from './protocols.test-kit.ts'
 
-/** A server of one thread, over nothing but `ws`. */
+/** A server for one thread, with only `ws`. */
 async function attached(
-  agents: Agent = teller(),
+  agents: Agent = storyteller(),
   options: Partial<SocketOptions> = {},
   asServed = (thread: Thread) => thread,
 ) {
@@ -35,7 +44,7 @@ async function attached(
   })
   await new Promise((resolve) => server.once('listening', resolve))
   onTestFinished(async () => {
-    for (const { close } of channels) close(1001, 'over')
+    for (const { close } of channels) close(1001, 'test ended')
     server.close()
     await app.close({ graceMs: 0 })
   })
@@ -43,7 +52,7 @@ async function attached(
   return { app, thread, channels, served, errors, port, url: `http://127.0.0.1:${port}` }
 }
 
-async function told(url: string) {
+async function followRun(url: string) {
   const client = await socketClient(url)
   client.send({ type: 'resume', after: 0 })
   client.send({ type: 'send', message: 'Tell me.' })
@@ -52,7 +61,7 @@ async function told(url: string) {
 }
 
 describe('a socket', () => {
-  test('says where the log ends, and sends nothing before it is asked to', async () => {
+  test('sends the head of the log, and no entries until it is resumed', async () => {
     const { url, thread } = await attached()
     await thread.send('Tell me.')
     for await (const _ of thread.follow({ until: 'idle' }));
@@ -64,14 +73,14 @@ describe('a socket', () => {
     expect(client.frames).toHaveLength(2)
     client.send({ type: 'resume', after: 3 })
     await client.frame('stream_end')
-    wordsOf(client.entries(), 3)
+    contiguousText(client.entries(), 3)
     expect(client.frames[0]?.type).toBe('ready')
   })
 
-  test('tells a conversation as it happens, in the order of the log', async () => {
-    const { url, thread } = await attached(teller(story, { paceMs: 1 }))
-    const client = await told(url)
-    expect(wordsOf(client.entries())).toBe(story)
+  test('streams a run as it happens, in the order of the log', async () => {
+    const { url, thread } = await attached(storyteller(story, { paceMs: 1 }))
+    const client = await followRun(url)
+    expect(contiguousText(client.entries())).toBe(story)
     const types = client.frames.map(({ type }) => type)
     expect(types.filter((type) => type !== 'stream_chunk' && type !== 'ack')).toEqual([
       'ready',
@@ -87,16 +96,16 @@ describe('a socket', () => {
     )
   })
 
-  test('begins at once where the address says so', async () => {
-    const { url, thread } = await attached(teller(), { after: 1 })
+  test('starts at once with the option after', async () => {
+    const { url, thread } = await attached(storyteller(), { after: 1 })
     await thread.send('Tell me.')
     const client = await socketClient(url)
     await client.frame('stream_end')
-    wordsOf(client.entries(), 1)
+    contiguousText(client.entries(), 1)
   })
 
-  test("with after 'now' it begins after the head that ready names", async () => {
-    const { url, thread } = await attached(teller(), { after: 'now' })
+  test("with after 'now' starts after the head in ready", async () => {
+    const { url, thread } = await attached(storyteller(), { after: 'now' })
     await thread.send('Tell me.')
     for await (const _ of thread.follow({ until: 'idle' }));
     const client = await socketClient(url)
@@ -104,10 +113,10 @@ describe('a socket', () => {
     expect(head).toBe((await thread.info()).head)
     client.send({ type: 'send', message: 'Again.' })
     await client.frame('stream_end')
-    expect(wordsOf(client.entries(), Number(head))).toBe(story)
+    expect(contiguousText(client.entries(), Number(head))).toBe(story)
   })
 
-  test("a resume after 'now' is answered with where it begins", async () => {
+  test("answers a resume after 'now' with its position", async () => {
     const { url, thread } = await attached()
     const client = await socketClient(url)
     client.send({ type: 'send', message: 'Tell me.' })
@@ -119,43 +128,43 @@ describe('a socket', () => {
     expect(head).toBe((await thread.info()).head)
     client.send({ type: 'send', message: 'Again.' })
     await client.frame('stream_end')
-    expect(wordsOf(client.entries(), Number(head))).toBe(story)
+    expect(contiguousText(client.entries(), Number(head))).toBe(story)
   })
 
-  test("what a client sends before ready comes after 'now'", async () => {
+  test("includes messages sent before ready in what comes after 'now'", async () => {
     const known = Promise.withResolvers<void>()
-    const { url } = await attached(teller(), { stream: false }, (thread) => ({
+    const { url } = await attached(storyteller(), { stream: false }, (thread) => ({
       ...thread,
       info: () => known.promise.then(() => thread.info()),
     }))
     const client = await socketClient(url)
     client.send({ type: 'send', message: 'Tell me.' })
-    // Long enough for it to be answered, if it were not held.
+    // Long enough for an answer, if the message did not have to wait.
     await new Promise((resolve) => setTimeout(resolve, 20))
     known.resolve()
     expect(await client.frame('message')).toMatchObject({ text: story })
     expect(client.frames.map(({ type }) => type)).toEqual(['ready', 'ack', 'message'])
   })
 
-  test('goes back when it is asked to, and forgets where it was', async () => {
+  test('can resume from an earlier position', async () => {
     const { url } = await attached()
-    const client = await told(url)
+    const client = await followRun(url)
     const first = client.entries()
     client.frames.length = 0
     client.send({ type: 'resume', after: 0 })
     await client.frame('stream_end')
-    expect(wordsOf(client.entries())).toBe(wordsOf(first))
+    expect(contiguousText(client.entries())).toBe(contiguousText(first))
     client.frames.length = 0
     for (const after of [0, 0, 0, 2]) client.send({ type: 'resume', after })
     client.send({ type: 'send', message: 'Again.' })
     await until(() => client.frames.filter(({ type }) => type === 'stream_end').length >= 2)
-    // Of those that were overtaken there may be some; the last is whole and comes last.
+    // Earlier resumes may have sent some entries. The last one is complete and comes last.
     const entries = client.entries()
     const last = entries.slice(entries.findLastIndex(({ seq, from = seq }) => from === 3))
-    expect(wordsOf(last, 2)).toBe(story + story)
+    expect(contiguousText(last, 2)).toBe(story + story)
   })
 
-  test('takes messages, stops and decisions, and says what became of each', async () => {
+  test('accepts messages, stops and approvals, and answers each', async () => {
     const { url, thread } = await attached(asker())
     const client = await socketClient(url)
     client.send({ type: 'send', id: 'a', message: 'Cut it.', key: 'k' })
@@ -177,10 +186,10 @@ describe('a socket', () => {
     expect((await thread.state()).run?.outcome).toBe('completed')
   })
 
-  test('takes messages in the order in which they are sent', async () => {
+  test('handles messages in order', async () => {
     let asked = 0
     const { url, thread } = await attached(muser(), {
-      // The first takes longest to be let through.
+      // The first one takes longest.
       authorize: () => new Promise((resolve) => setTimeout(resolve, asked++ === 0 ? 50 : 0)),
     })
     const client = await socketClient(url)
@@ -193,9 +202,9 @@ describe('a socket', () => {
   })
 })
 
-describe('a client that does not stream', () => {
+describe('a client with stream: false', () => {
   test('gets one message at the end of each run', async () => {
-    const { url, thread } = await attached(teller(), { stream: false, after: 0 })
+    const { url, thread } = await attached(storyteller(), { stream: false, after: 0 })
     const client = await socketClient(url)
     await thread.send('Tell me.')
     await client.frame('message')
@@ -217,8 +226,8 @@ describe('a client that does not stream', () => {
     )
   })
 
-  test('gets the messages of runs that end from now on unless it says where to begin', async () => {
-    const { url, thread } = await attached(teller(), { stream: false })
+  test('by default gets the messages of runs that end from now on', async () => {
+    const { url, thread } = await attached(storyteller(), { stream: false })
     await thread.send('Tell me.')
     for await (const _ of thread.follow({ until: 'idle' }));
     const client = await socketClient(url)
@@ -229,8 +238,8 @@ describe('a client that does not stream', () => {
     expect(client.frames[1]?.seq).toBeGreaterThan(seq)
   })
 
-  test('that comes while a run is under way gets all of its words, and nothing of the run before', async () => {
-    const { url, thread } = await attached(teller(story.repeat(5), { paceMs: 1 }), { stream: false })
+  test('that connects during a run gets all of its text, and nothing of the previous run', async () => {
+    const { url, thread } = await attached(storyteller(story.repeat(5), { paceMs: 1 }), { stream: false })
     await thread.send('Tell me.')
     for await (const _ of thread.follow({ until: 'idle' }));
     const { head } = await thread.info()
@@ -242,7 +251,7 @@ describe('a client that does not stream', () => {
     expect(client.frames.map(({ type }) => type)).toEqual(['ready', 'message'])
   })
 
-  test('is asked only about calls that come to wait from now on', async () => {
+  test('only gets new approval requests', async () => {
     const { url, thread } = await attached(asker(), { stream: false })
     await thread.send('Cut it.')
     for await (const _ of thread.follow({ until: 'idle' }));
@@ -253,7 +262,7 @@ describe('a client that does not stream', () => {
     expect(client.frames.map(({ type }) => type)).toEqual(['ready', 'message'])
   })
 
-  test('is asked what a person has to decide', async () => {
+  test('gets approval requests', async () => {
     const { url, thread } = await attached(asker(), { stream: false, after: 0 })
     const client = await socketClient(url)
     client.send({ type: 'send', message: 'Cut it.' })
@@ -266,7 +275,7 @@ describe('a client that does not stream', () => {
     expect((await thread.info()).status).toBe('idle')
   })
 
-  test('may say how long what it allows is to be remembered', async () => {
+  test('can have an approval remembered', async () => {
     const { url, thread } = await attached(ruled(), { stream: false, after: 0 })
     const client = await socketClient(url)
     client.send({ type: 'send', message: 'Tie it.' })
@@ -280,8 +289,8 @@ describe('a client that does not stream', () => {
     expect(approval?.event).toMatchObject({ remember: { for: 'thread', rules: ['write(here)'] } })
   })
 
-  test('that comes in the middle of a run gets all of its words', async () => {
-    const { url, thread } = await attached(teller(story.repeat(5), { paceMs: 1 }), { stream: false })
+  test('that resumes in the middle of a run gets all of its text', async () => {
+    const { url, thread } = await attached(storyteller(story.repeat(5), { paceMs: 1 }), { stream: false })
     await thread.send('Tell me.')
     await until(async () => (await thread.info()).head > 20)
     const { head } = await thread.info()
@@ -292,12 +301,12 @@ describe('a client that does not stream', () => {
   })
 })
 
-describe('a frame that cannot be understood', () => {
+describe('an invalid frame', () => {
   test.each([
     ['nonsense', 'not valid JSON'],
     ['', 'not valid JSON'],
     ['[]', 'must be a JSON object, not an array'],
-    [`{"type":"ping","id":${'['.repeat(200)}${']'.repeat(200)}}`, 'more than 100 deep'],
+    [`{"type":"ping","id":${'['.repeat(200)}${']'.repeat(200)}}`, 'more than 100 levels deep'],
     ['null', 'not null'],
     ['{}', 'must be one of send, stop'],
     ['{"type":"constructor"}', 'must be one of send, stop'],
@@ -312,7 +321,7 @@ describe('a frame that cannot be understood', () => {
     ['{"type":"resume","after":99}', 'the log ends at 0'],
     ['{"type":"approve","callId":"c"}', "'approved' is missing"],
     ['{"type":"stop","reason":7}', "'reason'"],
-  ])('%s is refused, and the connection stays', async (text, says) => {
+  ])('%s is rejected, and the connection stays open', async (text, says) => {
     const { url, errors } = await attached()
     const client = await socketClient(url)
     client.send(text)
@@ -325,7 +334,7 @@ describe('a frame that cannot be understood', () => {
     expect(errors).toEqual([])
   })
 
-  test('keeps its name, and one that is binary has none', async () => {
+  test('is answered with its id, and binary frames have none', async () => {
     const { url } = await attached()
     const client = await socketClient(url)
     client.send({ type: 'sned', id: 'mine' })
@@ -335,8 +344,8 @@ describe('a frame that cannot be understood', () => {
     expect(await client.frame('error')).toMatchObject({ message: expect.stringContaining('binary') })
   })
 
-  test('is told from one that could not be obeyed for reasons of ours', async () => {
-    const { url, errors } = await attached(teller(), {
+  test('is answered differently from an internal error', async () => {
+    const { url, errors } = await attached(storyteller(), {
       authorize() {
         throw new TypeError('/secret/path')
       },
@@ -351,8 +360,8 @@ describe('a frame that cannot be understood', () => {
 })
 
 describe('the connection', () => {
-  test('is given signs of life, and dropped when it answers none', async () => {
-    const { port, channels } = await attached(teller(), { heartbeatMs: 20 })
+  test('gets pings, and is closed if it does not answer them', async () => {
+    const { port, channels } = await attached(storyteller(), { heartbeatMs: 20 })
     const socket = connect(port, '127.0.0.1')
     onTestFinished(() => void socket.destroy())
     socket.on('error', () => {})
@@ -368,8 +377,8 @@ describe('the connection', () => {
     await channels[0]?.closed
   })
 
-  test('stays as long as somebody answers', async () => {
-    const { url } = await attached(teller(), { heartbeatMs: 10 })
+  test('stays open as long as pings are answered', async () => {
+    const { url } = await attached(storyteller(), { heartbeatMs: 10 })
     const client = await socketClient(url)
     let pings = 0
     client.ws.on('ping', () => pings++)
@@ -392,26 +401,26 @@ describe('the connection', () => {
     expect(await two.closed).toMatchObject({ code: 1001 })
   })
 
-  test('of one that asks without end and reads nothing costs a buffer, and is closed', async () => {
-    const { url, served } = await attached(teller(), { framesPerSecond: 1_000_000, stuckMs: 300 })
+  test('of a client that keeps sending and reads nothing uses one buffer, and is closed', async () => {
+    const { url, served } = await attached(storyteller(), { framesPerSecond: 1_000_000, stuckMs: 300 })
     const client = await socketClient(url)
     client.ws.pause()
     client.ws.on('error', () => {})
     const { socket, codes } = served[0] as (typeof served)[number]
-    const nonsense = JSON.stringify({ type: 'x'.repeat(90), id: 'y'.repeat(250) })
-    let most = 0
+    const invalidFrame = JSON.stringify({ type: 'x'.repeat(90), id: 'y'.repeat(250) })
+    let max = 0
     while (codes.length === 0) {
-      // As many as it takes in one piece.
-      for (let frame = 0; frame < 200; frame++) client.send(nonsense)
+      // About one chunk of frames.
+      for (let frame = 0; frame < 200; frame++) client.send(invalidFrame)
       await new Promise((resolve) => setTimeout(resolve, 1))
-      most = Math.max(most, socket.writableLength)
+      max = Math.max(max, socket.writableLength)
     }
     expect(codes).toEqual([1013])
-    expect(most).toBeLessThan(1_000_000)
+    expect(max).toBeLessThan(1_000_000)
   })
 
-  test('that is closed by the client leaves nothing behind', async () => {
-    const { url, channels } = await attached(teller(), { after: 0 })
+  test('that the client closes leaves nothing behind', async () => {
+    const { url, channels } = await attached(storyteller(), { after: 0 })
     const client = await socketClient(url)
     await client.frame('ready')
     client.ws.close(1000)

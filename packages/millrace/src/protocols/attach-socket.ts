@@ -1,21 +1,21 @@
 import type { Entry, VoiceCommand } from '../protocol/index.ts'
 import { invalidInput, isMillraceError, publicError, systemClock } from '../protocol/index.ts'
-import { answerIn } from './commands.ts'
+import { approvalAnswerOf } from './commands.ts'
 import { finalMessagesAfter } from './final-message.ts'
-import { atTurnEnd, roomIn } from './node-stream.ts'
+import { atTurnEnd, waitForDrain } from './node-stream.ts'
 import type { ServerSocket, SocketConnection } from './protocol.ts'
 import type { ClientFrame, ReplyFrame } from './socket-frames.ts'
 import { idOf, socketFrame } from './socket-frames.ts'
-import { frameHeads, socketInbox } from './socket-inbox.ts'
+import { frameHeaderReader, socketInbox } from './socket-inbox.ts'
 import type { SocketOptions } from './socket-options.ts'
 import { readSocketOptions } from './socket-options.ts'
-import { every } from './thread-stream.ts'
+import { repeatEvery } from './thread-stream.ts'
 import type { VoiceSession } from './voice.ts'
 
 export type { ServerSocket, SocketConnection } from './protocol.ts'
 export type { SocketOptions } from './socket-options.ts'
 
-/** The codes that a socket is closed with, beside those of the protocol itself. */
+/** The codes a socket is closed with, in addition to those that `ws` sends itself. */
 export const closeCodes = {
   goingAway: 1001,
   policy: 1008,
@@ -24,35 +24,35 @@ export const closeCodes = {
   threadGone: 4404,
 } as const
 
-/** RFC 6455, 11.8. Those up to binary bear data; 0 goes on with the message before. */
+/** RFC 6455, 11.8. Opcodes up to binary carry data; 0 continues the previous message. */
 const opcodes = { text: 1, binary: 2, pong: 10 } as const
-/** So long a client has to answer a close before it is cut off. */
+/** How long a client has to answer a close before it is cut off. */
 const closeMs = 2000
-/** So many pings may go without an answer. */
-const mostMissed = 2
+/** How many pings may stay unanswered. */
+const maxMissedPongs = 2
 
 /**
- * Connects a WebSocket to a thread, until one of them ends. The next entry is taken only when there is room for it, so a slow
- * client costs a buffer and delays nobody.
+ * Connects a WebSocket to a thread, until either of them ends. The next entry is read only when
+ * there is room for it, so a slow client costs one buffer and does not delay others.
  */
 export function attachSocket(ws: ServerSocket, options: SocketOptions): SocketConnection {
   const { socket, thread, after, stream, heartbeatMs, stuckMs, framesPerSecond, voice, authorize, onError } =
     readSocketOptions(options)
   let following: AbortController | undefined
   let isCorked = false
-  let isHeld = false
-  let isOver = false
-  let missed = 0
-  /** Pongs that answer a ping of ours, and cost nothing. */
-  let owedPongs = 0
+  let isPaused = false
+  let isClosed = false
+  let missedPongs = 0
+  /** Pongs that answer our own pings, which do not count against the limit. */
+  let expectedPongs = 0
   let isAudio = false
-  let isFlooded = false
-  let cancelCut = () => {}
-  let speaking: VoiceSession | undefined
+  let isFlooding = false
+  let cancelTermination = () => {}
+  let session: VoiceSession | undefined
 
-  const isOpen = () => !isOver && ws.readyState === ws.OPEN
+  const isOpen = () => !isClosed && ws.readyState === ws.OPEN
 
-  /** Everything that is written in one turn leaves in one piece. */
+  /** Sends everything that is written in one turn of the event loop in one piece. */
   function cork() {
     if (isCorked) return
     isCorked = true
@@ -67,23 +67,26 @@ export function attachSocket(ws: ServerSocket, options: SocketOptions): SocketCo
     if (!isOpen()) return
     cork()
     ws.send(JSON.stringify(frame))
-    void holdIfFull()
+    void pauseIfFull()
   }
 
-  /** Past `ws`, which would frame it anew for each of many clients; without extensions a frame is the same for all. */
-  function tellEntry(entry: Entry) {
+  /**
+   * Bypasses `ws`, which would frame the entry again for each client. Without extensions a frame is
+   * the same for all of them.
+   */
+  function sendEntry(entry: Entry) {
     cork()
     socket.write(socketFrame(entry))
   }
 
-  /** Who does not read what it is answered is not listened to. */
-  async function holdIfFull() {
-    if (isHeld || !socket.writableNeedDrain) return
-    isHeld = true
+  /** Stops reading from a client that does not read our replies. */
+  async function pauseIfFull() {
+    if (isPaused || !socket.writableNeedDrain) return
+    isPaused = true
     ws.pause()
-    const room = await roomIn(socket, stuckMs)
-    isHeld = false
-    if (room === 'stuck') closeStuck()
+    const result = await waitForDrain(socket, stuckMs)
+    isPaused = false
+    if (result === 'stuck') closeStuck()
     else if (isOpen()) ws.resume()
   }
 
@@ -99,49 +102,50 @@ export function attachSocket(ws: ServerSocket, options: SocketOptions): SocketCo
       .catch((error: unknown) => {
         if (signal.aborted) return
         if (isMillraceError(error) && error.code === 'not_found') return followingEnded()
-        closeBroken(error)
+        closeOnError(error)
       })
   }
 
   async function followFrom(from: number, signal: AbortSignal) {
-    const tell = stream ? tellEntry : await tellEnds(from)
-    return pump(thread.follow({ after: from, signal }), signal, tell)
+    const send = stream ? sendEntry : await finalMessageSender(from)
+    return pump(thread.follow({ after: from, signal }), signal, send)
   }
 
   async function pump(
     entries: AsyncIterator<Entry, undefined>,
     signal: AbortSignal,
-    tell: (entry: Entry) => void,
+    send: (entry: Entry) => void,
   ) {
-    // Also before the first: a client that asks anew again and again while it reads nothing would have it piled up.
+    // Waits before the first entry too: otherwise a client that keeps sending `resume` and reads
+    // nothing would fill the buffer.
     for (;;) {
-      const room = socket.writableNeedDrain ? await roomIn(socket, stuckMs, signal) : 'room'
-      if (room !== 'room') return room
+      const result = socket.writableNeedDrain ? await waitForDrain(socket, stuckMs, signal) : 'drained'
+      if (result !== 'drained') return result
       const { done, value } = await entries.next()
-      if (done) return 'over'
-      if (!isOpen()) return 'gone'
-      tell(value)
+      if (done) return 'ended'
+      if (!isOpen()) return 'closed'
+      send(value)
     }
   }
 
-  async function tellEnds(from: number) {
+  async function finalMessageSender(from: number) {
     const take = await finalMessagesAfter(thread, from)
     return (entry: Entry) => {
       const message = take(entry)
-      if (entry.event.type === 'approval-request') tellEntry(entry)
+      if (entry.event.type === 'approval-request') sendEntry(entry)
       else if (message) reply(message)
     }
   }
 
-  /** The thread is gone, or the app is closed. */
+  /** The thread was deleted, or the app is closed. */
   async function followingEnded() {
     const error: unknown = await thread.info().then(
       () => undefined,
       (error) => error,
     )
     const isGone = isMillraceError(error) && error.code === 'not_found'
-    if (isGone) close(closeCodes.threadGone, 'the thread is gone')
-    else close(closeCodes.goingAway, 'going away: come back and resume where you were')
+    if (isGone) close(closeCodes.threadGone, 'the thread was deleted')
+    else close(closeCodes.goingAway, 'going away: reconnect and resume')
   }
 
   async function handleFrame(frame: ClientFrame): Promise<void> {
@@ -149,43 +153,43 @@ export function attachSocket(ws: ServerSocket, options: SocketOptions): SocketCo
     await ready
     if (frame.type === 'ping') return reply({ type: 'pong' })
     if (frame.type === 'pong') return
-    if (isVoice(frame)) return speakWith(frame).obey(frame)
+    if (isVoice(frame)) return openVoiceSession(frame).handleCommand(frame)
     await authorize()
     if (frame.type === 'resume') return resume(frame.after)
     reply({ type: 'ack', ...idOf(frame), seq: await runCommand(frame) })
   }
 
-  function speakWith({ type }: { readonly type: string }): VoiceSession {
-    if (!voice) throw invalidInput('socket.frame', `'${type}': there is no voice here`)
-    speaking ??= voice.open(thread, {
-      tell: reply,
-      audio(frame) {
+  function openVoiceSession({ type }: { readonly type: string }): VoiceSession {
+    if (!voice) throw invalidInput('socket.frame', `'${type}': this server has no voice`)
+    session ??= voice.open(thread, {
+      send: reply,
+      sendAudio(frame) {
         if (!isOpen()) return
         cork()
         ws.send(frame)
       },
-      async room() {
-        if ((await roomIn(socket, stuckMs)) === 'stuck') closeStuck()
+      async drained() {
+        if ((await waitForDrain(socket, stuckMs)) === 'stuck') closeStuck()
       },
-      over: () => void followingEnded(),
-      allow: authorize,
+      threadEnded: () => void followingEnded(),
+      authorize,
     })
-    return speaking
+    return session
   }
 
-  /** Out of turn: what is done about a frame before it would hold it up. */
-  function hearAudio(data: Buffer) {
+  /** Handled at once: audio must not wait for the frames before it. */
+  function receiveAudio(data: Buffer) {
     try {
       if (!voice) throw invalidInput('socket.frame', 'a frame must be text, not binary')
-      speakWith({ type: 'audio' }).hear(data)
+      openVoiceSession({ type: 'audio' }).receiveAudio(data)
     } catch (thrown) {
-      refuse(thrown, undefined)
+      replyError(thrown, undefined)
     }
   }
 
   function runCommand(frame: Extract<ClientFrame, { type: 'send' | 'stop' | 'approve' }>): Promise<number> {
     if (frame.type === 'stop') return thread.stop(frame.reason)
-    if (frame.type === 'approve') return thread.approve(frame.callId, answerIn(frame))
+    if (frame.type === 'approve') return thread.approve(frame.callId, approvalAnswerOf(frame))
     return thread.send(frame.message, { mode: frame.mode, key: frame.key })
   }
 
@@ -193,50 +197,50 @@ export function attachSocket(ws: ServerSocket, options: SocketOptions): SocketCo
     const { head } = await thread.info()
     const from = after === 'now' ? head : after
     if (from > head) throw invalidInput('socket.frame', `after is ${from}, but the log ends at ${head}`)
-    // A client that loses the connection before the next entry comes back with this number.
+    // If the connection is lost before the next entry, the client resumes from this number.
     if (after === 'now') reply({ type: 'ready', head })
     if (isOpen()) follow(from)
   }
 
-  /** `patienceMs` is for a client that may still have much to read before it gets to the end. */
-  function close(code: number, reason: string, patienceMs = closeMs) {
-    if (isOver) return
-    isOver = true
-    // It is we who leave: whoever comes back is heard anew.
-    if (code === closeCodes.goingAway || code === closeCodes.threadGone) speaking?.end()
-    leave()
-    // A paused socket would never see the client's answer.
+  /** `timeoutMs` is longer for a client that may still have a lot to read before the close. */
+  function close(code: number, reason: string, timeoutMs = closeMs) {
+    if (isClosed) return
+    isClosed = true
+    // The server ends the session, so that a client that reconnects starts a new one.
+    if (code === closeCodes.goingAway || code === closeCodes.threadGone) session?.end()
+    cleanUp()
+    // A paused socket would never see the client's close frame.
     ws.resume()
     ws.close(code, reason)
-    cancelCut = systemClock.after(patienceMs, () => ws.terminate())
+    cancelTermination = systemClock.after(timeoutMs, () => ws.terminate())
   }
 
   function closeStuck() {
-    const patienceMs = Math.max(stuckMs, closeMs)
-    close(closeCodes.tryAgainLater, 'too slow: come back and resume where you were', patienceMs)
+    const timeoutMs = Math.max(stuckMs, closeMs)
+    close(closeCodes.tryAgainLater, 'too slow: reconnect and resume', timeoutMs)
   }
 
-  /** What still comes is dropped unread, so an answer to the close would not be seen. */
-  function closeFlooded() {
-    isFlooded = true
+  /** Further data is dropped unread, so the client's close frame would not be seen either. */
+  function closeFlooding() {
+    isFlooding = true
     close(closeCodes.policy, 'too many frames')
     socket.end()
   }
 
-  function closeBroken(error: unknown) {
+  function closeOnError(error: unknown) {
     publicError(error, onError)
-    close(closeCodes.internal, 'something went wrong here: come back later')
+    close(closeCodes.internal, 'internal error: reconnect later')
   }
 
-  function leave() {
+  function cleanUp() {
     following?.abort()
-    endBeats()
+    stopHeartbeats()
     inbox.close()
-    speaking?.lost()
-    speaking = undefined
+    session?.disconnected()
+    session = undefined
   }
 
-  function refuse(thrown: unknown, frame: unknown) {
+  function replyError(thrown: unknown, frame: unknown) {
     const { id: errorId, ...error } = publicError(thrown, onError)
     reply({ type: 'error', ...idOf(frame), ...error, ...(errorId !== undefined && { errorId }) })
   }
@@ -244,60 +248,62 @@ export function attachSocket(ws: ServerSocket, options: SocketOptions): SocketCo
   const inbox = socketInbox({
     framesPerSecond,
     handleFrame,
-    refuse,
-    onFlood: closeFlooded,
+    onError: replyError,
+    onFlood: closeFlooding,
   })
-  const endBeats = every(heartbeatMs, () => {
-    // One that does not read cannot answer; how long it may do so is another matter.
+  const stopHeartbeats = repeatEvery(heartbeatMs, () => {
+    // A client that does not read cannot answer. `stuckMs` limits how long it may do that.
     if (socket.writableNeedDrain) return
-    if (missed++ >= mostMissed) return ws.terminate()
-    owedPongs++
+    if (missedPongs++ >= maxMissedPongs) return ws.terminate()
+    expectedPongs++
     ws.ping()
   })
-  const countFrames = frameHeads((opcode) => {
-    if (opcode === opcodes.pong && owedPongs > 0) {
-      owedPongs--
+  const countFrames = frameHeaderReader((opcode) => {
+    if (opcode === opcodes.pong && expectedPongs > 0) {
+      expectedPongs--
       return true
     }
     if (opcode === opcodes.text || opcode === opcodes.binary)
       isAudio = opcode === opcodes.binary && voice !== undefined
     inbox.count(isAudio && opcode <= opcodes.binary)
-    return !isFlooded
+    return !isFlooding
   })
-  // Counted before `ws` sees any of it: taking 64 KiB of empty frames apart takes milliseconds.
+  // Counted before `ws` sees the data: parsing 64 KiB of empty frames takes milliseconds.
   const [read] = socket.listeners('data')
   const gate = (chunk: Buffer) => {
-    if (!isFlooded) countFrames(chunk)
-    if (!isFlooded) read?.call(socket, chunk)
+    if (!isFlooding) countFrames(chunk)
+    if (!isFlooding) read?.call(socket, chunk)
   }
-  // `ws` takes its own listener off when the client has closed: found by this, as one of `once` is.
+  // `ws` removes its own listener when the client has closed. With `listener` set, as `once` does
+  // it, Node
+  // finds this one instead.
   if (read) socket.off('data', read as () => void).on('data', Object.assign(gate, { listener: read }))
   const closed = new Promise<void>((resolve) => {
     ws.on('close', () => {
-      isOver = true
-      leave()
-      cancelCut()
+      isClosed = true
+      cleanUp()
+      cancelTermination()
       resolve()
     })
   })
   ws.on('message', (data, isBinary) => {
-    missed = 0
-    if (isOver) return
-    if (isBinary) hearAudio(data as Buffer)
+    missedPongs = 0
+    if (isClosed) return
+    if (isBinary) receiveAudio(data as Buffer)
     else inbox.take(String(data))
-    void holdIfFull()
+    void pauseIfFull()
   })
-  // `ws` answers by itself.
-  ws.on('ping', () => void holdIfFull())
+  // `ws` sends the pong.
+  ws.on('ping', () => void pauseIfFull())
   ws.on('pong', () => {
-    missed = 0
+    missedPongs = 0
   })
-  // What is wrong on the wire closes the connection; that is all there is to know.
+  // Errors close the connection, which is handled there.
   ws.on('error', () => {})
   const ready = thread.info().then(({ head }) => {
     reply({ type: 'ready', head })
     if (after !== undefined && isOpen()) follow(after === 'now' ? head : after)
-  }, closeBroken)
+  }, closeOnError)
 
   return { closed, close: (code, reason) => close(code, reason) }
 }

@@ -1,13 +1,13 @@
 /**
- * The same answer, which tells once that its body has been read to its end, or is not wanted any more. At once if it has none. The
- * signal ends the body early.
+ * The same response, which calls `end` once its body has been read to the end or canceled; at once
+ * if it has no body. The signal ends the body early.
  */
 export function onBodyEnd(response: Response, end: () => void, signal?: AbortSignal): Response {
   const reader = response.body?.getReader()
-  let isOver = false
+  let hasEnded = false
   function endOnce() {
-    if (!isOver) end()
-    isOver = true
+    if (!hasEnded) end()
+    hasEnded = true
   }
   if (!reader) {
     endOnce()
@@ -17,7 +17,7 @@ export function onBodyEnd(response: Response, end: () => void, signal?: AbortSig
     {
       start(controller) {
         signal?.addEventListener('abort', () => {
-          if (isOver) return
+          if (hasEnded) return
           endOnce()
           controller.close()
           void reader.cancel().catch(() => {})
@@ -26,9 +26,9 @@ export function onBodyEnd(response: Response, end: () => void, signal?: AbortSig
       async pull(controller) {
         try {
           const { done, value } = await reader.read()
-          if (!done) return isOver ? undefined : controller.enqueue(value)
-          // Cancelled meanwhile, it is closed already.
-          if (!isOver) controller.close()
+          if (!done) return hasEnded ? undefined : controller.enqueue(value)
+          // It is already closed if it was canceled in the meantime.
+          if (!hasEnded) controller.close()
         } catch (error) {
           controller.error(error)
         }

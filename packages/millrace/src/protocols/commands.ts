@@ -1,9 +1,9 @@
-import type { Answer, InputMode, InputUserMessage } from '../protocol/index.ts'
+import type { ApprovalAnswer, InputMode, InputUserMessage } from '../protocol/index.ts'
 import { isObject, kindOf } from '../protocol/index.ts'
 import type { Fields } from './fields.ts'
-import { choiceField, objectField, required, textField, yesNoField } from './fields.ts'
+import { booleanField, choiceField, objectField, required, textField } from './fields.ts'
 
-// What can be said to a thread from outside, whatever it comes by: the body of a request, or a frame of a socket.
+// The commands that clients send to a thread, as the body of a request or as a WebSocket frame.
 
 export interface SendCommand {
   readonly message: string | InputUserMessage
@@ -15,19 +15,19 @@ export interface StopCommand {
   readonly reason?: string
 }
 
-export interface ApproveCommand extends Answer {
+export interface ApproveCommand extends ApprovalAnswer {
   readonly callId: string
 }
 
 export const keyField = textField({
-  most: 256,
-  description: 'Your own name for this message: the same one twice is one input.',
+  max: 256,
+  description: 'An idempotency key for this message: sending the same key twice creates one input.',
 })
 
-/** Only that it is words or an object: the thread looks inside. */
+/** Only checks that it is text or an object. The thread checks the rest. */
 const message = {
   schema: {
-    description: 'Words, or a message of role user with parts.',
+    description: 'Text, or a user message with parts.',
     anyOf: [{ type: 'string', minLength: 1 }, { $ref: '#/components/schemas/UserMessage' }],
   },
   problem: (value: unknown) =>
@@ -36,14 +36,15 @@ const message = {
     `must be text or { role: 'user', content }, not ${kindOf(value)}`,
 }
 
-const reason = textField({ most: 10_000 })
+const reason = textField({ max: 10_000 })
 
 const rememberFor = ['thread', 'always']
 
-/** The thread looks inside. */
+/** The thread checks the rules. */
 const remember = {
   schema: {
-    description: 'Allows the same from now on, by the rules of the request or by others.',
+    description:
+      'Also allow this from now on, with the rules suggested by the approval request or with other rules.',
     anyOf: [
       { type: 'string', enum: rememberFor },
       {
@@ -71,16 +72,18 @@ export const sendFields: Fields = {
 
 export const stopFields: Fields = { reason }
 
-export const answerFields: Fields = {
-  approved: required(yesNoField()),
+export const approvalAnswerFields: Fields = {
+  approved: required(booleanField()),
   reason,
-  input: objectField({ description: 'Run the call with this instead of what the model wrote.' }),
+  input: objectField({
+    description: 'Run the tool call with this input instead of the one that the model wrote.',
+  }),
   remember,
 }
 
-export const approveFields: Fields = { callId: required(textField({ most: 1000 })), ...answerFields }
+export const approveFields: Fields = { callId: required(textField({ max: 1000 })), ...approvalAnswerFields }
 
-/** The decision in a command, without what else it has. */
-export function answerIn({ approved, reason, input, remember }: Answer): Answer {
+/** The decision in a command, without its other fields. */
+export function approvalAnswerOf({ approved, reason, input, remember }: ApprovalAnswer): ApprovalAnswer {
   return { approved, reason, input, remember }
 }

@@ -8,7 +8,7 @@ const sseFrame = eventFrames().entry as (entry: Entry) => Uint8Array
 const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes)
 
 describe('an entry as a server-sent event', () => {
-  test('is one id and one line of data, whatever is in it', () => {
+  test('has one id line and one data line, for any content', () => {
     const text = 'one\r\ntwo\nthree\u2028four\ud83d\ude00 ü'
     const frame = textOf(sseFrame(entry(7, text)))
     const lines = frame.split('\n')
@@ -19,12 +19,12 @@ describe('an entry as a server-sent event', () => {
     expect(frame.endsWith('\n\n')).toBe(true)
   })
 
-  test('half a character is kept as it is', () => {
+  test('keeps a lone surrogate', () => {
     const frame = textOf(sseFrame(entry(1, '\ud83d')))
     expect(JSON.parse(frame.split('\n')[1]?.slice(6) ?? '').event.text).toBe('\ud83d')
   })
 
-  test('is written once for all who get it, and not kept for ever', () => {
+  test('is encoded once for all clients, and not cached forever', () => {
     const one = entry(1)
     const first = sseFrame(one)
     expect(sseFrame(one)).toBe(first)
@@ -34,8 +34,8 @@ describe('an entry as a server-sent event', () => {
   })
 })
 
-describe('an entry as a frame of a socket', () => {
-  /** As in RFC 6455 §5.2. */
+describe('an entry as a WebSocket frame', () => {
+  /** RFC 6455, 5.2. */
   function unframe(bytes: Uint8Array): string {
     expect(bytes[0]).toBe(0x81)
     const short = bytes[1] as number
@@ -47,7 +47,7 @@ describe('an entry as a frame of a socket', () => {
   }
 
   test.each([0, 1, 40, 60, 100, 125, 126, 1000, 65_400, 65_535, 65_536, 200_000])(
-    'of about %d bytes is whole',
+    'of about %d bytes is complete',
     (size) => {
       for (let extra = 0; extra < 150; extra += size > 60_000 ? 7 : 1) {
         const one = { ...entry(9, 'x'.repeat(size + extra)), from: 3 }
@@ -56,13 +56,13 @@ describe('an entry as a frame of a socket', () => {
     },
   )
 
-  test('is counted in bytes, not in letters', () => {
+  test('has its length in bytes, not in characters', () => {
     const one = entry(1, 'ü€😀'.repeat(50))
     expect(JSON.parse(unframe(socketFrame(one)))).toEqual({ type: 'stream_chunk', ...one })
   })
 })
 
-test('every event has a name on a socket', () => {
+test('every event has a frame type', () => {
   const names = (
     [
       'run-start',

@@ -2,6 +2,7 @@ import { Validator } from '@cfworker/json-schema'
 import { describe, expect, test } from 'vitest'
 import type { Field } from './fields.ts'
 import {
+  booleanField,
   checkFields,
   choiceField,
   numberField,
@@ -11,7 +12,6 @@ import {
   required,
   schemaOf,
   textField,
-  yesNoField,
 } from './fields.ts'
 
 const values: unknown[] = [
@@ -40,19 +40,19 @@ const values: unknown[] = [
 
 describe('a field', () => {
   const fields: Record<string, Field> = {
-    text: textField({ most: 3 }),
-    pattern: patternField({ pattern: '^[a-c]{1,3}$', says: 'some of a, b and c' }),
+    text: textField({ max: 3 }),
+    pattern: patternField({ pattern: '^[a-c]{1,3}$', expected: 'one to three of a, b and c' }),
     choice: choiceField('yes', 'no'),
-    number: numberField({ least: 1, most: 3 }),
-    boundless: numberField({ least: 0 }),
-    yesNo: yesNoField(),
+    number: numberField({ min: 1, max: 3 }),
+    unlimited: numberField({ min: 0 }),
+    boolean: booleanField(),
     object: objectField(),
   }
 
-  test.each(Object.entries(fields))('%s: the check and the schema say the same', (_, field) => {
+  test.each(Object.entries(fields))('%s: the check agrees with the schema', (_, field) => {
     const schema = new Validator(field.schema as never, '2020-12')
     for (const value of values) {
-      // Blank text is text to a schema.
+      // The schema accepts blank text.
       if (value === ' ') continue
       expect(!field.problem(value), JSON.stringify(value)).toBe(schema.validate(value).valid)
     }
@@ -60,15 +60,15 @@ describe('a field', () => {
 })
 
 describe('fields', () => {
-  const fields = { at: required(numberField({ least: 0 })), reason: textField({ most: 10 }) }
+  const fields = { at: required(numberField({ min: 0 })), reason: textField({ max: 10 }) }
   const check = (value: unknown) => () => checkFields(value, fields, { op: 'test', what: 'the body' })
 
-  test('are given back when they are in order', () => {
+  test('are returned if they are valid', () => {
     expect(check({ at: 1, reason: 'why' })()).toEqual({ at: 1, reason: 'why' })
     expect(check({ at: 0 })()).toEqual({ at: 0 })
   })
 
-  test('say what is wrong with them', () => {
+  test('are rejected with the reason', () => {
     expect(check([])).toThrow('the body must be a JSON object, not an array')
     expect(check({})).toThrow("the body: the field 'at' is missing")
     expect(check({ at: -1 })).toThrow("the body: the field 'at' must be a whole number of at least 0, not -1")
@@ -78,7 +78,7 @@ describe('fields', () => {
     expect(check(JSON.parse('{"at":1,"__proto__":{}}'))).toThrow('does not exist')
   })
 
-  test('as a schema refuse what else there is', () => {
+  test('have a schema without additional properties', () => {
     const schema = new Validator(schemaOf(fields) as never, '2020-12')
     expect(schema.validate({ at: 1 }).valid).toBe(true)
     expect(schema.validate({}).valid).toBe(false)
@@ -86,17 +86,17 @@ describe('fields', () => {
   })
 })
 
-describe('JSON of a client', () => {
+describe('JSON from a client', () => {
   const parse = (text: string) => parseJson(text, { op: 'test', what: 'it' })
   const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
 
-  test('what is nested too deep is refused before it is read', () => {
-    expect(() => parse(nested(101))).toThrow('it is nested more than 100 deep')
-    expect(() => parse('{"a":'.repeat(100_000))).toThrow('100 deep')
+  test('that is nested too deeply is rejected before it is parsed', () => {
+    expect(() => parse(nested(101))).toThrow('it is nested more than 100 levels deep')
+    expect(() => parse('{"a":'.repeat(100_000))).toThrow('100 levels deep')
     expect(parse(nested(100))).toEqual(JSON.parse(nested(100)))
   })
 
-  test('brackets in text and side by side do not count', () => {
+  test('may contain any number of brackets in strings and side by side', () => {
     for (const value of [
       '['.repeat(500),
       `\\"${'{'.repeat(500)}`,
@@ -107,7 +107,7 @@ describe('JSON of a client', () => {
       expect(parse(JSON.stringify(value))).toEqual(value)
   })
 
-  test('what is not JSON says where', () => {
+  test('that is invalid is rejected', () => {
     expect(() => parse(`{"a": ${' '.repeat(300)}"unclosed [[[`)).toThrow('it is not valid JSON')
     expect(() => parse('')).toThrow('it is not valid JSON')
   })

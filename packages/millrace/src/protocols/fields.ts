@@ -13,7 +13,7 @@ import {
   yesOrNo,
 } from '../protocol/index.ts'
 
-/** Something that a client may say, told twice from the same facts: as a check, and as JSON Schema for those who read about it. */
+/** A value that a client may send: a check, and the matching JSON Schema for `openapi.json`. */
 export interface Field {
   readonly schema: JsonObject
   readonly problem: (value: unknown) => Problem
@@ -22,26 +22,25 @@ export interface Field {
 
 export type Fields = Readonly<Record<string, Field>>
 
-export function textField({ most, ...more }: { most: number; description?: string }): Field {
+export function textField({ max, ...more }: { max: number; description?: string }): Field {
   return {
-    schema: { type: 'string', minLength: 1, maxLength: most, ...more },
-    problem: (value) =>
-      someText(value) || (String(value).length > most && `is longer than ${most} characters`),
+    schema: { type: 'string', minLength: 1, maxLength: max, ...more },
+    problem: (value) => someText(value) || (String(value).length > max && `is longer than ${max} characters`),
   }
 }
 
-export function patternField({ pattern, says, ...more }: PatternFacts): Field {
+export function patternField({ pattern, expected, ...more }: PatternFieldOptions): Field {
   const regex = new RegExp(pattern, 'u')
   return {
     schema: { type: 'string', pattern, ...more },
-    problem: (value) => !(typeof value === 'string' && regex.test(value)) && `must be ${says}`,
+    problem: (value) => !(typeof value === 'string' && regex.test(value)) && `must be ${expected}`,
   }
 }
 
-interface PatternFacts {
+interface PatternFieldOptions {
   readonly pattern: string
-  /** What belongs there, as the rest of «must be …». */
-  readonly says: string
+  /** Completes the error message "must be …". */
+  readonly expected: string
   readonly description?: string
 }
 
@@ -49,21 +48,21 @@ export function choiceField(...values: readonly string[]): Field {
   return { schema: { type: 'string', enum: values }, problem: oneOf(...values) }
 }
 
-export function numberField({ least, most, ...more }: NumberFacts): Field {
+export function numberField({ min, max, ...more }: NumberFieldOptions): Field {
   return {
-    schema: { type: 'integer', minimum: least, ...(most !== undefined && { maximum: most }), ...more },
+    schema: { type: 'integer', minimum: min, ...(max !== undefined && { maximum: max }), ...more },
     problem: (value) =>
-      wholeNumber(least)(value) || (most !== undefined && Number(value) > most && `must be at most ${most}`),
+      wholeNumber(min)(value) || (max !== undefined && Number(value) > max && `must be at most ${max}`),
   }
 }
 
-interface NumberFacts {
-  readonly least: number
-  readonly most?: number
+interface NumberFieldOptions {
+  readonly min: number
+  readonly max?: number
   readonly description?: string
 }
 
-/** The number of an entry, or `now`. */
+/** A number of an entry, or `now`. */
 export function positionField(more: { description?: string } = {}): Field {
   return {
     schema: { anyOf: [{ type: 'integer', minimum: 0 }, { const: 'now' }], ...more },
@@ -71,7 +70,7 @@ export function positionField(more: { description?: string } = {}): Field {
   }
 }
 
-export function yesNoField(more: { description?: string } = {}): Field {
+export function booleanField(more: { description?: string } = {}): Field {
   return { schema: { type: 'boolean', ...more }, problem: yesOrNo }
 }
 
@@ -83,7 +82,7 @@ export function required(field: Field): Field {
   return { ...field, required: true }
 }
 
-/** Refuses with `invalid_input` what is no object, lacks a field, or has one that does not exist or cannot be so. */
+/** Throws `invalid_input` if it is not an object, or if a field is missing, unknown or invalid. */
 export function checkFields(
   value: unknown,
   fields: Fields,
@@ -98,7 +97,7 @@ export function checkFields(
   return value
 }
 
-/** The same as JSON Schema. */
+/** The JSON Schema of an object with these fields. */
 export function schemaOf(fields: Fields): JsonObject {
   const names = Object.keys(fields).filter((name) => fields[name]?.required)
   return {
@@ -109,18 +108,21 @@ export function schemaOf(fields: Fields): JsonObject {
   }
 }
 
-/** Deeper than anybody means. What is a thousand deep can be read, but nobody could write it again without running out of stack. */
-const deepest = 100
+/**
+ * Deeper than any real input. JSON a thousand levels deep can be parsed, but writing it overflows
+ * the stack.
+ */
+const maxDepth = 100
 
 const quote = 0x22
 const backslash = 0x5c
-// What closes them is two further.
+// The closing characters are at +2.
 const bracket = 0x5b
 const brace = 0x7b
 
-/** Reads JSON of a client. Throws `invalid_input` that says what is wrong with it; `what` begins the sentence. */
+/** Parses JSON from a client. Throws `invalid_input`; `what` is the subject of the message. */
 export function parseJson(text: string, { op, what }: { op: string; what: string }): unknown {
-  if (isTooDeep(text)) throw invalidInput(op, `${what} is nested more than ${deepest} deep`)
+  if (isTooDeep(text)) throw invalidInput(op, `${what} is nested more than ${maxDepth} levels deep`)
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -128,20 +130,20 @@ export function parseJson(text: string, { op, what }: { op: string; what: string
   }
 }
 
-/** By letters: a pattern would take longer than the parser. */
+/** Scans characters: a regular expression would take longer than the parser. */
 function isTooDeep(text: string): boolean {
-  if (text.length <= 2 * deepest) return false
+  if (text.length <= 2 * maxDepth) return false
   let depth = 0
   let isInString = false
   for (let at = 0; at < text.length; at++) {
-    const letter = text.charCodeAt(at)
+    const code = text.charCodeAt(at)
     if (isInString) {
-      if (letter === backslash) at++
-      else if (letter === quote) isInString = false
-    } else if (letter === quote) isInString = true
-    else if (letter === bracket || letter === brace) {
-      if (++depth > deepest) return true
-    } else if (letter === bracket + 2 || letter === brace + 2) depth--
+      if (code === backslash) at++
+      else if (code === quote) isInString = false
+    } else if (code === quote) isInString = true
+    else if (code === bracket || code === brace) {
+      if (++depth > maxDepth) return true
+    } else if (code === bracket + 2 || code === brace + 2) depth--
   }
   return false
 }

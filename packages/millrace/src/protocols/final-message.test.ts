@@ -24,7 +24,7 @@ function messagesOf(events: ThreadEvent[]) {
   return events.flatMap((event, index) => take({ seq: index + 1, at: 0, event }) ?? [])
 }
 
-test('the words of the last round are told once, at the end of each run', () => {
+test('there is one message at the end of each run, with the text of its last round', () => {
   const events = [start('r1'), round, says('Let me see. '), round, says('It '), says('is.'), end('completed')]
   expect(messagesOf([...events, start('r2'), round, says('Yes.'), end('completed')])).toEqual([
     { type: 'message', seq: 7, runId: 'r1', outcome: 'completed', text: 'It is.' },
@@ -32,14 +32,14 @@ test('the words of the last round are told once, at the end of each run', () => 
   ])
 })
 
-test('what was taken back is not told', () => {
+test('retracted text is left out', () => {
   const retract: ThreadEvent = { type: 'round-retract', round: 1, reason: 'it broke' }
   expect(
     messagesOf([start('r1'), round, says('Wro'), retract, says('Right.'), end('completed')]),
   ).toMatchObject([{ text: 'Right.' }])
 })
 
-test('a run that goes on keeps what it had said; one that fails says why', () => {
+test('a resumed run keeps its text, and a failed run has an error', () => {
   const error = { op: 'model.stream', code: 'llm_error', message: 'no', retryable: false } as const
   expect(
     messagesOf([
@@ -86,8 +86,8 @@ test('a client that joins during a run gets all of its last round, and only the 
   }
   for (const missing of [1, 2, 3, 4]) {
     const take = await finalMessagesAfter(thread, log.length - missing)
-    const told = log.slice(-missing).flatMap((entry) => take(entry) ?? [])
-    expect(told.at(-1)).toMatchObject({ runId: 'r2', outcome: 'failed', text: 'May I?' })
+    const messages = log.slice(-missing).flatMap((entry) => take(entry) ?? [])
+    expect(messages.at(-1)).toMatchObject({ runId: 'r2', outcome: 'failed', text: 'May I?' })
   }
   expect(Math.min(...read)).toBeGreaterThan(log.length - 500)
 })

@@ -4,7 +4,7 @@ import type { Thread } from '../threads/index.ts'
 import { findLast, readLog } from '../threads/index.ts'
 import { foldResult } from '../view/index.ts'
 
-/** What a client that does not stream is told: the end of a run, with the words of its last round. */
+/** What a client without streaming gets: the end of a run, with the text of its last round. */
 export interface FinalMessage {
   readonly type: 'message'
   readonly seq: number
@@ -14,10 +14,16 @@ export interface FinalMessage {
   readonly error?: ErrorJson
 }
 
-type Take = (entry: Entry) => FinalMessage | undefined
+type TakeEntry = (entry: Entry) => FinalMessage | undefined
 
-/** Takes the entries after a number, as `finalMessages` does: it has read those of the run that is under way there. */
-export async function finalMessagesAfter(thread: Pick<Thread, 'id' | 'read'>, after: number): Promise<Take> {
+/**
+ * Like `finalMessages`, for the entries after a number. Reads the earlier entries of the current
+ * run first.
+ */
+export async function finalMessagesAfter(
+  thread: Pick<Thread, 'id' | 'read'>,
+  after: number,
+): Promise<TakeEntry> {
   const log = { threadId: thread.id, store: { read: (_: string, options: object) => thread.read(options) } }
   const start = await findLast(log, after, ({ event }) => isNewRun(event))
   const take = finalMessages()
@@ -26,11 +32,14 @@ export async function finalMessagesAfter(thread: Pick<Thread, 'id' | 'read'>, af
   return take
 }
 
-/** Takes the entries of a thread from the beginning of a run on and gives a message at the end of each run. */
-export function finalMessages(): Take {
+/**
+ * Takes the entries of a thread, from the start of a run on, and returns a message at the end of
+ * each run.
+ */
+export function finalMessages(): TakeEntry {
   const fold = foldResult()
   return (entry) => {
-    if (!fold.take(entry)?.run?.outcome) return undefined
+    if (!fold.applyEntry(entry)?.run?.outcome) return undefined
     const { runId = '', outcome, text, error } = fold.result()
     return { type: 'message', seq: entry.seq, runId, outcome, text, ...(error && { error }) }
   }

@@ -4,7 +4,7 @@ import type { HttpError } from './protocol.ts'
 
 const op = 'server.fetch'
 
-/** Why a request is refused, to be thrown. The client is told all of it. */
+/** An error to throw for a rejected request. The client sees all of it. */
 export function httpError(
   status: number,
   code: ErrorCode,
@@ -14,17 +14,17 @@ export function httpError(
   return new MillraceError({ op, code, status, message, ...more })
 }
 
-/** The same message whether it does not exist or belongs to another user. */
+/** The same message whether the thread does not exist or belongs to another user. */
 export function noThread(): MillraceError {
   return httpError(404, 'not_found', 'there is no such thread')
 }
 
-/** A number that is not there yet belongs to another log: one that was deleted, or of another server. */
+/** A number past the head belongs to another log: a deleted thread, or another server. */
 export function checkCursor(after: number, head: number) {
   if (after > head) throw httpError(400, 'invalid_input', `after is ${after}, but the log ends at ${head}`)
 }
 
-/** Where no finer status was given. */
+/** The default status for each code. */
 const statuses: { readonly [Code in ErrorCode]?: number } = {
   invalid_input: 400,
   auth: 401,
@@ -35,14 +35,17 @@ const statuses: { readonly [Code in ErrorCode]?: number } = {
   store_error: 503,
 }
 
-/** The status of what was thrown. One is ours only where the server has set it: that of other errors is a provider's. */
-export function withStatus(thrown: unknown, told: PublicError): HttpError {
+/**
+ * Adds the HTTP status. Only errors of the server have their own: other errors have a provider's
+ * status.
+ */
+export function withStatus(thrown: unknown, publicError: PublicError): HttpError {
   const own = isMillraceError(thrown) && thrown.op === op ? (thrown as MillraceError).status : undefined
-  return { ...told, status: own ?? statuses[told.code] ?? 500 }
+  return { ...publicError, status: own ?? statuses[publicError.code] ?? 500 }
 }
 
-/** What the server's owner is told, under the id that the client was given. */
-export function reportOf(thrown: unknown, id: string): MillraceError {
+/** The error that is reported to the server's owner, with the id that the client got. */
+export function errorReport(thrown: unknown, id: string): MillraceError {
   const known = isMillraceError(thrown) ? (thrown as MillraceError) : undefined
   return new MillraceError({
     op: known?.op ?? op,

@@ -12,12 +12,11 @@ export {
   schemaOf,
   textField,
 } from './fields.ts'
-export { httpError, noThread, reportOf, withStatus } from './http-error.ts'
+export { errorReport, httpError, noThread, withStatus } from './http-error.ts'
 export { millraceSocket } from './millrace-socket.ts'
 export { millraceSse } from './millrace-sse.ts'
 export { writeBody, writeThread } from './node-stream.ts'
 export type {
-  Call,
   Caller,
   FoundThread,
   Frame,
@@ -28,12 +27,13 @@ export type {
   Protocol,
   ProtocolHost,
   Route,
-  RouteAnswer,
+  RouteContext,
+  RouteResponse,
   ServerSocket,
-  SocketCall,
   SocketConnection,
+  SocketContext,
   SocketHandler,
-  StreamPlace,
+  StreamSlot,
 } from './protocol.ts'
 export { json, ref } from './protocol.ts'
 export { streamBody, threadStreamOf } from './thread-stream.ts'

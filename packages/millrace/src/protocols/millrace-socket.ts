@@ -9,12 +9,12 @@ const subprotocols = ['millrace.v1']
 const query = {
   after: positionField({
     description:
-      'What comes after this number, or after now. If absent: with stream=false after now, otherwise nothing before the client asks for it.',
+      'Start after this entry, or after the current end of the log (`now`). Without it, nothing is sent until the client sends a resume frame; with stream=false it defaults to `now`.',
   }),
   stream: choiceField('true', 'false'),
 }
 
-/** Our own frames over a WebSocket, both ways: see `docs/PROTOCOL.md`. */
+/** The native protocol over a WebSocket, in both directions: see `docs/reference/protocol.md`. */
 export function millraceSocket({ voice }: { readonly voice: Voice | undefined }): Protocol {
   return {
     name: 'millrace-socket',
@@ -23,9 +23,9 @@ export function millraceSocket({ voice }: { readonly voice: Voice | undefined })
         method: 'GET',
         path: '/threads/:id/socket',
         name: 'openSocket',
-        summary: 'The same over a WebSocket, both ways',
+        summary: 'Follow and control a thread over a WebSocket',
         query,
-        answers: { 101: { description: 'Frames of JSON from here on' } },
+        responses: { 101: { description: 'The connection switches to WebSocket, with JSON frames' } },
         async connect({ caller, params, query }) {
           const { after, stream } = query as { after?: number | 'now'; stream?: string }
           const { thread, info } = await caller.getThread(params.id as string)
@@ -47,7 +47,7 @@ export function millraceSocket({ voice }: { readonly voice: Voice | undefined })
                 async authorize() {
                   caller.rateLimit()
                   if (await caller.canSee(await thread.info())) return
-                  connection.close(closeCodes.policy, 'this thread is not yours to see any more')
+                  connection.close(closeCodes.policy, 'you no longer have access to this thread')
                   throw noThread()
                 },
               })

@@ -2,20 +2,22 @@ import type { Entry, JsonObject, SendOptions } from '../protocol/index.ts'
 import { isTraceContext, wholeNumber } from '../protocol/index.ts'
 import { entryBytes } from '../threads/index.ts'
 import type { ApproveCommand, SendCommand, StopCommand } from './commands.ts'
-import { answerFields, answerIn, keyField, sendFields, stopFields } from './commands.ts'
+import { approvalAnswerFields, approvalAnswerOf, keyField, sendFields, stopFields } from './commands.ts'
 import type { Field, Fields } from './fields.ts'
 import { choiceField, numberField, positionField } from './fields.ts'
 import { checkCursor, httpError } from './http-error.ts'
 import { encoder, oncePerEntry } from './once-per-entry.ts'
-import type { Call, Frames, Protocol, Route } from './protocol.ts'
+import type { Frames, Protocol, Route, RouteContext } from './protocol.ts'
 import { json, ref } from './protocol.ts'
 
-/** Commands as JSON, and the log as server-sent events: see `docs/PROTOCOL.md`. */
+/**
+ * Commands as JSON requests, and the log as server-sent events: see `docs/reference/protocol.md`.
+ */
 export function millraceSse(): Protocol {
   return {
     name: 'millrace-sse',
     mount: ({ limits }) => ({
-      routes: [followEvents(limits.answerBytes), sendMessage, stopThread, answerApproval],
+      routes: [followEvents(limits.responseBytes), sendMessage, stopThread, answerApproval],
     }),
   }
 }
@@ -23,18 +25,24 @@ export function millraceSse(): Protocol {
 const eventHeaders = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-store, no-transform',
-  // Proxies of the nginx kind would gather the events instead of passing them on.
+  // nginx and similar proxies would buffer the events.
   'x-accel-buffering': 'no',
 }
 
-/** JSON has no line ends in it, so one `data:` line is enough. LF only: some readers split at nothing else. */
+/**
+ * JSON has no line breaks, so one `data:` line is enough. LF only: some readers split at nothing
+ * else.
+ */
 const entry = oncePerEntry((entry) => encoder.encode(`id: ${entry.seq}\ndata: ${JSON.stringify(entry)}\n\n`))
 
-/** `now` is the number that `after=now` stands for. It is sent first, so that a client that loses the connection can come back with it. */
+/**
+ * `now` is the number that `after=now` stands for. It is sent first, so that a client can resume
+ * from it.
+ */
 export function eventFrames(now?: number): Frames {
   return {
     headers: eventHeaders,
-    // An `id` without data makes no event, but is what a browser comes back with (HTML, 9.2.6).
+    // An `id` without data is not an event, but a browser reconnects with it (HTML, 9.2.6).
     open: () => `${now === undefined ? '' : `id: ${now}\n`}retry: 1000\n\n`,
     entry,
     end: () => 'event: end\ndata: {}\n\n',
@@ -45,30 +53,34 @@ export function eventFrames(now?: number): Frames {
 const eventContent: Readonly<Record<string, JsonObject>> = {
   'text/event-stream': {
     type: 'string',
-    description: 'Frames `id: <seq>`, `data: <Entry>`. Comments are signs of life.',
+    description: 'Events with `id: <seq>` and `data: <Entry>`. Comments are heartbeats.',
   },
 }
 
-/** `text/event-stream` is asked for by name; anything goes for those who do not say. */
+/** Only explicit media types count, not wildcards. */
 function accepts(request: Request, type: string): boolean {
   return (request.headers.get('accept') ?? '').toLowerCase().includes(type)
 }
 
-const wantsEvents = ({ request }: Call) => accepts(request, 'text/event-stream')
-const wantsJson = (call: Call) => !wantsEvents(call) && accepts(call.request, 'application/json')
+const wantsEvents = ({ request }: RouteContext) => accepts(request, 'text/event-stream')
+const wantsJson = (context: RouteContext) =>
+  !wantsEvents(context) && accepts(context.request, 'application/json')
 
 const eventsQuery: Fields = {
-  after: positionField({ description: 'What comes after this number, or after now; 0 if absent.' }),
-  limit: numberField({
-    least: 1,
-    most: 10_000,
-    description: 'About how many entries a page of JSON has at most.',
+  after: positionField({
+    description: 'Start after this entry, or after the current end of the log (`now`). Defaults to 0.',
   }),
-  // Of a page of JSON: deltas as they were first written.
+  limit: numberField({
+    min: 1,
+    max: 10_000,
+    description: 'The approximate maximum number of entries on a JSON page.',
+  }),
+  // For a JSON page: return deltas as they were first written, not joined.
   split: choiceField('true', 'false'),
   until: {
     schema: {
-      description: 'Ends when nothing is under way any more, or when the input of that number is dealt with.',
+      description:
+        'End the stream when the thread is idle, or when the input with this number has been handled.',
       anyOf: [{ const: 'idle' }, { type: 'integer', minimum: 1 }],
     },
     problem: (value) =>
@@ -82,35 +94,39 @@ interface EventsQuery {
   readonly until?: number | 'idle'
 }
 
-function followEvents(answerBytes: number): Route {
+function followEvents(responseBytes: number): Route {
   return {
     method: 'GET',
     path: '/threads/:id/events',
     name: 'followEvents',
-    summary: 'What happens in a conversation, from any number on, as it happens',
+    summary: 'Follow the events of a thread as they happen, starting at any entry',
     query: eventsQuery,
     headers: {
-      'last-event-id': numberField({ least: 0, description: 'What comes after this number.' }),
+      'last-event-id': numberField({
+        min: 0,
+        description: 'Start after this entry. Takes precedence over `after`.',
+      }),
     },
-    answers: {
+    responses: {
       200: {
-        description: 'The events; a page of them for those who accept only application/json',
+        description:
+          'A stream of events, or one page of entries for clients that only accept application/json',
         content: { ...eventContent, 'application/json': ref('EntryPage') },
       },
     },
-    async handle(call) {
-      const { thread, info } = await call.caller.getThread(call.params.id as string)
-      const { limit, split, until } = call.query as EventsQuery
-      // A browser that comes back knows better than the address it once was given.
-      const asked = call.headers['last-event-id'] ?? call.query.after ?? 0
-      const after = asked === 'now' ? info.head : Number(asked)
+    async handle(context) {
+      const { thread, info } = await context.caller.getThread(context.params.id as string)
+      const { limit, split, until } = context.query as EventsQuery
+      // A browser that reconnects sends a newer position than the one in its URL.
+      const position = context.headers['last-event-id'] ?? context.query.after ?? 0
+      const after = position === 'now' ? info.head : Number(position)
       checkCursor(after, info.head)
-      if (!wantsJson(call))
-        return call
+      if (!wantsJson(context))
+        return context
           .openStream()
-          .follow(thread, { after, until }, eventFrames(asked === 'now' ? after : undefined))
+          .follow(thread, { after, until }, eventFrames(position === 'now' ? after : undefined))
       const read = await thread.read({ after, limit, split: split === 'true' })
-      const entries = read.slice(0, countWithin(read, answerBytes))
+      const entries = read.slice(0, countWithin(read, responseBytes))
       const last = entries.at(-1)?.seq ?? after
       const head = Math.max(info.head, last)
       return Response.json({ entries, head, ...(last < head && { next: last }) })
@@ -118,7 +134,7 @@ function followEvents(answerBytes: number): Route {
   }
 }
 
-/** How many of the first entries an answer of so many bytes can hold; one at least. */
+/** How many of the first entries fit into a response of this size; at least one. */
 function countWithin(entries: readonly Entry[], bytes: number): number {
   let left = bytes
   const end = entries.findIndex((entry, index) => {
@@ -128,11 +144,11 @@ function countWithin(entries: readonly Entry[], bytes: number): number {
   return end < 0 ? entries.length : end
 }
 
-/** By W3C Trace Context, 3.2.1, one that is not as it should be is as good as none: it is never refused. */
+/** An invalid value is ignored, not rejected (W3C Trace Context, 3.2.1). */
 const traceField: Field = {
   schema: {
     type: 'string',
-    description: 'W3C Trace Context: where runs are traced, the answer is a part of it.',
+    description: 'W3C Trace Context: if runs are traced, the run becomes a part of this trace.',
   },
   problem: () => false,
 }
@@ -141,38 +157,39 @@ const sendMessage: Route = {
   method: 'POST',
   path: '/threads/:id/messages',
   name: 'sendMessage',
-  summary: 'Says something. A client that accepts text/event-stream gets what comes of it, up to its end',
+  summary:
+    'Send a message. A client that accepts text/event-stream gets the resulting events until the message has been handled',
   headers: { 'idempotency-key': keyField, traceparent: traceField },
   body: sendFields,
-  answers: {
-    200: { description: 'The events from there on, ending with `event: end`', content: eventContent },
-    202: json(ref('Written'), 'It is durable and will be answered'),
+  responses: {
+    200: { description: 'The events from the message on, ending with `event: end`', content: eventContent },
+    202: json(ref('Written'), 'The message is stored and will be answered'),
   },
-  async handle(call) {
-    const { thread } = await call.caller.getThread(call.params.id as string)
-    const { message, mode, key } = call.body as unknown as SendCommand
-    const headerKey = call.headers['idempotency-key'] as string | undefined
+  async handle(context) {
+    const { thread } = await context.caller.getThread(context.params.id as string)
+    const { message, mode, key } = context.body as unknown as SendCommand
+    const headerKey = context.headers['idempotency-key'] as string | undefined
     if (headerKey !== undefined && key !== undefined && headerKey !== key)
       throw httpError(
         400,
         'invalid_input',
-        'the field key and the header idempotency-key say different things',
+        'the field key and the header idempotency-key differ: send only one of them',
       )
     const options: SendOptions & { trace?: string | undefined } = {
       mode,
       key: headerKey ?? key,
-      trace: traceOf(call),
+      trace: traceOf(context),
     }
-    if (!wantsEvents(call)) return written(await thread.send(message, options))
-    // Its place first: what is refused for want of one must not have been said.
-    const stream = call.openStream()
+    if (!wantsEvents(context)) return written(await thread.send(message, options))
+    // The slot first: a request that is rejected for lack of one must not have sent the message.
+    const stream = context.openStream()
     const seq = await thread.send(message, options)
     return stream.follow(thread, { after: seq - 1, until: seq }, eventFrames())
   },
 }
 
-/** Of a version to come only what this one knows is read, as W3C Trace Context has it: the rest is cut off. */
-function traceOf({ headers }: Call): string | undefined {
+/** For a future version, W3C Trace Context says to read the known part and cut off the rest. */
+function traceOf({ headers }: RouteContext): string | undefined {
   const { traceparent } = headers
   if (typeof traceparent !== 'string') return undefined
   const [known] = /^(?!00).{55}(?=-)/.exec(traceparent) ?? [traceparent]
@@ -183,9 +200,9 @@ const stopThread: Route = {
   method: 'POST',
   path: '/threads/:id/stop',
   name: 'stopThread',
-  summary: 'Cancels the current run; what is queued is not answered by itself',
+  summary: 'Stop the current run. Queued messages are not answered automatically',
   body: stopFields,
-  answers: { 202: json(ref('Written'), 'It will stop') },
+  responses: { 202: json(ref('Written'), 'The run will stop') },
   async handle({ caller, params, body }) {
     const { thread } = await caller.getThread(params.id as string)
     return written(await thread.stop((body as StopCommand).reason))
@@ -196,12 +213,14 @@ const answerApproval: Route = {
   method: 'POST',
   path: '/threads/:id/approvals/:callId',
   name: 'answerApproval',
-  summary: 'Decides about a call that waits for a person. A slash in its id is written %2F',
-  body: answerFields,
-  answers: { 202: json(ref('Written'), 'Decided') },
+  summary: 'Approve or deny a tool call. Write a slash in its id as %2F',
+  body: approvalAnswerFields,
+  responses: { 202: json(ref('Written'), 'The decision is stored') },
   async handle({ caller, params, body }) {
     const { thread } = await caller.getThread(params.id as string)
-    return written(await thread.approve(params.callId as string, answerIn(body as unknown as ApproveCommand)))
+    return written(
+      await thread.approve(params.callId as string, approvalAnswerOf(body as unknown as ApproveCommand)),
+    )
   },
 }
 

@@ -7,7 +7,7 @@ import { until } from './protocols.test-kit.ts'
 
 const encoder = new TextEncoder()
 
-/** A server that answers one request with a stream, and a client that has got the head of it. */
+/** A server that answers one request with a stream, and a client that has received the headers. */
 async function answering(stream: ReadableStream<Uint8Array>, stuckMs = 60_000) {
   const ended = Promise.withResolvers<ServerResponse>()
   const server = createServer(async (_, response) => {
@@ -27,7 +27,7 @@ async function answering(stream: ReadableStream<Uint8Array>, stuckMs = 60_000) {
   return { incoming, ended: ended.promise }
 }
 
-test('the head goes out before there is anything to say, and each piece as it comes', async () => {
+test('the headers are sent before any data, and each chunk as it comes', async () => {
   let pieces: ReadableStreamDefaultController<Uint8Array> | undefined
   const stream = new ReadableStream<Uint8Array>({
     start(controller) {
@@ -48,35 +48,35 @@ test('the head goes out before there is anything to say, and each piece as it co
   await ended
 })
 
-test('a client that goes has cancelled the stream', async () => {
-  const cancelled = Promise.withResolvers<void>()
-  const { incoming, ended } = await answering(new ReadableStream({ cancel: () => cancelled.resolve() }))
+test('the stream is canceled when the client disconnects', async () => {
+  const canceled = Promise.withResolvers<void>()
+  const { incoming, ended } = await answering(new ReadableStream({ cancel: () => canceled.resolve() }))
   incoming.destroy()
-  await cancelled.promise
+  await canceled.promise
   await ended
 })
 
-test('a client that takes nothing is dropped, and has not been read for', async () => {
+test('a client that reads nothing is disconnected, without reading the stream ahead', async () => {
   let given = 0
-  const cancelled = Promise.withResolvers<void>()
+  const canceled = Promise.withResolvers<void>()
   const stream = new ReadableStream<Uint8Array>(
     {
       pull(controller) {
         given++
         controller.enqueue(new Uint8Array(1024 * 1024))
       },
-      cancel: () => cancelled.resolve(),
+      cancel: () => canceled.resolve(),
     },
     { highWaterMark: 0 },
   )
   const { incoming, ended } = await answering(stream, 40)
   incoming.pause()
   expect((await ended).destroyed).toBe(true)
-  await cancelled.promise
+  await canceled.promise
   expect(given).toBeLessThan(50)
 })
 
-test('a stream that breaks off does not look as if it had ended', async () => {
+test('a stream that fails does not look complete', async () => {
   const { incoming, ended } = await answering(
     new ReadableStream<Uint8Array>({
       start(controller) {

@@ -2,14 +2,17 @@ import type { ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
 import { systemClock } from '../protocol/index.ts'
 import type { ThreadStream } from './thread-stream.ts'
-import { brokenFrame, bytesOf, heartbeats, lastFrame } from './thread-stream.ts'
+import { bytesOf, failureFrame, lastFrame, startHeartbeats } from './thread-stream.ts'
 
-// How streams are written on Node, to a `net.Socket` or a `ServerResponse`: what is ready together goes out in one piece, and a
-// client that is behind is waited for.
+// Writes streams on Node, to a `net.Socket` or a `ServerResponse`. Data that is ready at the same
+// time is sent in one piece, and writing waits for slow clients.
 
 let atEnd: (() => void)[] = []
 
-/** Calls back when everything that is ready now has had its turn. One timer for all, since there may be thousands. */
+/**
+ * Calls `callback` at the end of this turn of the event loop. One immediate serves all: there may
+ * be thousands.
+ */
 export function atTurnEnd(callback: () => void): void {
   if (atEnd.push(callback) > 1) return
   setImmediate(() => {
@@ -19,38 +22,38 @@ export function atTurnEnd(callback: () => void): void {
   })
 }
 
-/** So often it is looked, within `stuckMs`, whether any of it has left. */
-const looks = 4
+/** How many times within `stuckMs` to check whether any data was sent. */
+const checksPerTimeout = 4
 
-export type Room = 'room' | 'gone' | 'stuck'
+export type DrainResult = 'drained' | 'closed' | 'stuck'
 
 /**
- * Waits until a stream that is full has sent what it holds. `gone` if it closes first, or nobody waits any more, `stuck` if it takes longer than
- * `stuckMs`. Never rejects.
+ * Waits until a full stream has drained. `closed` if the stream closes or the signal is aborted
+ * first, `stuck` if no data was sent for `stuckMs`. Never rejects.
  */
-export function roomIn(stream: Writable, stuckMs: number, signal?: AbortSignal): Promise<Room> {
-  if (stream.destroyed || signal?.aborted) return Promise.resolve('gone')
-  if (!stream.writableNeedDrain) return Promise.resolve('room')
+export function waitForDrain(stream: Writable, stuckMs: number, signal?: AbortSignal): Promise<DrainResult> {
+  if (stream.destroyed || signal?.aborted) return Promise.resolve('closed')
+  if (!stream.writableNeedDrain) return Promise.resolve('drained')
   return new Promise((resolve) => {
-    const settle = (room: Room) => {
+    const settle = (result: DrainResult) => {
       cancel()
       stream.off('drain', drained)
       stream.off('close', closed)
       signal?.removeEventListener('abort', closed)
-      resolve(room)
+      resolve(result)
     }
-    const drained = () => settle('room')
-    const closed = () => settle('gone')
+    const drained = () => settle('drained')
+    const closed = () => settle('closed')
     let left = unsent(stream)
     let quiet = 0
-    const look = () => {
+    const check = () => {
       const before = left
       left = unsent(stream)
       quiet = left === before ? quiet + 1 : 0
-      if (quiet >= looks) settle('stuck')
-      else cancel = systemClock.after(stuckMs / looks, look)
+      if (quiet >= checksPerTimeout) settle('stuck')
+      else cancel = systemClock.after(stuckMs / checksPerTimeout, check)
     }
-    let cancel = systemClock.after(stuckMs / looks, look)
+    let cancel = systemClock.after(stuckMs / checksPerTimeout, check)
     stream.on('drain', drained)
     stream.on('close', closed)
     signal?.addEventListener('abort', closed)
@@ -58,20 +61,22 @@ export function roomIn(stream: Writable, stuckMs: number, signal?: AbortSignal):
 }
 
 /**
- * What the kernel has not taken yet. One large piece goes bit by bit, which shows nowhere else: without this a client that reads
- * steadily but slowly would be dropped over the same entry again and again.
+ * How many bytes the kernel has not taken yet. The progress of one large write shows nowhere else.
+ * Without this check, a slow but steady client would be disconnected at the same entry again and
+ * again.
  */
 function unsent(stream: Writable & { readonly socket?: unknown }): number {
   const { _handle } = (stream.socket ?? stream) as { _handle?: { readonly writeQueueSize?: number } | null }
   return _handle?.writeQueueSize ?? 0
 }
 
-/** So much is gathered in one turn before it is written. */
-const enough = 64 * 1024
+/** How many bytes are collected in one turn before they are written. */
+const flushBytes = 64 * 1024
 
 /**
- * Writes a thread to a response whose head is set. Takes the next entry only when there is room for it, so that a slow
- * client costs a buffer and no more. Resolves when the response has ended; never rejects.
+ * Writes a thread to a response whose status and headers are set. Reads the next entry only when
+ * there is room for it, so a slow client costs one buffer. Resolves when the response has ended;
+ * never rejects.
  */
 export async function writeThread(response: ServerResponse, stream: ThreadStream): Promise<void> {
   const { frames, entries, signal, stuckMs } = stream
@@ -84,16 +89,16 @@ export async function writeThread(response: ServerResponse, stream: ThreadStream
     waiting = []
     size = 0
   }
-  const endBeats = heartbeats(stream, (beat) => {
+  const stopHeartbeats = startHeartbeats(stream, (beat) => {
     if (!response.writableNeedDrain) response.write(beat)
   })
   response.once('close', stream.end)
-  // It may be long before there is anything to say.
+  // The first data may take a while.
   response.flushHeaders()
   const opening = frames.open?.()
   if (opening) response.write(opening)
   try {
-    while (!frames.isOver?.()) {
+    while (!frames.isDone?.()) {
       const { done, value } = await entries.next()
       if (done) break
       const frame = frames.entry(value)
@@ -102,8 +107,8 @@ export async function writeThread(response: ServerResponse, stream: ThreadStream
       const bytes = bytesOf(frame)
       waiting.push(bytes)
       size += bytes.length
-      if (size >= enough) flush()
-      if (response.writableNeedDrain && (await roomIn(response, stuckMs, signal)) !== 'room')
+      if (size >= flushBytes) flush()
+      if (response.writableNeedDrain && (await waitForDrain(response, stuckMs, signal)) !== 'drained')
         return void response.destroy()
     }
     flush()
@@ -111,10 +116,10 @@ export async function writeThread(response: ServerResponse, stream: ThreadStream
     if (last) response.write(last)
   } catch (error) {
     flush()
-    const last = brokenFrame(stream, error)
+    const last = failureFrame(stream, error)
     if (last) response.write(last)
   } finally {
-    endBeats()
+    stopHeartbeats()
     stream.end()
     flush()
     response.end()
@@ -122,8 +127,9 @@ export async function writeThread(response: ServerResponse, stream: ThreadStream
 }
 
 /**
- * Writes a web stream to a response of Node, at the client's pace. A client that goes cancels the stream; one that takes
- * nothing for `stuckMs` is dropped. Resolves when the response has ended; never rejects.
+ * Writes a web stream to a Node response, at the client's pace. The stream is canceled if the
+ * client disconnects; a client that reads nothing for `stuckMs` is disconnected. Resolves when the
+ * response has ended; never rejects.
  */
 export async function writeBody(
   response: ServerResponse,
@@ -131,20 +137,20 @@ export async function writeBody(
   { stuckMs }: { readonly stuckMs: number },
 ): Promise<void> {
   const reader = stream.getReader()
-  const leave = () => void reader.cancel().catch(() => {})
-  if (response.destroyed) return leave()
-  response.once('close', leave)
-  // It may be long before there is anything to say.
+  const cancel = () => void reader.cancel().catch(() => {})
+  if (response.destroyed) return cancel()
+  response.once('close', cancel)
+  // The first data may take a while.
   response.flushHeaders()
   try {
     for (;;) {
       const { done, value } = await reader.read()
       if (done) break
       response.write(value)
-      if (response.writableNeedDrain && (await roomIn(response, stuckMs)) !== 'room') break
+      if (response.writableNeedDrain && (await waitForDrain(response, stuckMs)) !== 'drained') break
     }
   } catch {
-    // One that breaks off must not look as if it had ended.
+    // A failed stream must not look like a complete one.
     response.destroy()
   }
   if (response.writableNeedDrain) response.destroy()

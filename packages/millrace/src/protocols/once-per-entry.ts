@@ -1,6 +1,6 @@
 import type { Entry } from '../protocol/index.ts'
 
-/** How many entries' bytes are kept at least, and twice that at most. */
+/** The bytes of at least this many entries are cached, and of at most twice as many. */
 const generation = 2048
 
 type Bytes = Uint8Array<ArrayBuffer>
@@ -8,8 +8,8 @@ type Bytes = Uint8Array<ArrayBuffer>
 export const encoder = new TextEncoder()
 
 /**
- * Does a thing once for each entry, however many clients it goes to: followers of one thread get the same objects. What was
- * made is kept only while it is new, since a store in memory keeps its entries for ever.
+ * Encodes each entry once, however many clients it is sent to: followers of a thread get the same
+ * entry objects. Only recent results are cached, since a store in memory keeps its entries forever.
  */
 export function oncePerEntry(make: (entry: Entry) => Bytes): (entry: Entry) => Bytes {
   let young = new WeakMap<Entry, Bytes>()

@@ -11,48 +11,56 @@ import type { Thread, ThreadsOptions } from '../threads/index.ts'
 import type { Fields } from './fields.ts'
 
 /**
- * A wire protocol that clients speak: how its requests become commands on threads, and how the log of a thread becomes its frames.
- * All protocols of a server speak to the same threads at the same time.
+ * A wire protocol for clients: how requests become commands on threads, and how the log of a thread
+ * becomes frames. All protocols of a server serve the same threads.
  *
- * What it does not do: the server checks host and origin, signs callers in, counts requests and bytes, limits streams, ends
- * them when access is taken back, and watches for clients that do not read. Threads are reached only through `call.caller`, which shows
- * a caller nothing that is not theirs and no inner detail.
+ * The server does the rest: it checks host and origin, authenticates callers, enforces limits, ends
+ * streams when access is revoked, and disconnects clients that do not read. Access threads only
+ * through `context.caller`, which hides the threads of other users and the details of internal
+ * errors.
  */
 export interface Protocol {
-  /** No two of a server have the same. */
+  /** Unique within a server. */
   readonly name: string
-  /** Called once, before the server answers anything. Throws `invalid_input` for options that do not fit the host. */
+  /**
+   * Called once, before the first request. Throws `invalid_input` for options that do not fit the
+   * host.
+   */
   mount(host: ProtocolHost): MountedProtocol
 }
 
-/** What a server lends to its protocols. */
+/** What a server provides to its protocols. */
 export interface ProtocolHost {
-  /** By name; the first is the default. */
+  /** The names of the agents. The first one is the default. */
   readonly agents: readonly string[]
   readonly limits: {
-    readonly [Name in 'bodyBytes' | 'frameBytes' | 'framesPerSecond' | 'streams' | 'answerBytes']: number
+    readonly [Name in 'bodyBytes' | 'frameBytes' | 'framesPerSecond' | 'streams' | 'responseBytes']: number
   }
   readonly heartbeatMs: number
   readonly stuckMs: number
-  /** What a client may be told of an error. What the client did not cause is reported to the owner, under the id that it gives. */
+  /**
+   * The error as a client may see it. An error that the client did not cause gets an id, and is
+   * reported to the server's owner under that id.
+   */
   publicError(thrown: unknown): PublicError
-  /** Reports to the owner what the client did not cause, under an id that the client was given. */
+  /** Reports an error to the server's owner, under the id that the client got. */
   onError(thrown: unknown, id: string): void
 }
 
 export interface MountedProtocol {
-  /** Of all routes of a server the first that matches answers. */
+  /** The first route of the server that matches a request handles it. */
   readonly routes: readonly Route[]
-  /** Below these paths errors have the shape of `error` also where no route matches: `['/v1']`. */
+  /** Paths below which `error` is also used if no route matches: `['/v1']`. */
   readonly prefixes?: readonly string[]
   /**
-   * An error in the shape of this protocol: for all that its routes throw, and for what the server itself refuses (401, 403, 404, 405,
-   * 413, 429, 503). The server adds `www-authenticate` and `retry-after`. If absent it is `{ "error": { code, message } }`.
+   * Formats an error for this protocol: whatever its routes throw, and the server's own rejections
+   * (401, 403, 404, 405, 413, 429, 503). The server adds `www-authenticate` and `retry-after`. The
+   * default format is `{ "error": { code, message } }`.
    */
   error?(error: HttpError): Response
-  /** Loads what it needs. `listen()` waits for it, and rejects if it does. */
+  /** Loads what the protocol needs. `listen()` waits for it, and rejects if it rejects. */
   ready?(): Promise<void>
-  /** Ends what is open. Called once; runs go on. */
+  /** Ends open streams and sessions. Called once. Runs continue. */
   close?(): Promise<void>
 }
 
@@ -60,75 +68,87 @@ export interface HttpError extends PublicError {
   readonly status: number
 }
 
-/** A request that the server takes. With a `name` it is part of `openapi.json`. */
+/** A route of the server. Routes with a `name` are part of `openapi.json`. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** `:name` is one segment, and `*` at the end everything that follows: `/v1/threads/:id`, `/files/*`. */
+  /**
+   * `:name` matches one segment, and `*` at the end matches the rest: `/v1/threads/:id`,
+   * `/files/*`.
+   */
   readonly path: string
-  /** The id of the operation. */
+  /** The operation id. */
   readonly name?: string
   readonly summary?: string
-  /** What it answers with when all is well; `default` is the shape of errors. */
-  readonly answers?: Readonly<Record<number | 'default', RouteAnswer> | Record<number, RouteAnswer>>
-  /** Open to everyone, without sign-in or limits. */
+  /** Successful responses by status; `default` describes errors. */
+  readonly responses?: Readonly<Record<number | 'default', RouteResponse> | Record<number, RouteResponse>>
+  /** Public: no authentication and no limits. */
   readonly isPublic?: boolean
   readonly query?: Fields
   readonly headers?: Fields
-  /** A JSON body with these fields and no others. Without it the body is left to `handle`. */
+  /**
+   * The fields of the JSON body; others are rejected. Without it, `handle` reads the body itself.
+   */
   readonly body?: Fields
-  /** The largest body; `limits.bodyBytes` if absent. */
+  /** The largest body. Defaults to `limits.bodyBytes`. */
   readonly bodyBytes?: number
-  /** Answers a request. What it throws becomes an error response. */
-  readonly handle?: (call: Call) => Response | Promise<Response>
-  /** Takes a WebSocket. What it throws refuses the upgrade. */
-  readonly connect?: (call: SocketCall) => Promise<SocketHandler>
+  /** Answers a request. An exception becomes an error response. */
+  readonly handle?: (call: RouteContext) => Response | Promise<Response>
+  /** Accepts a WebSocket. An exception rejects the upgrade. */
+  readonly connect?: (call: SocketContext) => Promise<SocketHandler>
 }
 
-export interface RouteAnswer {
+export interface RouteResponse {
   readonly description: string
-  /** By media type. Without it there is no body. */
+  /** Schemas by media type. Without it there is no body. */
   readonly content?: Readonly<Record<string, JsonObject>>
 }
 
-/** A request whose sender is known and whose declared fields are in order. */
-export interface Call {
+/** A request with an identified caller, whose declared fields have been checked. */
+export interface RouteContext {
   readonly request: Request
   readonly caller: Caller
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, unknown>>
   readonly headers: Readonly<Record<string, unknown>>
   readonly body: Readonly<Record<string, unknown>>
-  /** Aborted when the client has gone, and when it has been answered. */
+  /** Aborted when the client has disconnected, and when the response has been sent. */
   readonly signal: AbortSignal
-  /** Rejects with 413 past the limit of the route. To be called once. */
+  /** Reads the raw body. Rejects with 413 past the limit of the route. Can be called once. */
   readBody(): Promise<Uint8Array<ArrayBuffer>>
-  /** The body as JSON, whatever is in it. Rejects with 400, 413 or 415. */
+  /** Reads the body as JSON, without checking fields. Rejects with 400, 413 or 415. */
   readJson(): Promise<unknown>
   /**
-   * Takes a place among the open streams. Throws 429 if the caller has too many, 503 if the server has. Taken before a message is sent,
-   * it makes sure that a request which is refused has done nothing. One that no response was made from is freed by itself.
+   * Takes a slot among the open streams. Throws 429 if the caller has too many, 503 if the server
+   * has. Call it before sending a message, so that a rejected request has no effect. A slot that is
+   * not used for the response is freed automatically.
    */
-  openStream(): StreamPlace
+  openStream(): StreamSlot
 }
 
 /** A request for a WebSocket. */
-export type SocketCall = Pick<Call, 'request' | 'caller' | 'params' | 'query' | 'headers'>
+export type SocketContext = Pick<RouteContext, 'request' | 'caller' | 'params' | 'query' | 'headers'>
 
-/** Who sent a request. What others own is not there for them. */
+/** Who sent a request. Threads of other users do not exist for them. */
 export interface Caller {
-  /** Undefined where nobody signs in. */
+  /** Undefined without `auth`. */
   readonly user: string | undefined
-  /** Whom quotas and limits count for: the user, or else `address:` and the address. Undefined if neither is known. */
+  /**
+   * What quotas and limits count by: the user, or `address:` and the address. Undefined if both are
+   * unknown.
+   */
   readonly key: string | undefined
-  /** Whether they may see what goes to models. */
-  readonly inspects: boolean
+  /** Whether the caller may see recorded model calls. */
+  readonly canInspect: boolean
   canSee(thread: ThreadInfo): Promise<boolean>
-  /** Rejects with the same 404 whether the thread does not exist or is not theirs to see. */
+  /** Rejects with the same 404 whether the thread does not exist or the caller may not see it. */
   getThread(threadId: string): Promise<FoundThread>
-  /** Begins a thread in their name. Rejects with `conflict` if the id is taken. */
+  /** Creates a thread that the caller owns. Rejects with `conflict` if the id is taken. */
   createThread(options: NewThreadOptions): Promise<FoundThread>
   listThreads(options: ThreadsOptions): Promise<ThreadPage>
-  /** Throws 429 if they have asked for too much lately. The request itself has been counted. */
+  /**
+   * Counts one more request, and throws 429 if there were too many. Each HTTP request is already
+   * counted.
+   */
   rateLimit(): void
 }
 
@@ -138,45 +158,55 @@ export interface FoundThread {
 }
 
 export interface NewThreadOptions {
-  /** 1 to 128 letters, digits, `_`, `-` or `.`. All threads share one namespace, so one that can be guessed tells others that it is taken. */
+  /**
+   * 1 to 128 letters, digits, `_`, `-` or `.`. All users share one namespace, so a guessable id
+   * lets other users find out that it is taken.
+   */
   readonly id?: string | undefined
   readonly agent?: string | undefined
   readonly metadata?: JsonObject | undefined
 }
 
-export interface StreamPlace {
-  /** Aborted when the stream must end: the client or the server goes away, or access has ended. The reason is an error that says so. */
+export interface StreamSlot {
+  /**
+   * Aborted when the stream must end: the client disconnected, the server is closing, or access was
+   * revoked. The reason is an error that says which.
+   */
   readonly signal: AbortSignal
-  /** A response that goes on as the thread does, at the client's pace, and frees the place when it ends. */
+  /** A response that follows the thread at the client's pace, and frees the slot when it ends. */
   follow(thread: Thread, from: Pick<FollowOptions, 'after' | 'until'>, frames: Frames): Response
   /**
-   * Any other response: as it comes if it is `text/event-stream`, in one piece otherwise. The place is free when its body ends. When the server
-   * closes, it is for the protocol's `close` to end it.
+   * Uses the slot for any other response. It is streamed if it is `text/event-stream`, and sent in
+   * one piece otherwise. The slot is freed when the body ends. When the server closes, the
+   * protocol's `close` must end it.
    */
-  hold(response: Response): Response
+  wrap(response: Response): Response
 }
 
 export type Frame = string | Uint8Array
 
-/** How one response writes the log of a thread. Called in order, for one response only, so it may hold the state of that. */
+/**
+ * How the log of a thread is written to a response. Used for one response only, so it may have
+ * state.
+ */
 export interface Frames {
-  /** `content-type` at least. */
+  /** At least `content-type`. */
   readonly headers: Readonly<Record<string, string>>
-  /** Goes out first, at once. */
+  /** Sent first, at once. */
   open?(): Frame
-  /** Nothing if it has no form here. */
+  /** Returns undefined for an entry that is not sent. */
   entry(entry: Entry): Frame | undefined
-  /** Asked after each entry. `true` ends the response there, wherever `until` is. */
-  isOver?(): boolean
-  /** The thread has come to `until`, or it is over. */
+  /** Called after each entry. `true` ends the response, regardless of `until`. */
+  isDone?(): boolean
+  /** Sent when the thread has reached `until`, or `isDone` returned true. */
   end?(): Frame
-  /** It breaks off: the log cannot be read, the server goes away, or access has ended. */
+  /** Sent on failure: the log cannot be read, the server is closing, or access was revoked. */
   fail?(error: PublicError): Frame
-  /** Sent when there was nothing else for `heartbeatMs`. If absent nothing is. */
+  /** Sent every `heartbeatMs`. Without it there are no heartbeats. */
   readonly heartbeat?: Frame
 }
 
-/** The server's end of a WebSocket, as the package `ws` makes it. */
+/** The server side of a WebSocket, as created by the package `ws`. */
 export interface ServerSocket {
   readonly readyState: number
   readonly OPEN: number
@@ -192,26 +222,29 @@ export interface ServerSocket {
 
 /** What to do with a WebSocket once it is open. */
 export interface SocketHandler {
-  /** The thread that it is about, if it is about one: when the caller may no longer see that, the socket is closed. */
+  /**
+   * The thread that the socket is for, if any. The socket is closed when the caller may no longer
+   * see it.
+   */
   readonly threadId?: string
-  /** Those that it speaks. The first that the client offers is chosen. */
+  /** Supported subprotocols. The first one that the client offers is chosen. */
   readonly subprotocols?: readonly string[]
-  /** `socket` is the connection below. Must not throw. */
+  /** `socket` is the underlying connection. Must not throw. */
   open(ws: ServerSocket, socket: Socket): SocketConnection
 }
 
 export interface SocketConnection {
   /** Resolves when the connection is closed, by either side. Never rejects. */
   readonly closed: Promise<void>
-  /** Closes it with a code of RFC 6455 §7.4. May be called twice. */
+  /** Closes the connection with a code of RFC 6455, 7.4. May be called twice. */
   close(code: number, reason: string): void
 }
 
-export function json(schema: JsonObject, description: string): RouteAnswer {
+export function json(schema: JsonObject, description: string): RouteResponse {
   return { description, content: { 'application/json': schema } }
 }
 
-/** A schema of `openapi.json`, by its name. */
+/** A reference to a schema of `openapi.json`. */
 export function ref(name: string): JsonObject {
   return { $ref: `#/components/schemas/${name}` }
 }

@@ -10,12 +10,12 @@ import { tool } from '../tools/index.ts'
 
 export const story = 'Once upon a time there was a mill by a race, and the wheel turned as long as water ran.'
 
-/** An agent that tells the same thing every time, a few letters at a time. */
-export function teller(text: string = story, { paceMs = 0, deltaChars = 5 } = {}): Agent {
-  return agent({ name: 'teller', model: scriptedModel(() => text, { paceMs, deltaChars }) })
+/** An agent that always answers with the same text, a few characters at a time. */
+export function storyteller(text: string = story, { paceMs = 0, deltaChars = 5 } = {}): Agent {
+  return agent({ name: 'storyteller', model: scriptedModel(() => text, { paceMs, deltaChars }) })
 }
 
-/** One that asks a person before it cuts the rope, and then tells what came of it. */
+/** An agent whose tool needs approval. */
 export function asker(): Agent {
   const cutRope = tool({
     name: 'cut_rope',
@@ -31,7 +31,7 @@ export function asker(): Agent {
   })
 }
 
-/** One whose rules ask, and may be told to remember the answer. */
+/** An agent whose permission rules ask, and can remember the answer. */
 export function ruled(): Agent {
   const tie = tool({
     name: 'tie_rope',
@@ -44,7 +44,7 @@ export function ruled(): Agent {
   return agent({ name: 'ruled', model, tools: [tie], permission: permission({}) })
 }
 
-/** One that has `asker` do it: what waits for a person has an id with a slash in it. */
+/** An agent with `asker` as a sub-agent: the call id of its approval request contains a slash. */
 export function delegator(): Agent {
   const model = callsOnce('asker', { prompt: 'Cut it.' }, 'It was done.')
   const helper = asker().asTool({ name: 'asker', description: 'Cuts ropes' })
@@ -57,14 +57,14 @@ function callsOnce(name: string, input: JsonObject, answer: string) {
   )
 }
 
-/** One whose answer never comes. */
+/** An agent that never finishes its answer. */
 export function muser(): Agent {
   return agent({ name: 'muser', model: scriptedModel(() => [{ text: 'Hm.' }, { hang: true }]) })
 }
 
-/** Tries again until it is so. The test's own time limit ends what never becomes so. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5))
+/** Polls until the condition holds. The timeout of the test is the limit. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
 /** Reads server-sent events as a browser would. */
@@ -82,7 +82,7 @@ export async function* sseFrames(body: ReadableStream<Uint8Array> | null) {
   }
 }
 
-/** The entries among them, up to the end of the stream. */
+/** Reads the entries of server-sent events, up to the end of the stream. */
 export async function entriesOf(body: ReadableStream<Uint8Array> | null): Promise<Entry[]> {
   const entries: Entry[] = []
   for await (const { id, data } of sseFrames(body))
@@ -90,27 +90,27 @@ export async function entriesOf(body: ReadableStream<Uint8Array> | null): Promis
   return entries
 }
 
-/** The words of all entries, and that no number is missing or there twice. */
-export function wordsOf(entries: readonly Entry[], after = 0): string {
+/** The text of all entries. Throws if a number is missing or repeated. */
+export function contiguousText(entries: readonly Entry[], after = 0): string {
   let last = after
-  let words = ''
+  let text = ''
   for (const { seq, from = seq, event } of entries) {
-    if (from !== last + 1) throw new Error(`after ${last} came ${from}`)
+    if (from !== last + 1) throw new Error(`entry ${from} follows entry ${last}`)
     last = seq
-    if (event.type === 'text') words += event.text
+    if (event.type === 'text') text += event.text
   }
-  return words
+  return text
 }
 
 type Frame = Record<string, unknown> & { readonly type: string }
 
-/** A client of a socket that keeps what it hears. */
+/** A WebSocket client that keeps all frames. */
 export interface SocketClient {
   readonly ws: WebSocket
   readonly frames: Frame[]
-  /** Those that are entries of the thread. */
+  /** The entries among the frames. */
   entries(): Entry[]
-  /** Resolves with the first frame of that sort, from now or before. */
+  /** Resolves with the first frame of that type, received already or later. */
   frame(type: string): Promise<Frame>
   send(frame: unknown): void
   readonly closed: Promise<{ code: number; reason: string }>

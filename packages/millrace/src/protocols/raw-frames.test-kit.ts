@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** A frame as a client writes it (RFC 6455, 5.2), with a mask that changes nothing. */
+/** A client frame (RFC 6455, 5.2), with a mask of zeros. */
 export function clientFrame(opcode: number, payload = Buffer.alloc(0), { fin = true } = {}): Buffer {
   const { length } = payload
   const [code, size] = length < 126 ? [length, 0] : length < 65_536 ? [126, 2] : [127, 8]
@@ -15,11 +15,11 @@ export function clientFrame(opcode: number, payload = Buffer.alloc(0), { fin = t
 
 export interface RawSocket {
   readonly socket: Socket
-  /** The code that the server closes with; undefined if the connection ends without. */
+  /** The close code of the server; undefined if the connection ends without one. */
   readonly closed: Promise<number | undefined>
 }
 
-/** A WebSocket of which every byte is ours. Resolves when it is open. */
+/** A WebSocket whose bytes a test writes itself. Resolves when it is open. */
 export async function rawSocket(url: string): Promise<RawSocket> {
   const { port, pathname, search } = new URL(url)
   const socket = connect(Number(port), '127.0.0.1')
@@ -41,7 +41,7 @@ export async function rawSocket(url: string): Promise<RawSocket> {
   return { socket, closed }
 }
 
-/** Small frames only, as the server writes them. */
+/** Reads small, unmasked frames only. */
 function closeCodeIn(frames: Buffer): number | undefined {
   for (let at = 0; at + 1 < frames.length; at += 2 + (frames[at + 1] as number))
     if (frames[at] === 0x88) return frames.readUInt16BE(at + 2)

@@ -4,6 +4,7 @@ import type { ApproveCommand, SendCommand, StopCommand } from './commands.ts'
 import { approveFields, sendFields, stopFields } from './commands.ts'
 import type { Fields } from './fields.ts'
 import {
+  booleanField,
   checkFields,
   numberField,
   objectField,
@@ -11,12 +12,14 @@ import {
   positionField,
   required,
   textField,
-  yesNoField,
 } from './fields.ts'
 import type { FinalMessage } from './final-message.ts'
 import { encoder, oncePerEntry } from './once-per-entry.ts'
 
-/** What a socket says beside the entries of the thread. `id` is that of the client's frame which it answers. */
+/**
+ * The frames a server sends in addition to entries. `id` is the id of the client frame being
+ * answered.
+ */
 export type ReplyFrame =
   | { readonly type: 'ready'; readonly head: number }
   | { readonly type: 'ack'; readonly id?: string | number; readonly seq: number }
@@ -25,33 +28,33 @@ export type ReplyFrame =
       readonly id?: string | number
       readonly code: ErrorCode | 'internal'
       readonly message: string
-      /** How long to wait before the same is tried again. */
+      /** How long to wait before trying again. */
       readonly retryAfterMs?: number
-      /** Under which the owner of the server was told more. */
+      /** The id under which the details were reported to the server's owner. */
       readonly errorId?: string
     }
   | { readonly type: 'ping' | 'pong' }
   | FinalMessage
   | VoiceEvent
 
-interface Named {
-  /** The client's own name for the frame, given back in the answer. */
+interface WithId {
+  /** Chosen by the client, and returned in the reply. */
   readonly id?: string | number
 }
 
-/** What a client may say. */
+/** The frames a client may send. */
 export type ClientFrame =
-  | ({ readonly type: 'send' } & Named & SendCommand)
-  | ({ readonly type: 'stop' } & Named & StopCommand)
-  | ({ readonly type: 'approve' } & Named & ApproveCommand)
-  | ({ readonly type: 'resume'; readonly after: number | 'now' } & Named)
-  | ({ readonly type: 'ping' } & Named)
-  | ({ readonly type: 'pong' } & Named)
-  | (VoiceCommand & Named)
+  | ({ readonly type: 'send' } & WithId & SendCommand)
+  | ({ readonly type: 'stop' } & WithId & StopCommand)
+  | ({ readonly type: 'approve' } & WithId & ApproveCommand)
+  | ({ readonly type: 'resume'; readonly after: number | 'now' } & WithId)
+  | ({ readonly type: 'ping' } & WithId)
+  | ({ readonly type: 'pong' } & WithId)
+  | (VoiceCommand & WithId)
 
 const op = 'socket.frame'
-const anyText = textField({ most: 256 })
-const named: Fields = {
+const anyText = textField({ max: 256 })
+const commonFields: Fields = {
   type: anyText,
   id: {
     schema: { type: ['string', 'number'] },
@@ -59,51 +62,54 @@ const named: Fields = {
   },
 }
 
-const place: Fields = {
+const positionFields: Fields = {
   session: anyText,
   awaits: anyText,
-  seq: required(numberField({ least: 1 })),
-  round: required(numberField({ least: 1 })),
-  chars: required(numberField({ least: 0 })),
+  seq: required(numberField({ min: 1 })),
+  round: required(numberField({ min: 1 })),
+  chars: required(numberField({ min: 0 })),
 }
 
-const playback: Fields = {
-  ...named,
-  turn: required(numberField({ least: 1 })),
-  position: required(numberField({ least: 0 })),
+const playbackFields: Fields = {
+  ...commonFields,
+  turn: required(numberField({ min: 1 })),
+  position: required(numberField({ min: 0 })),
 }
 
-const frames: Readonly<Record<ClientFrame['type'], Fields>> = {
-  send: { ...named, ...sendFields },
-  stop: { ...named, ...stopFields },
-  approve: { ...named, ...approveFields },
-  resume: { ...named, after: required(positionField()) },
-  ping: named,
-  pong: named,
+const frameFields: Readonly<Record<ClientFrame['type'], Fields>> = {
+  send: { ...commonFields, ...sendFields },
+  stop: { ...commonFields, ...stopFields },
+  approve: { ...commonFields, ...approveFields },
+  resume: { ...commonFields, after: required(positionField()) },
+  ping: commonFields,
+  pong: commonFields,
   voice: {
-    ...named,
-    speak: yesNoField(),
-    listen: yesNoField(),
-    sampleRate: numberField({ least: 8000, most: 48_000 }),
-    from: objectField({ description: 'Where playback was when the connection was lost.' }),
+    ...commonFields,
+    speak: booleanField(),
+    listen: booleanField(),
+    sampleRate: numberField({ min: 8000, max: 48_000 }),
+    from: objectField({ description: 'The playback position when the connection was lost.' }),
   },
-  voice_played: playback,
-  voice_interrupt: playback,
+  voice_played: playbackFields,
+  voice_interrupt: playbackFields,
 }
 
-/** Reads a frame of a client. Throws `invalid_input` that says what is wrong with it. */
+/** Checks a frame from a client. Throws `invalid_input` if it is malformed. */
 export function readClientFrame(frame: unknown): ClientFrame {
   const type = isObject(frame) ? frame.type : undefined
   const fields =
-    typeof type === 'string' && Object.hasOwn(frames, type) ? frames[type as ClientFrame['type']] : undefined
+    typeof type === 'string' && Object.hasOwn(frameFields, type)
+      ? frameFields[type as ClientFrame['type']]
+      : undefined
   if (!isObject(frame)) throw invalidInput(op, `a frame must be a JSON object, not ${kindOf(frame)}`)
   if (!fields)
     throw invalidInput(
       op,
-      `the type of a frame must be one of ${Object.keys(frames).join(', ')}, not ${nameOf(type)}`,
+      `a frame's type must be one of ${Object.keys(frameFields).join(', ')}, not ${nameOf(type)}`,
     )
   const read = checkFields(frame, fields, { op, what: `the frame '${type}'` }) as unknown as ClientFrame
-  if (read.type === 'voice' && read.from) checkFields(read.from, place, { op, what: 'the field from' })
+  if (read.type === 'voice' && read.from)
+    checkFields(read.from, positionFields, { op, what: 'the field from' })
   return read
 }
 
@@ -111,13 +117,13 @@ export function parseFrame(text: string): unknown {
   return parseJson(text, { op, what: 'a frame' })
 }
 
-/** The name that a frame bears, also when nothing else in it is right. */
+/** The id of a frame, even if the rest of it is invalid. */
 export function idOf(frame: unknown): { id?: string | number } {
   const id = isObject(frame) ? frame.id : undefined
   return typeof id === 'number' || (typeof id === 'string' && id.length <= 256) ? { id } : {}
 }
 
-const names: { readonly [Type in ThreadEvent['type']]?: string } = {
+const frameTypes: { readonly [Type in ThreadEvent['type']]?: string } = {
   'run-start': 'stream_start',
   text: 'stream_chunk',
   reasoning: 'stream_chunk',
@@ -126,20 +132,23 @@ const names: { readonly [Type in ThreadEvent['type']]?: string } = {
   approval: 'tool_approval',
 }
 
-/** What an event is called on a socket. A client that knows only `stream_*` and `tool_*` may leave the others alone. */
+/**
+ * The frame type of an event. A client that only knows `stream_*` and `tool_*` may ignore the
+ * others.
+ */
 export function frameType(event: ThreadEvent): string {
   if (event.type === 'run-end') return event.outcome === 'failed' ? 'stream_error' : 'stream_end'
-  return names[event.type] ?? event.type.replaceAll('-', '_')
+  return frameTypes[event.type] ?? event.type.replaceAll('-', '_')
 }
 
-/** The entry's own JSON with its `type` before it, as a frame of a socket. */
+/** The JSON of an entry with the frame type in front, as a WebSocket frame. */
 export const socketFrame = oncePerEntry((entry) =>
   textFrame(`{"type":${JSON.stringify(frameType(entry.event))},${JSON.stringify(entry).slice(1)}`),
 )
 
 /**
- * A text frame as it stands on the wire (RFC 6455 §5.2: final, not masked, since it comes from a server). To have each socket
- * frame the same text again costs as much as to send it.
+ * The bytes of a text frame (RFC 6455, 5.2: final, and not masked since it comes from a server).
+ * Framing the same text again for each socket would cost as much as sending it.
  */
 function textFrame(text: string): Uint8Array<ArrayBuffer> {
   const payload = encoder.encode(text)

@@ -4,28 +4,28 @@ import { tokenBucket } from './token-bucket.ts'
 
 export interface InboxOptions {
   readonly framesPerSecond: number
-  /** Does what a frame says. Frames come one after the other, in their order. */
+  /** Handles a frame. Called for one frame at a time, in order. */
   readonly handleFrame: (frame: ClientFrame) => Promise<void>
-  /** Called with a frame that cannot be read, or could not be handled. */
-  readonly refuse: (thrown: unknown, frame: unknown) => void
-  /** More came than may come. Nothing is taken any more. */
+  /** Called for a frame that is malformed or failed. */
+  readonly onError: (thrown: unknown, frame: unknown) => void
+  /** Called when the client has sent too many frames. Further frames are ignored. */
   readonly onFlood: () => void
 }
 
-/** What a client says. */
+/** The queue of frames from one client. */
 export interface Inbox {
-  /** Counts a frame. Those of a microphone are counted by themselves: telephones send fifty a second. */
+  /** Counts a frame. Audio frames have their own limit: phone systems send fifty per second. */
   count(isAudio: boolean): void
   take(text: string): void
   close(): void
 }
 
-/** So many frames may wait for those before them. */
-const mostWaiting = 256
+/** How many frames may wait to be handled. */
+const maxWaiting = 256
 
-export function socketInbox({ framesPerSecond, handleFrame, refuse, onFlood }: InboxOptions): Inbox {
+export function socketInbox({ framesPerSecond, handleFrame, onError, onFlood }: InboxOptions): Inbox {
   const allowance = tokenBucket({ perSecond: framesPerSecond, burst: 4 * framesPerSecond })
-  const hearing = tokenBucket({ perSecond: 2 * framesPerSecond, burst: 8 * framesPerSecond })
+  const audioAllowance = tokenBucket({ perSecond: 2 * framesPerSecond, burst: 8 * framesPerSecond })
   const waiting: string[] = []
   let isWorking = false
   let isClosed = false
@@ -43,7 +43,7 @@ export function socketInbox({ framesPerSecond, handleFrame, refuse, onFlood }: I
       frame = parseFrame(text)
       await handleFrame(readClientFrame(frame))
     } catch (thrown) {
-      refuse(thrown, frame)
+      onError(thrown, frame)
     }
   }
 
@@ -59,11 +59,11 @@ export function socketInbox({ framesPerSecond, handleFrame, refuse, onFlood }: I
 
   return {
     count(isAudio) {
-      if (!isClosed && (isAudio ? hearing : allowance).take() > 0) flood()
+      if (!isClosed && (isAudio ? audioAllowance : allowance).take() > 0) flood()
     },
     take(text) {
       if (isClosed) return
-      if (waiting.length >= mostWaiting) return flood()
+      if (waiting.length >= maxWaiting) return flood()
       waiting.push(text)
       void work()
     },
@@ -72,11 +72,12 @@ export function socketInbox({ framesPerSecond, handleFrame, refuse, onFlood }: I
 }
 
 /**
- * Reads the heads of the frames that a WebSocket's client sends (RFC 6455, 5.2) and calls back with the opcode of each, until that
- * gives `false`. `ws` tells of whole messages only: fragments without end, or without content, never show.
+ * Reads the headers of WebSocket frames (RFC 6455, 5.2) and calls `onFrame` with each opcode, until
+ * it returns false. `ws` only reports complete messages, so endless or empty fragments would go
+ * unnoticed.
  */
-export function frameHeads(onFrame: (opcode: number) => boolean): (chunk: Uint8Array) => void {
-  const head = new Uint8Array(14)
+export function frameHeaderReader(onFrame: (opcode: number) => boolean): (chunk: Uint8Array) => void {
+  const header = new Uint8Array(14)
   let filled = 0
   let payloadLeft = 0
   return (chunk) => {
@@ -87,24 +88,24 @@ export function frameHeads(onFrame: (opcode: number) => boolean): (chunk: Uint8A
         at += step
         continue
       }
-      head[filled++] = chunk[at++] as number
-      if (filled < 2 || filled < sizeOf(head)) continue
+      header[filled++] = chunk[at++] as number
+      if (filled < 2 || filled < sizeOf(header)) continue
       filled = 0
-      payloadLeft = payloadOf(head)
-      if (!onFrame((head[0] as number) & 0x0f)) return
+      payloadLeft = payloadOf(header)
+      if (!onFrame((header[0] as number) & 0x0f)) return
     }
   }
 }
 
-/** Two bytes, a longer length, and the mask. */
+/** Two bytes, the extended length, and the mask. */
 function sizeOf([, second = 0]: Uint8Array): number {
   const length = second & 0x7f
   return 2 + (length === 127 ? 8 : length === 126 ? 2 : 0) + (second & 0x80 ? 4 : 0)
 }
 
-function payloadOf(head: Uint8Array): number {
-  const length = (head[1] as number) & 0x7f
-  const view = new DataView(head.buffer)
+function payloadOf(header: Uint8Array): number {
+  const length = (header[1] as number) & 0x7f
+  const view = new DataView(header.buffer)
   if (length < 126) return length
   return length === 126 ? view.getUint16(2) : Number(view.getBigUint64(2))
 }

@@ -18,22 +18,26 @@ export interface SocketOptions {
   readonly socket: Socket
   readonly thread: Thread
   /**
-   * Sends what comes after this number, or after the head that `ready` names if it is `now`. If absent, nothing is sent before the
-   * client asks for it; without `stream` it is `now`.
+   * Sends the entries after this number, or, for `now`, after the head reported in `ready`. By
+   * default nothing is sent until the client sends `resume`; with `stream: false` the default is
+   * `now`.
    */
   readonly after?: number | 'now' | undefined
-  /** `false` sends no entries: one message at the end of each run, and what a person has to decide. */
+  /**
+   * `false` sends one message at the end of each run, and approval requests, instead of all
+   * entries.
+   */
   readonly stream?: boolean | undefined
   readonly heartbeatMs?: number | undefined
-  /** So long a client may take nothing before it is dropped. */
+  /** A client that reads nothing for this long is disconnected. */
   readonly stuckMs?: number | undefined
-  /** How many frames a client may send a second, and four times that at once. */
+  /** How many frames a client may send per second, with bursts of four times as many. */
   readonly framesPerSecond?: number | undefined
-  /** What speaks and listens, if the client wants it: `voice()` of `@millrace/voice`. */
+  /** Adds voice for clients that request it: `voice()` from `@millrace/voice`. */
   readonly voice?: Voice | undefined
-  /** Called before each command of the client. What it throws refuses the command. */
+  /** Called before each command of the client. An exception rejects the command. */
   readonly authorize?: (() => void | Promise<void>) | undefined
-  /** Told of what goes wrong that is not the client's doing. */
+  /** Called with errors that the client did not cause. */
   readonly onError?: ((error: unknown, id: string) => void) | undefined
 }
 
@@ -46,12 +50,13 @@ const table: OptionTable<SocketOptions> = {
   stuckMs: duration,
   framesPerSecond: wholeNumber(1),
   voice: (value) =>
-    !(isObject(value) && typeof value.open === 'function') && 'must be what voice() of @millrace/voice gives',
+    !(isObject(value) && typeof value.open === 'function') &&
+    'must be the result of voice() from @millrace/voice',
   authorize: aFunction,
   onError: aFunction,
 }
 
-/** With everything filled in. Throws `invalid_input` naming the option. */
+/** Applies the defaults. Throws `invalid_input` with the name of an invalid option. */
 export function readSocketOptions(options: SocketOptions) {
   const required = { socket: options.socket ?? null, thread: options.thread ?? null }
   checkOptions({ ...options, ...required }, table, { op: 'attachSocket', what: 'the option' })

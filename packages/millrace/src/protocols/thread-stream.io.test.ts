@@ -10,29 +10,29 @@ import { writeThread } from './node-stream.ts'
 import type { ThreadStream } from './thread-stream.ts'
 import { streamBody } from './thread-stream.ts'
 
-interface Fed extends ThreadStream {
+interface TestStream extends ThreadStream {
   readonly taken: () => number
   readonly ended: () => number
   readonly errors: unknown[]
 }
 
-/** A stream of so many entries that knows what becomes of it. */
-function fed(
-  many: number,
+/** A stream of `count` entries that records what happens to it. */
+function testStream(
+  count: number,
   { text = 'hi', fails = false, ...more }: Partial<ThreadStream> & { text?: string; fails?: boolean } = {},
-): Fed {
+): TestStream {
   const stop = new AbortController()
   const errors: unknown[] = []
   let taken = 0
   let ended = 0
   async function* entries(): AsyncGenerator<Entry, undefined> {
-    for (let seq = 1; seq <= many && !stop.signal.aborted; seq++) {
+    for (let seq = 1; seq <= count && !stop.signal.aborted; seq++) {
       taken++
       yield { seq, at: 0, event: { type: 'text', text } }
-      // As if it came from somewhere.
+      // As if it waited for I/O.
       if (seq % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
     }
-    if (fails) throw new Error('broken off')
+    if (fails) throw new Error('failed')
     return undefined
   }
   return {
@@ -54,11 +54,11 @@ function fed(
   }
 }
 
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5))
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-/** A real server that answers with a feed. */
+/** A real server that answers with a stream. */
 async function answering(feed: ThreadStream, onWrite = () => {}, onClose = () => {}): Promise<number> {
   const server = createServer((request, response) => {
     const write = response.write.bind(response)
@@ -77,54 +77,54 @@ async function answering(feed: ThreadStream, onWrite = () => {}, onClose = () =>
   return (server.address() as AddressInfo).port
 }
 
-const told = (text: string) => [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id))
+const idsIn = (text: string) => [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id))
 const upTo = (many: number) => Array.from({ length: many }, (_, index) => index + 1)
 
-describe.each(['over Node', 'as a web stream'])('events %s', (way) => {
+describe.each(['over Node', 'as a web stream'])('events %s', (output) => {
   async function open(feed: ThreadStream): Promise<ReadableStream<Uint8Array> | null> {
-    if (way === 'as a web stream') return streamBody(feed)
+    if (output === 'as a web stream') return streamBody(feed)
     return (await fetch(`http://127.0.0.1:${await answering(feed)}`)).body
   }
 
-  test('are all told, and then the end', async () => {
-    const feed = fed(1000)
+  test('are all sent, and then the end', async () => {
+    const feed = testStream(1000)
     const text = await new Response(await open(feed)).text()
     expect(text.startsWith('retry: 1000\n\nid: 1\n')).toBe(true)
-    expect(told(text)).toEqual(upTo(1000))
+    expect(idsIn(text)).toEqual(upTo(1000))
     expect(text.endsWith('event: end\ndata: {}\n\n')).toBe(true)
     expect(feed.ended()).toBeGreaterThan(0)
   })
 
-  test('the end is not told where it is none', async () => {
-    const text = await new Response(await open(fed(3, { ends: false }))).text()
-    expect(told(text)).toEqual([1, 2, 3])
+  test('have no end frame if the thread or the stream fails', async () => {
+    const text = await new Response(await open(testStream(3, { ends: false }))).text()
+    expect(idsIn(text)).toEqual([1, 2, 3])
     expect(text).not.toContain('event: end')
-    const broken = fed(3, { fails: true })
+    const broken = testStream(3, { fails: true })
     expect(await new Response(await open(broken)).text()).not.toContain('event: end')
     expect(broken.errors).toHaveLength(1)
     expect(broken.ended()).toBeGreaterThan(0)
   })
 
-  test('what breaks off is told in words of the protocol, without inner detail', async () => {
+  test('that fail are reported in the format of the protocol, without details', async () => {
     const frames = { ...eventFrames(), fail: ({ code, message }: PublicError) => `! ${code}: ${message}\n` }
-    const broken = await new Response(await open(fed(3, { fails: true, frames }))).text()
-    expect(broken).toMatch(/! internal: something went wrong here\n$/)
-    const feed = fed(Number.POSITIVE_INFINITY, { frames })
+    const broken = await new Response(await open(testStream(3, { fails: true, frames }))).text()
+    expect(broken).toMatch(/! internal: an internal error occurred\n$/)
+    const feed = testStream(Number.POSITIVE_INFINITY, { frames })
     const body = await open(feed)
     setTimeout(feed.end, 5)
     expect(await new Response(body).text()).toMatch(/! overloaded: going away\n$/)
   })
 
-  test('an entry that has no form is left out, and a protocol without heartbeat is silent', async () => {
+  test('without a frame are left out, and heartbeats are optional', async () => {
     const frames = {
       headers: {},
       entry: ({ seq }: Entry) => (seq % 2 === 0 ? `${seq} ` : undefined),
     }
-    const stream = fed(8, { frames, heartbeatMs: 1 })
+    const stream = testStream(8, { frames, heartbeatMs: 1 })
     expect(await new Response(await open(stream)).text()).toBe('2 4 6 8 ')
   })
 
-  test('a protocol may end it before the entries do', async () => {
+  test('can be ended by the protocol', async () => {
     let seen = 0
     const frames = {
       headers: {},
@@ -132,16 +132,16 @@ describe.each(['over Node', 'as a web stream'])('events %s', (way) => {
         seen = seq
         return `${seq} `
       },
-      isOver: () => seen === 3,
-      end: () => 'over',
+      isDone: () => seen === 3,
+      end: () => 'end',
     }
-    const stream = fed(Number.POSITIVE_INFINITY, { frames, ends: false })
-    expect(await new Response(await open(stream)).text()).toBe('1 2 3 over')
+    const stream = testStream(Number.POSITIVE_INFINITY, { frames, ends: false })
+    expect(await new Response(await open(stream)).text()).toBe('1 2 3 end')
     expect(stream.ended()).toBeGreaterThan(0)
   })
 
-  test('a reader that goes ends the feed', async () => {
-    const feed = fed(Number.POSITIVE_INFINITY)
+  test('end when the reader cancels', async () => {
+    const feed = testStream(Number.POSITIVE_INFINITY)
     const reader = (await open(feed))?.getReader()
     await reader?.read()
     await reader?.cancel()
@@ -151,8 +151,8 @@ describe.each(['over Node', 'as a web stream'])('events %s', (way) => {
     expect(feed.taken()).toBeLessThanOrEqual(taken + 1)
   })
 
-  test('a reader that does not read is not read for', async () => {
-    const feed = fed(Number.POSITIVE_INFINITY, { text: 'x'.repeat(64 * 1024) })
+  test('are not read ahead of a slow reader', async () => {
+    const feed = testStream(Number.POSITIVE_INFINITY, { text: 'x'.repeat(64 * 1024) })
     const reader = (await open(feed))?.getReader()
     await reader?.read()
     let before = -1
@@ -160,23 +160,23 @@ describe.each(['over Node', 'as a web stream'])('events %s', (way) => {
       before = feed.taken()
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
-    // What Node and the kernel keep for it.
-    expect(before).toBeLessThan(way === 'as a web stream' ? 2 : 400)
+    // What Node and the kernel buffer.
+    expect(before).toBeLessThan(output === 'as a web stream' ? 2 : 400)
     await reader?.cancel()
   })
 })
 
-test('what is ready together leaves in one piece', async () => {
+test('entries that are ready together are written at once', async () => {
   let writes = 0
-  const port = await answering(fed(99), () => writes++)
+  const port = await answering(testStream(99), () => writes++)
   const text = await (await fetch(`http://127.0.0.1:${port}`)).text()
-  expect(told(text)).toEqual(upTo(99))
+  expect(idsIn(text)).toEqual(upTo(99))
   // The opening, the events, and the end.
   expect(writes).toBe(3)
 })
 
-test('one that stays stuck is cut off', async () => {
-  const feed = fed(Number.POSITIVE_INFINITY, { text: 'x'.repeat(64 * 1024), stuckMs: 50 })
+test('a stuck client is disconnected', async () => {
+  const feed = testStream(Number.POSITIVE_INFINITY, { text: 'x'.repeat(64 * 1024), stuckMs: 50 })
   const socket = connect(await answering(feed), '127.0.0.1')
   onTestFinished(() => void socket.destroy())
   socket.on('error', () => {})
@@ -184,8 +184,8 @@ test('one that stays stuck is cut off', async () => {
   await until(() => feed.ended() > 0)
 })
 
-test('one that is not read goes with its feed', async () => {
-  const feed = fed(Number.POSITIVE_INFINITY, { text: 'x'.repeat(64 * 1024) })
+test('a response that is not read is closed with its stream', async () => {
+  const feed = testStream(Number.POSITIVE_INFINITY, { text: 'x'.repeat(64 * 1024) })
   const closed = Promise.withResolvers<void>()
   const socket = connect(await answering(feed, undefined, closed.resolve), '127.0.0.1')
   onTestFinished(() => void socket.destroy())

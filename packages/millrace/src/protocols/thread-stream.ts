@@ -3,16 +3,16 @@ import { systemClock } from '../protocol/index.ts'
 import { encoder } from './once-per-entry.ts'
 import type { Frame, Frames } from './protocol.ts'
 
-/** The log of a thread on its way to one client. The side that writes it calls `end` when it is over. */
+/** The log of a thread as it is sent to one client. The writer calls `end` when it is done. */
 export interface ThreadStream {
   readonly entries: AsyncIterator<Entry, undefined>
   readonly frames: Frames
-  /** Aborted, with an error that says why, when it must end before its entries do. */
+  /** Aborted when the stream must end early. The reason is an error. */
   readonly signal: AbortSignal
-  /** Whether the end of the entries is that of the stream, and not of the thread. */
+  /** Whether the stream is expected to end, because it follows the thread `until` a point. */
   readonly ends: boolean
   readonly heartbeatMs: number
-  /** A client that reads nothing for so long is disconnected. */
+  /** A client that reads nothing for this long is disconnected. */
   readonly stuckMs: number
   /** May be called twice. */
   end(): void
@@ -21,47 +21,52 @@ export interface ThreadStream {
 
 const streams = new WeakMap<ReadableStream, ThreadStream>()
 
-/** What a body is made of, for a host that can write it without a web stream between. */
+/**
+ * The thread stream behind a body, for a host that can write it without a web stream in between.
+ */
 export function threadStreamOf(body: ReadableStream | null): ThreadStream | undefined {
   return body ? streams.get(body) : undefined
 }
 
-/** The stream as the body of a response. Takes the next entry when the reader wants more; one that cancels ends it. */
+/**
+ * The stream as a response body. Reads the next entry when the reader wants more. Canceling ends
+ * it.
+ */
 export function streamBody(stream: ThreadStream): ReadableStream<Uint8Array> {
   const { frames, entries } = stream
-  let endBeats: (() => void) | undefined
+  let stopHeartbeats: (() => void) | undefined
   const end = () => {
-    endBeats?.()
+    stopHeartbeats?.()
     stream.end()
   }
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const give = (frame: Frame | undefined) => {
+        const enqueue = (frame: Frame | undefined) => {
           if (frame) controller.enqueue(bytesOf(frame))
           return Boolean(frame)
         }
-        if (!endBeats) {
-          // None is added to what has not been read yet.
-          endBeats = heartbeats(stream, (beat) => controller.desiredSize === 0 && give(beat))
-          if (give(frames.open?.())) return
+        if (!stopHeartbeats) {
+          // No heartbeat while there is unread data.
+          stopHeartbeats = startHeartbeats(stream, (beat) => controller.desiredSize === 0 && enqueue(beat))
+          if (enqueue(frames.open?.())) return
         }
         try {
-          while (!frames.isOver?.()) {
+          while (!frames.isDone?.()) {
             const { done, value } = await entries.next()
             if (done) break
-            if (give(frames.entry(value))) return
+            if (enqueue(frames.entry(value))) return
           }
-          give(lastFrame(stream))
+          enqueue(lastFrame(stream))
         } catch (error) {
-          give(brokenFrame(stream, error))
+          enqueue(failureFrame(stream, error))
         }
         end()
         controller.close()
       },
       cancel: end,
     },
-    // Nothing is taken before the body is read.
+    // Nothing is read from the thread before the body is read.
     { highWaterMark: 0 },
   )
   streams.set(body, stream)
@@ -72,27 +77,32 @@ export function bytesOf(frame: Frame): Uint8Array {
   return typeof frame === 'string' ? encoder.encode(frame) : frame
 }
 
-/** What is said when the entries are over. */
+/** The frame to send when there are no more entries. */
 export function lastFrame({ frames, signal, ends, publicError }: ThreadStream): Frame | undefined {
-  if (frames.isOver?.()) return frames.end?.()
+  if (frames.isDone?.()) return frames.end?.()
   if (signal.aborted) return frames.fail?.(publicError(signal.reason))
   return ends ? frames.end?.() : undefined
 }
 
-/** What is said when they break off. The owner is told in any case. */
-export function brokenFrame({ frames, publicError }: ThreadStream, thrown: unknown): Frame | undefined {
+/**
+ * The frame to send when reading the entries fails. The error is reported to the owner in any case.
+ */
+export function failureFrame({ frames, publicError }: ThreadStream, thrown: unknown): Frame | undefined {
   const error = publicError(thrown)
   return frames.fail?.(error)
 }
 
-/** Calls back with the heartbeat again and again. Gives a function that ends it. */
-export function heartbeats({ frames, heartbeatMs }: ThreadStream, beat: (frame: Frame) => void): () => void {
+/** Calls `beat` with the heartbeat frame periodically. Returns a function that stops it. */
+export function startHeartbeats(
+  { frames, heartbeatMs }: ThreadStream,
+  beat: (frame: Frame) => void,
+): () => void {
   const { heartbeat } = frames
-  return heartbeat === undefined ? () => {} : every(heartbeatMs, () => beat(heartbeat))
+  return heartbeat === undefined ? () => {} : repeatEvery(heartbeatMs, () => beat(heartbeat))
 }
 
-/** Calls back again and again, for ever if need be. Gives a function that ends it. */
-export function every(ms: number, callback: () => void): () => void {
+/** Calls `callback` every `ms`. Returns a function that stops it. */
+export function repeatEvery(ms: number, callback: () => void): () => void {
   const tick = () => {
     cancel = systemClock.after(ms, tick)
     callback()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { tokenBucket } from './token-bucket.ts'
 
-test('gives a burst, then as much as comes in, and says how long the next one takes', () => {
+test('allows a burst, then the given rate, and returns the time until the next token', () => {
   let time = 0
   const bucket = tokenBucket({ perSecond: 10, burst: 3, now: () => time })
   expect([bucket.take(), bucket.take(), bucket.take(), bucket.take()]).toEqual([0, 0, 0, 100])

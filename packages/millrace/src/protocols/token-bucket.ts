@@ -1,20 +1,20 @@
 import { systemClock } from '../protocol/index.ts'
 
 export interface TokenBucket {
-  /** Takes one. 0 if there was one, else how many milliseconds it takes until there is. */
+  /** Takes one token. Returns 0, or, if there is none, the milliseconds until there is one. */
   take(): number
-  /** Takes so many, also if there are not as many: then it takes longer until there are some again. */
+  /** Takes tokens even if there are not enough. The bucket then goes into debt. */
   spend(count: number): void
-  /** How many could be taken now. */
+  /** How many tokens can be taken now. */
   left(): number
-  /** Nothing has been taken lately: it is as good as new. */
+  /** Whether the bucket is full, like a new one. */
   isFull(): boolean
 }
 
-/** From so many on those that are full are forgotten. */
-const many = 1000
+/** From this many buckets on, full ones are forgotten. */
+const pruneAbove = 1000
 
-/** One for each name. */
+/** One bucket per name. */
 export function tokenBuckets(options: { perSecond: number; burst: number }): {
   of(name: string): TokenBucket
 } {
@@ -23,7 +23,8 @@ export function tokenBuckets(options: { perSecond: number; burst: number }): {
     of(name) {
       const known = buckets.get(name)
       if (known) return known
-      if (buckets.size >= many) for (const [name, { isFull }] of buckets) if (isFull()) buckets.delete(name)
+      if (buckets.size >= pruneAbove)
+        for (const [name, { isFull }] of buckets) if (isFull()) buckets.delete(name)
       const bucket = tokenBucket(options)
       buckets.set(name, bucket)
       return bucket
@@ -31,7 +32,7 @@ export function tokenBuckets(options: { perSecond: number; burst: number }): {
   }
 }
 
-/** `burst` at once, and `perSecond` in the long run. */
+/** Allows `burst` at once, and `perSecond` in the long run. */
 export function tokenBucket({
   perSecond,
   burst,

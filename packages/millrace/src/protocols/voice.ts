@@ -1,34 +1,37 @@
 import type { VoiceCommand, VoiceEvent } from '../protocol/index.ts'
 import type { Thread } from '../threads/index.ts'
 
-/** Speaks with threads over their sockets: `voice()` of `@millrace/voice` makes one. */
+/** Adds voice to the WebSockets of threads. Created by `voice()` from `@millrace/voice`. */
 export interface Voice {
-  /** It can hear too. */
+  /** Whether it supports speech input. */
   readonly listens: boolean
-  /** Begins with one client. `allow` is asked before what the client says is done; what it throws refuses it. */
-  open(thread: Thread, outlet: VoiceOutlet & { readonly allow: () => void | Promise<void> }): VoiceSession
-  /** Ends what waits, and gives up the voice and the listener. */
+  /**
+   * Starts a session for one client. `authorize` is called before each command; an exception
+   * rejects it.
+   */
+  open(thread: Thread, outlet: VoiceOutlet & { readonly authorize: () => void | Promise<void> }): VoiceSession
+  /** Ends sessions that wait for a reconnect, and closes the voice and the listener. */
   close(): Promise<void>
 }
 
-/** One client that hears a thread, or is heard by it. */
+/** A voice session of one client. */
 export interface VoiceSession {
-  /** Does what the client says. Rejects with `invalid_input` if that makes no sense. */
-  obey(command: VoiceCommand): Promise<void>
-  /** Takes a binary frame. Throws `invalid_input` if it is none that a client may send. */
-  hear(bytes: Uint8Array): void
-  /** The client is gone, and may come back. */
-  lost(): void
-  /** It is over for good; nothing is written any more. */
+  /** Handles a command of the client. Rejects with `invalid_input` if it is not valid now. */
+  handleCommand(command: VoiceCommand): Promise<void>
+  /** Handles a binary frame of the client. Throws `invalid_input` if it is malformed. */
+  receiveAudio(bytes: Uint8Array): void
+  /** The client has disconnected, and may reconnect. */
+  disconnected(): void
+  /** Ends the session for good. Nothing more is sent. */
   end(): void
 }
 
-/** Where a session writes to: the socket of its client. */
+/** The socket of the client that a session sends to. */
 export interface VoiceOutlet {
-  tell(event: VoiceEvent): void
-  audio(frame: Uint8Array<ArrayBuffer>): void
-  /** Until the client has taken what it was sent. Resolves at once if it is gone. */
-  room(): Promise<unknown>
-  /** There is nothing more to follow: the thread is gone, or its app is closed. */
-  over?(): void
+  send(event: VoiceEvent): void
+  sendAudio(frame: Uint8Array<ArrayBuffer>): void
+  /** Resolves when the client has received what was sent, or has disconnected. */
+  drained(): Promise<unknown>
+  /** Called when the thread was deleted, or its app is closed. */
+  threadEnded?(): void
 }

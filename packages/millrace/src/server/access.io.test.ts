@@ -3,13 +3,13 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { connectStateless } from '../../../tools/src/mcp-server/mcp-clients.test-kit.ts'
 import { client } from '../client/index.ts'
 import type { ThreadInfo } from '../protocol/index.ts'
-import { muser, socketClient, teller, until } from '../protocols/protocols.test-kit.ts'
+import { muser, socketClient, storyteller, until } from '../protocols/protocols.test-kit.ts'
 import { openAccess } from './access.ts'
 import { byToken, served } from './server.test-kit.ts'
 
 const owned = '00000000-0000-4000-8000-000000000001'
 
-/** A server whose users can lose what they may do, and a thread of ann's. */
+/** A server whose users can lose access, with a thread of ann's. */
 async function withUsers(recheckMs = 20) {
   const revoked = new Set<string>()
   const state = { isBroken: false, isHidden: false, asked: 0, renamed: '' }
@@ -25,7 +25,7 @@ async function withUsers(recheckMs = 20) {
       if (!known || revoked.has(known.user)) return null
       return {
         user: known.user + state.renamed,
-        sees: ({ user }: ThreadInfo) => !state.isHidden && user === 'ann',
+        canSee: ({ user }: ThreadInfo) => !state.isHidden && user === 'ann',
       }
     },
   })
@@ -39,34 +39,34 @@ async function withUsers(recheckMs = 20) {
   return { ...given, url, revoked, state, events, socket, headersOf }
 }
 
-/** What comes of a body, and when it ends. */
+/** The text of a body as it arrives, and when it has ended. */
 function bodyOf(body: ReadableStream<Uint8Array> | null) {
-  const read = { text: '', isOver: false }
+  const read = { text: '', hasEnded: false }
   const ended = (async () => {
     const decoder = new TextDecoder()
     for await (const chunk of body ?? []) read.text += decoder.decode(chunk, { stream: true })
-    read.isOver = true
+    read.hasEnded = true
   })()
   ended.catch(() => {})
   return { read, ended }
 }
 
-describe('a stream that is open', () => {
-  test('ends when its sign-in is not valid any more', async () => {
+describe('an open stream', () => {
+  test('ends when its sign-in is no longer valid', async () => {
     const { revoked, events, socket, followers, ask } = await withUsers()
     const [anns, bobs] = [await events('ann'), await events('bob')]
     const sockets = [await socket('ann'), await socket('bob')] as const
     revoked.add('ann')
     await anns.ended
-    // Nothing that says that all is told: the client asks once more, and is refused.
+    // Without an `end` event, the client reconnects and is rejected.
     expect(anns.read.text).not.toContain('event: end')
     expect(await sockets[0].closed).toMatchObject({ code: 1008 })
     await until(() => followers() === 2)
-    expect([bobs.read.isOver, sockets[1].ws.readyState]).toEqual([false, sockets[1].ws.OPEN])
+    expect([bobs.read.hasEnded, sockets[1].ws.readyState]).toEqual([false, sockets[1].ws.OPEN])
     expect((await ask('GET', `/threads/${owned}`, { as: 'ann' })).status).toBe(401)
   })
 
-  test('ends when its user may not see the thread any more', async () => {
+  test('ends when its user may no longer see the thread', async () => {
     const { state, events, socket } = await withUsers()
     const [stream, line] = [await events('bob'), await socket('bob')]
     state.isHidden = true
@@ -74,24 +74,24 @@ describe('a stream that is open', () => {
     expect(await line.closed).toMatchObject({ code: 1008 })
   })
 
-  test('ends when its token is that of another user', async () => {
+  test('ends when its token now belongs to another user', async () => {
     const { state, events } = await withUsers()
     const stream = await events('ann')
     state.renamed = '2'
     await stream.ended
   })
 
-  test('stays as long as nothing can tell', async () => {
+  test('stays open while auth fails', async () => {
     const { state, events, socket, followers } = await withUsers()
     const stream = await events('ann')
     const line = await socket('ann')
     state.isBroken = true
     const { asked } = state
     await until(() => state.asked > asked + 8)
-    expect([stream.read.isOver, line.ws.readyState, followers()]).toEqual([false, line.ws.OPEN, 2])
+    expect([stream.read.hasEnded, line.ws.readyState, followers()]).toEqual([false, line.ws.OPEN, 2])
   })
 
-  test('is not checked any more when it has ended', async () => {
+  test('is no longer checked after it has ended', async () => {
     const { state, url, headersOf, socket, followers } = await withUsers()
     const line = await socket('ann')
     const controller = new AbortController()
@@ -107,7 +107,7 @@ describe('a stream that is open', () => {
   })
 
   test.each(['sse', 'websocket', 'auto'] as const)(
-    'ends for the client package over %s with the reason why',
+    'ends with the reason for the client package over %s',
     async (transport) => {
       const { url, revoked } = await withUsers()
       const thread = client(url, { token: 'ann', transport, retry: { baseMs: 1, maxDelayMs: 5 } }).thread(
@@ -124,7 +124,7 @@ describe('a stream that is open', () => {
     },
   )
 
-  test('goes on for a client that has a newer token by then', async () => {
+  test('continues for a client that has a newer token', async () => {
     const { url, revoked, app } = await withUsers()
     let token = 'ann'
     const errors: string[] = []
@@ -157,7 +157,7 @@ describe('a stream that is open', () => {
 describe('app.signOut()', () => {
   const call = (method: string, params: object, id: number) => ({ jsonrpc: '2.0', id, method, params })
 
-  test('ends all streams of a user at once, whatever they are, and no other', async () => {
+  test('ends all streams of a user at once, of every protocol, and no others', async () => {
     const { app, url, events, socket, headersOf, followers } = await withUsers(60_000)
     const [anns, bobs] = [await events('ann'), await events('bob')]
     const sockets = [await socket('ann'), await socket('bob')] as const
@@ -186,29 +186,29 @@ describe('app.signOut()', () => {
     await tool.ended
     expect(tool.read.text).not.toContain('"id":2')
     expect(await sockets[0].closed).toMatchObject({ code: 1008 })
-    // Of this protocol a call goes on without its client.
+    // In this version of MCP, a call continues without its client.
     await until(() => followers() === 3)
-    expect([bobs.read.isOver, sockets[1].ws.readyState]).toEqual([false, sockets[1].ws.OPEN])
+    expect([bobs.read.hasEnded, sockets[1].ws.readyState]).toEqual([false, sockets[1].ws.OPEN])
     expect([app.signOut('ann'), app.signOut('eve')]).toEqual([0, 0])
-    // The next request is for `auth` to decide.
-    expect((await events('ann')).read.isOver).toBe(false)
+    // `auth` decides about the next request.
+    expect((await events('ann')).read.hasEnded).toBe(false)
   })
 
-  test('stops the run of a call that has ended with its stream', async () => {
+  test('stops the run of an MCP call that ends with its stream', async () => {
     const { app, url } = await withUsers(60_000)
     const caller = await connectStateless(`${url}/mcp`, { token: 'ann' })
-    const told: string[] = []
-    const onProgress = (message: string) => told.push(message)
+    const progress: string[] = []
+    const onProgress = (message: string) => progress.push(message)
     caller.call('muser', { prompt: 'Think.' }, { onProgress }).catch(() => {})
-    await until(() => told.includes('Hm.'))
+    await until(() => progress.includes('Hm.'))
     expect(app.signOut('ann')).toBe(1)
     await until(async () => (await app.threads({ status: 'running' })).threads.length === 0)
   })
 
-  test('also reaches one that is just being opened', async () => {
+  test('also ends a stream that is just being opened', async () => {
     const gate = Promise.withResolvers<void>()
     let isOut = false
-    const { app } = served(teller(), {
+    const { app } = served(storyteller(), {
       recheckMs: 60_000,
       async auth(request) {
         const known = isOut ? null : byToken(request)
@@ -228,17 +228,17 @@ describe('app.signOut()', () => {
   })
 })
 
-test('checks are spread over the time, each stream once', async () => {
+test('checks are spread evenly over time, once per stream', async () => {
   const access = openAccess({ recheckMs: 100 })
   const checked: number[] = []
   let turn: number[] = []
   const turns: number[][] = []
   const release = Array.from({ length: 100 }, (_, index) =>
-    access.hold(
+    access.watch(
       {
         user: 'ann',
         end() {},
-        async mayStay() {
+        async isAllowed() {
           if (turn.length === 0)
             setImmediate(() => {
               turns.push(turn)

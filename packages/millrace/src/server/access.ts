@@ -1,62 +1,68 @@
 /** A stream that is open for a user. */
-interface Held {
+interface WatchedStream {
   readonly user: string
-  /** Whether the user may still have it. What rejects is not an answer: the stream stays. */
-  readonly mayStay: () => Promise<boolean>
+  /** Whether the user may keep the stream open. If it rejects, the stream stays open. */
+  readonly isAllowed: () => Promise<boolean>
   readonly end: () => void
 }
 
-/** Streams that end when access is taken back. */
+/** Open streams, which end when access is revoked. */
 export interface Access {
-  /** How often `signOut` was called. A user identified before the last call may have been signed out by it. */
+  /**
+   * How many times `signOut` was called. A user identified before the last call may have been
+   * signed out by it.
+   */
   readonly signOuts: number
-  /** Checks a stream again and again, at once if a user was signed out since `since`. Gives a function that lets go of it. */
-  hold(stream: Held, since: number): () => void
-  /** Ends all streams of a user. Gives their number. */
+  /**
+   * Checks a stream periodically, and at once if `signOuts` is no longer `since`. Returns a
+   * function that stops the checks.
+   */
+  watch(stream: WatchedStream, since: number): () => void
+  /** Ends all streams of a user. Returns how many there were. */
   signOut(user: string): number
 }
 
-const longestTickMs = 1000
+const maxTickMs = 1000
 
 /**
- * Checks each stream once in `recheckMs`. One timer serves all: with each tick it takes the share that is due from the front
- * of the line, so that any number of streams is spread evenly over the time.
+ * Checks each stream once every `recheckMs`. One timer serves all streams: each tick checks the
+ * share that is due, from the front of the queue, so that the checks are spread evenly over time.
  */
 export function openAccess({ recheckMs }: { recheckMs: number }): Access {
-  const line = new Set<Held>()
-  const checking = new Set<Held>()
-  const tickMs = Math.min(longestTickMs, recheckMs / 4)
+  const queue = new Set<WatchedStream>()
+  const checking = new Set<WatchedStream>()
+  const tickMs = Math.min(maxTickMs, recheckMs / 4)
   let timer: ReturnType<typeof setTimeout> | undefined
   let due = 0
   let signOuts = 0
 
-  async function check(stream: Held) {
-    // An `auth` that hangs is not asked about the same stream twice.
+  async function check(stream: WatchedStream) {
+    // If `auth` hangs, the stream is not checked a second time.
     if (checking.has(stream)) return
     checking.add(stream)
-    const stays = await stream.mayStay().catch(() => true)
+    const isAllowed = await stream.isAllowed().catch(() => true)
     checking.delete(stream)
-    if (!stays && line.delete(stream)) stream.end()
+    if (!isAllowed && queue.delete(stream)) stream.end()
   }
 
   function tick() {
     timer = undefined
-    due += (line.size * tickMs) / recheckMs
-    // Those that were checked stand last in the line from then on.
-    for (const stream of line) {
+    due += (queue.size * tickMs) / recheckMs
+    // A checked stream moves to the back of the queue.
+    for (const stream of queue) {
       if (due < 1) break
       due--
-      line.delete(stream)
-      line.add(stream)
+      queue.delete(stream)
+      queue.add(stream)
       void check(stream)
     }
-    tickLater()
+    scheduleTick()
   }
 
-  function tickLater() {
-    if (timer !== undefined || line.size === 0) return
+  function scheduleTick() {
+    if (timer !== undefined || queue.size === 0) return
     timer = setTimeout(tick, tickMs)
-    // No reason to keep a process that has nothing else to do.
+    // The timer must not keep the process alive.
     if (typeof timer === 'object') timer.unref()
   }
 
@@ -64,17 +70,17 @@ export function openAccess({ recheckMs }: { recheckMs: number }): Access {
     get signOuts() {
       return signOuts
     },
-    hold(stream, since) {
-      line.add(stream)
-      tickLater()
+    watch(stream, since) {
+      queue.add(stream)
+      scheduleTick()
       if (since !== signOuts) void check(stream)
-      return () => line.delete(stream)
+      return () => queue.delete(stream)
     },
     signOut(user) {
       signOuts++
-      const streams = [...line].filter((stream) => stream.user === user)
+      const streams = [...queue].filter((stream) => stream.user === user)
       for (const stream of streams) {
-        line.delete(stream)
+        queue.delete(stream)
         stream.end()
       }
       return streams.length

@@ -37,10 +37,10 @@ test.each([
   ['10.0.0.1', '198.51.100.1, unknown, 10.0.0.2', '10.0.0.2'],
   ['10.0.0.1', undefined, '10.0.0.1'],
   ['10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
-])('behind the proxy %s, a request for %s counts for %s', (proxy, forwarded, counted) => {
+])('behind the proxy %s, a request with x-forwarded-for %s counts for %s', (proxy, forwarded, counted) => {
   expect(clientAddress(['10.0.0.0/8'])(incoming(proxy, forwarded))).toBe(counted)
 })
 
-test.each(['proxy', '10.0.0.0/99', '10.0.0.0/'])('%s is not a proxy that could be trusted', (proxy) => {
+test.each(['proxy', '10.0.0.0/99', '10.0.0.0/'])('%s is not a valid proxy', (proxy) => {
   expect(() => clientAddress([proxy])).toThrow(`trustProxy: '${proxy}'`)
 })

@@ -1,6 +1,7 @@
 /**
- * The address that a client counts for: IPv4 as it is; of IPv6 the /64, since every host of a network can use all
- * addresses of one (RFC 4291, 2.5.4). Undefined if it is not an address.
+ * The address that limits count by: an IPv4 address unchanged, or the /64 network of an IPv6
+ * address, since one host can use every address of its /64 (RFC 4291, 2.5.4). Undefined if it is
+ * not an address.
  */
 export function addressOf(address: string | undefined): string | undefined {
   const plain =

@@ -6,12 +6,12 @@ import { MillraceError } from '../protocol/index.ts'
 import { asker, entriesOf, socketClient, until } from '../protocols/protocols.test-kit.ts'
 import { scriptedModel } from '../testing/index.ts'
 import type { Identity } from './index.ts'
-import { byToken, refusedUpgrade, served } from './server.test-kit.ts'
+import { byToken, rejectedUpgrade, served } from './server.test-kit.ts'
 
 const owned = '00000000-0000-4000-8000-000000000001'
 const absent = '00000000-0000-4000-8000-000000000009'
 
-/** Everything that can be asked about one thread. */
+/** All requests about one thread. */
 const requests = (id: string): [method: string, path: string, body?: object][] => [
   ['GET', `/threads/${id}`],
   ['DELETE', `/threads/${id}`],
@@ -33,7 +33,7 @@ async function withThread(auth: (request: Request) => Identity | null = byToken)
 }
 
 describe('with auth', () => {
-  test('nobody gets anything, whatever is asked for', async () => {
+  test('requests without credentials are rejected', async () => {
     const { ask } = await withThread()
     const all = [
       ...requests(owned),
@@ -55,7 +55,7 @@ describe('with auth', () => {
     expect((await ask('GET', '/openapi.json')).status).toBe(200)
   })
 
-  test("another user's thread cannot be told from one that does not exist", async () => {
+  test("another user's thread looks like one that does not exist", async () => {
     const given = await withThread()
     const { ask } = given
     for (const [index, [method, path, body]] of requests(owned).entries()) {
@@ -70,11 +70,11 @@ describe('with auth', () => {
       ])
     }
     expect(given.followers()).toBe(0)
-    // Nothing of it has happened.
+    // None of the requests had an effect.
     expect(await (await ask('GET', `/threads/${owned}`, { as: 'ann' })).json()).toMatchObject({ head: 0 })
   })
 
-  test('everybody sees and makes only what is their own', async () => {
+  test('users see and create only their own threads', async () => {
     const { ask } = await withThread()
     await ask('POST', '/threads', { as: 'bob' })
     const seen = async (as: string) =>
@@ -86,7 +86,7 @@ describe('with auth', () => {
     expect(await fork.json()).toMatchObject({ user: 'ann' })
   })
 
-  test('an id that is chosen must be one that nobody can guess', async () => {
+  test('a chosen id must be unguessable', async () => {
     const { ask } = await withThread()
     for (const id of ['diary', 'ann-1', '1234567890123456789012345678901234567890']) {
       const response = await ask('POST', '/threads', { body: { id }, as: 'bob' })
@@ -96,12 +96,12 @@ describe('with auth', () => {
         400,
       )
     }
-    // One that is taken is so for everybody, in the same words.
+    // A taken id is rejected with the same message for every user.
     const mine = await ask('POST', '/threads', { body: { id: owned }, as: 'ann' })
     const theirs = await ask('POST', '/threads', { body: { id: owned }, as: 'bob' })
     expect([mine.status, theirs.status]).toEqual([409, 409])
     expect(await theirs.text()).toBe(await mine.text())
-    // Also if both ask at the same time.
+    // Also if both requests are sent at the same time.
     const both = await Promise.all(
       ['ann', 'bob'].map((as) => ask('POST', '/threads', { body: { id: absent }, as })),
     )
@@ -114,12 +114,12 @@ describe('with auth', () => {
     expect(fork.status).toBe(409)
   })
 
-  test('a hook may let somebody see more, or less', async () => {
+  test('canSee can show a user more threads, or fewer', async () => {
     const auth = (request: Request): Identity | null => {
       const known = byToken(request)
-      if (known?.user === 'root') return { user: 'root', sees: () => true }
+      if (known?.user === 'root') return { user: 'root', canSee: () => true }
       if (known?.user === 'team')
-        return { user: 'team', sees: async ({ metadata }) => metadata?.shared === true }
+        return { user: 'team', canSee: async ({ metadata }) => metadata?.shared === true }
       return known
     }
     const { ask } = await withThread(auth)
@@ -133,7 +133,7 @@ describe('with auth', () => {
     expect((await list('team')).threads).toHaveLength(3)
     expect((await ask('GET', `/threads/${owned}`, { as: 'root' })).status).toBe(200)
     expect((await ask('GET', `/threads/${owned}`, { as: 'team' })).status).toBe(404)
-    // Pages are filled with what is seen, and none is missing or there twice.
+    // Pages are filled with visible threads, each exactly once.
     const seen: number[] = []
     let next: string | undefined
     do {
@@ -148,7 +148,7 @@ describe('with auth', () => {
     expect((await list('ann', '?search=topic-3')).threads).toEqual([])
   })
 
-  test('a hook that fails lets nobody in, and says nothing of why', async () => {
+  test('if a hook fails, the request fails without details', async () => {
     const throwing = () => {
       throw new Error('password=hunter2')
     }
@@ -158,7 +158,7 @@ describe('with auth', () => {
       [() => ({ user: '' }), 'user'],
       [() => ({}) as never, 'user'],
       [() => true as never, 'user'],
-      [() => ({ user: 'ann', sees: throwing }), 'hunter2'],
+      [() => ({ user: 'ann', canSee: throwing }), 'hunter2'],
     ] as const) {
       const errors: MillraceError[] = []
       const { ask, app } = served(asker(), { auth, onError: (error) => errors.push(error) })
@@ -176,7 +176,7 @@ describe('with auth', () => {
     }
   })
 
-  test('a hook is given no body to read, and cannot keep the route from it', async () => {
+  test('auth gets no body, so that the route can still read it', async () => {
     const { ask } = served(asker(), {
       async auth(request) {
         expect(await request.text()).toBe('')
@@ -187,7 +187,7 @@ describe('with auth', () => {
     expect(await made.json()).toMatchObject({ metadata: { a: 1 } })
   })
 
-  test('an internal error is shown by its code alone, without auth in full', async () => {
+  test('users only see the code of an internal error; without auth it is shown in full', async () => {
     const secret = 'postgres://user:pw@db.internal'
     const model = scriptedModel(() => {
       throw new MillraceError({ op: 'model.stream', code: 'llm_error', message: secret, cause: secret })
@@ -200,37 +200,37 @@ describe('with auth', () => {
         body: { message: 'x' },
         headers: { accept: 'text/event-stream' },
       })
-      const told: Entry[] = await entriesOf(events.body)
-      expect(told.at(-1)?.event).toMatchObject({ type: 'run-end', error: { code: 'llm_error' } })
+      const entries: Entry[] = await entriesOf(events.body)
+      expect(entries.at(-1)?.event).toMatchObject({ type: 'run-end', error: { code: 'llm_error' } })
       const view = await (await ask('GET', `/threads/${id}`, { as: 'ann' })).text()
       const page = await ask('GET', `/threads/${id}/events`, {
         as: 'ann',
         headers: { accept: 'application/json' },
       })
-      const shown = JSON.stringify(told) + view + (await page.text())
+      const shown = JSON.stringify(entries) + view + (await page.text())
       expect(shown.includes(secret)).toBe(auth === undefined)
     }
   })
 })
 
-describe('with auth, over a socket', () => {
-  test('nobody, strangers and owners are told apart before anything is opened', async () => {
+describe('with auth, over a WebSocket', () => {
+  test('anonymous callers and other users are rejected before the upgrade', async () => {
     const given = await withThread()
     const { url, port } = await given.app.listen()
     const as = (user: string) => ({ headers: { authorization: `Bearer ${user}` } })
     const socket = (id: string) => `${url}/threads/${id}/socket?after=0`
-    expect(await refusedUpgrade(socket(owned))).toMatchObject({ status: 401 })
-    const theirs = await refusedUpgrade(socket(owned), as('bob'))
-    const none = await refusedUpgrade(socket(absent), as('bob'))
+    expect(await rejectedUpgrade(socket(owned))).toMatchObject({ status: 401 })
+    const theirs = await rejectedUpgrade(socket(owned), as('bob'))
+    const none = await rejectedUpgrade(socket(absent), as('bob'))
     expect(theirs.status).toBe(404)
     expect(none).toEqual(theirs)
-    expect(await refusedUpgrade(`${url}/threads/%2e%2e/socket`, as('bob'))).toMatchObject({ status: 404 })
-    expect(await refusedUpgrade(`${url}/elsewhere`, as('ann'))).toMatchObject({ status: 404 })
-    expect(await refusedUpgrade(`${url}/threads/${owned}/socket?after=7`, as('ann'))).toMatchObject({
+    expect(await rejectedUpgrade(`${url}/threads/%2e%2e/socket`, as('bob'))).toMatchObject({ status: 404 })
+    expect(await rejectedUpgrade(`${url}/elsewhere`, as('ann'))).toMatchObject({ status: 404 })
+    expect(await rejectedUpgrade(`${url}/threads/${owned}/socket?after=7`, as('ann'))).toMatchObject({
       status: 400,
     })
     expect(given.followers()).toBe(0)
-    // Also one that does not hang up when it is told to.
+    // Also for a client that does not close its side.
     const lingering = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
     lingering.write(
       `GET /threads/${owned}/socket HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n`,
@@ -246,7 +246,7 @@ describe('with auth, over a socket', () => {
     expect(await client.frame('ready')).toEqual({ type: 'ready', head: 0 })
   })
 
-  test('a token may come as a protocol, and does not come back', async () => {
+  test('a token can be sent as a subprotocol, and is not echoed', async () => {
     const { app } = await withThread()
     const { url } = await app.listen()
     const token = (user: string) => `millrace.bearer.${Buffer.from(user).toString('base64url')}`
@@ -254,17 +254,17 @@ describe('with auth, over a socket', () => {
     const client = await socketClient(`${url}/threads/${owned}/socket`, { protocols })
     expect(client.ws.protocol).toBe('millrace.v1')
     await client.frame('ready')
-    const wrong = await refusedUpgrade(`${url}/threads/${owned}/socket`, {
+    const wrong = await rejectedUpgrade(`${url}/threads/${owned}/socket`, {
       protocols: ['millrace.v1', token('bob')],
     })
     expect(wrong.status).toBe(404)
   })
 
-  test('one who may not see the thread any more is sent away at the next thing it wants', async () => {
+  test('a user who may no longer see the thread is disconnected at the next command', async () => {
     let isOut = false
     const auth = (request: Request) => {
       const known = byToken(request)
-      return known && { ...known, sees: () => !isOut }
+      return known && { ...known, canSee: () => !isOut }
     }
     const { app } = await withThread(auth)
     const { url } = await app.listen()
@@ -277,7 +277,7 @@ describe('with auth, over a socket', () => {
     expect(await client.closed).toMatchObject({ code: 1008 })
   })
 
-  test('a socket that was refused or has gone leaves nothing behind', async () => {
+  test('rejected and closed sockets leave nothing behind', async () => {
     const given = await withThread()
     const { url } = await given.app.listen()
     const headers = { authorization: 'Bearer ann' }

@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest'
 import { until } from '../protocols/protocols.test-kit.ts'
 import { served } from './server.test-kit.ts'
 
-async function refusal(response: Response) {
+async function errorOf(response: Response) {
   return { status: response.status, ...(await response.json()).error }
 }
 
-describe('a body', () => {
-  test('that is not JSON is refused, and told what is wrong', async () => {
+describe('a request body', () => {
+  test('that is not valid JSON is rejected with the reason', async () => {
     const { ask } = served()
     for (const [body, says] of [
       ['{"id": "one"', 'JSON'],
@@ -17,30 +17,30 @@ describe('a body', () => {
       ['[]', 'an array'],
       ['"text"', 'a string'],
       ['null', 'null'],
-      [`{"metadata":${'{"a":'.repeat(100)}1${'}'.repeat(101)}`, '100 deep'],
-      [`${'['.repeat(100_000)}`, '100 deep'],
+      [`{"metadata":${'{"a":'.repeat(100)}1${'}'.repeat(101)}`, '100 levels deep'],
+      [`${'['.repeat(100_000)}`, '100 levels deep'],
     ] as const)
-      expect(await refusal(await ask('POST', '/threads', { body })), body).toMatchObject({
+      expect(await errorOf(await ask('POST', '/threads', { body })), body).toMatchObject({
         status: 400,
         code: 'invalid_input',
         message: expect.stringContaining(says),
       })
   })
 
-  test('that is not UTF-8 is refused', async () => {
+  test('that is not UTF-8 is rejected', async () => {
     const { app } = served()
     const request = new Request('http://localhost/threads', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: new Uint8Array([0x22, 0xff, 0xfe, 0x22]),
     })
-    expect(await refusal(await app.fetch(request))).toMatchObject({
+    expect(await errorOf(await app.fetch(request))).toMatchObject({
       status: 400,
       message: expect.stringContaining('UTF-8'),
     })
   })
 
-  test('must say that it is JSON', async () => {
+  test('needs a JSON content type', async () => {
     const { ask } = served()
     for (const type of [
       'text/plain',
@@ -50,7 +50,7 @@ describe('a body', () => {
       '',
     ]) {
       const response = await ask('POST', '/threads', { body: '{}', headers: { 'content-type': type } })
-      expect(await refusal(response), type).toMatchObject({ status: 415 })
+      expect(await errorOf(response), type).toMatchObject({ status: 415 })
     }
     for (const type of [
       'application/json',
@@ -64,9 +64,9 @@ describe('a body', () => {
       ).toBe(201)
   })
 
-  test('with a field that does not exist is refused with the one that was meant', async () => {
+  test('with an unknown field is rejected with a suggestion', async () => {
     const { ask } = served()
-    expect(await refusal(await ask('POST', '/threads', { body: { metdata: {} } }))).toMatchObject({
+    expect(await errorOf(await ask('POST', '/threads', { body: { metdata: {} } }))).toMatchObject({
       status: 400,
       message: expect.stringContaining("did you mean 'metadata'?"),
     })
@@ -74,10 +74,10 @@ describe('a body', () => {
     expect((await ask('POST', '/threads', { body: '{"constructor": 1}' })).status).toBe(400)
   })
 
-  test('that is too large is refused, announced or not', async () => {
+  test('that is too large is rejected, with or without content-length', async () => {
     const { ask, app } = served(undefined, { limits: { bodyBytes: 100 } })
     const body = { metadata: { long: 'x'.repeat(100) } }
-    expect(await refusal(await ask('POST', '/threads', { body }))).toMatchObject({
+    expect(await errorOf(await ask('POST', '/threads', { body }))).toMatchObject({
       status: 413,
       message: expect.stringContaining('100 bytes'),
     })
@@ -98,7 +98,7 @@ describe('a body', () => {
     expect(pulled).toBeLessThan(30)
   })
 
-  test('that comes byte by byte is read as one', async () => {
+  test('that arrives byte by byte is read as a whole', async () => {
     const { app, ask } = served()
     const { url } = await app.listen()
     const answered = new Promise<number | undefined>((resolve, reject) => {

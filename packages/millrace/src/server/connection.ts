@@ -1,13 +1,13 @@
-/** What a server that holds the connection lends to its handler. */
+/** The connection of a request, as far as its handler needs it. */
 export interface Connection {
-  /** The address that the client has reached. */
+  /** The server address that the client connected to. */
   readonly localAddress: string | undefined
-  /** The address that the client counts for: see `addressOf`. */
+  /** The client address that limits count by: see `addressOf`. */
   readonly address: string | undefined
-  /** Aborted when the client has gone, and when it has been answered. */
-  readonly gone: AbortSignal
-  /** The body of the request. Throws 413 past `most`. */
-  readBody(most: number): Promise<Uint8Array<ArrayBuffer>>
-  /** Takes a function that is told how many bytes the answer has, and when it is sent the same number below zero. */
-  countAnswer(count: (bytes: number) => void): void
+  /** Aborted when the client has disconnected, and when the response has been sent. */
+  readonly closed: AbortSignal
+  /** Reads the body of the request. Rejects with 413 past `maxBytes`. */
+  readBody(maxBytes: number): Promise<Uint8Array<ArrayBuffer>>
+  /** Calls `count` with the size of the response, and with the negated size once it is sent. */
+  countResponse(count: (bytes: number) => void): void
 }

@@ -1,24 +1,24 @@
 import type { MillraceError } from '../protocol/index.ts'
 import { publicError } from '../protocol/index.ts'
 import type { MountedProtocol } from '../protocols/index.ts'
-import { httpError, reportOf, withStatus } from '../protocols/index.ts'
+import { errorReport, httpError, withStatus } from '../protocols/index.ts'
 
-export function closingDown(): MillraceError {
-  return httpError(503, 'overloaded', 'this server is going away: try again', { retryAfterMs: 1000 })
+export function shuttingDown(): MillraceError {
+  return httpError(503, 'overloaded', 'the server is shutting down: try again', { retryAfterMs: 1000 })
 }
 
 /**
- * The answer to a request that was refused or failed, in the shape of its protocol if that has one. What is not the client's doing goes to
- * `onError`.
+ * The response to a request that was rejected or failed, in the format of its protocol if it
+ * defines one. Errors that the client did not cause are reported to `onError`.
  */
-export function errorAnswer(
+export function errorResponse(
   thrown: unknown,
   onError: (error: MillraceError) => void,
   shape: MountedProtocol['error'] = ({ status, ...error }) => Response.json({ error }, { status }),
 ): Response {
   const error = withStatus(
     thrown,
-    publicError(thrown, (error, id) => onError(reportOf(error, id))),
+    publicError(thrown, (error, id) => onError(errorReport(error, id))),
   )
   const response = shape(error)
   const { headers } = response

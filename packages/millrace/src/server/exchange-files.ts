@@ -2,38 +2,42 @@ import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Exchange } from '../protocol/index.ts'
-import { isObject } from '../protocol/index.ts'
+import { isObject, upgradeExchange } from '../protocol/index.ts'
 import type { ExchangeStore } from '../threads/index.ts'
 
-// A folder for each thread, and in it a file for each call: `<run>.<round>.<attempt>.json`. Whatever else lies there is left alone.
+// Each thread has a folder, with one file per model call: `<run>.<round>.<attempt>.json`. Other
+// files are never touched.
 
 const folderName = /-[0-9a-f]{24}$/
 const fileName = /-[0-9a-f]{24}\.\d+\.\d+(\.json|\.[0-9a-f-]{36}\.tmp)$/
 
-/** When there is too much, a little more than that is removed, and so much is written before anybody looks again. */
-const spare = 1 / 16
+/**
+ * The share of `maxBytes` that is removed in addition when the folder is full. Up to this much is
+ * written before its size is measured again.
+ */
+const slack = 1 / 16
 
 export function exchangeFiles(path: string, maxBytes: number): ExchangeStore {
   const root = resolve(path)
-  /** What may be written before somebody has to look how much there is: not known at first. */
-  let room = 0
-  let tidying: Promise<void> | undefined
+  /** How many bytes may be written before the folder is measured again. */
+  let bytesLeft = 0
+  let pruning: Promise<void> | undefined
 
-  async function tidy(): Promise<void> {
+  async function prune(): Promise<void> {
     const files = (await filesIn(root)).sort((one, other) => one.at - other.at)
     let total = files.reduce((sum, { bytes }) => sum + bytes, 0)
-    const most = total > maxBytes ? maxBytes * (1 - spare) : maxBytes
+    const target = total > maxBytes ? maxBytes * (1 - slack) : maxBytes
     const emptied = new Set<string>()
     for (const { path, bytes } of files) {
-      if (total <= most) break
+      if (total <= target) break
       await rm(path, { force: true })
       emptied.add(dirname(path))
       total -= bytes
     }
-    // One that still has something in it stays.
+    // Fails for a folder that is not empty, which stays.
     for (const folder of emptied) await rmdir(folder).catch(() => {})
-    // Others may write as well: nobody goes on for long without looking.
-    room = Math.min(maxBytes - total, maxBytes * spare)
+    // Other processes may write to the folder too, so it is measured again before long.
+    bytesLeft = Math.min(maxBytes - total, maxBytes * slack)
   }
 
   return {
@@ -41,15 +45,15 @@ export function exchangeFiles(path: string, maxBytes: number): ExchangeStore {
       const { runId, round, attempt } = exchange
       const folder = join(root, nameFor(threadId))
       const json = JSON.stringify(exchange)
-      const write = () => writeWhole(folder, `${nameFor(runId)}.${round}.${attempt}`, json)
-      // The folder may have been removed, as empty, in the moment after it was made.
+      const write = () => writeAtomically(folder, `${nameFor(runId)}.${round}.${attempt}`, json)
+      // `prune` may remove the folder, which is still empty, right after it was created.
       await write().catch((error: unknown) => (isMissing(error) ? write() : Promise.reject(error)))
-      room -= Buffer.byteLength(json)
-      if (room >= 0) return
-      tidying ??= tidy().finally(() => {
-        tidying = undefined
+      bytesLeft -= Buffer.byteLength(json)
+      if (bytesLeft >= 0) return
+      pruning ??= prune().finally(() => {
+        pruning = undefined
       })
-      await tidying
+      await pruning
     },
     async rounds(threadId, runId) {
       const start = `${nameFor(runId)}.`
@@ -61,9 +65,9 @@ export function exchangeFiles(path: string, maxBytes: number): ExchangeStore {
       const start = `${nameFor(runId)}.${round === undefined ? '' : `${round}.`}`
       const names = (await namesIn(folder)).filter((name) => name.startsWith(start) && name.endsWith('.json'))
       const found: Exchange[] = []
-      // One after the other: each may be large.
+      // One at a time: each may be large.
       for (const name of names) {
-        const exchange = await readWhole(join(folder, name))
+        const exchange = await readExchange(join(folder, name))
         if (exchange) found.push(exchange)
       }
       return found
@@ -74,55 +78,60 @@ export function exchangeFiles(path: string, maxBytes: number): ExchangeStore {
   }
 }
 
-/** Ids that differ only in case are one name to some file systems, so each has its digest; the beginning is for people. */
+/**
+ * Includes a digest, since some file systems ignore case. The prefix is for people who look at the
+ * folder.
+ */
 function nameFor(id: string): string {
-  const beginning = id
+  const prefix = id
     .toLowerCase()
     .replace(/[^a-z0-9_-]/g, '_')
     .slice(0, 40)
-  return `${beginning}-${createHash('sha256').update(id).digest('hex').slice(0, 24)}`
+  return `${prefix}-${createHash('sha256').update(id).digest('hex').slice(0, 24)}`
 }
 
-/** Nobody ever sees half of a file, not even after a crash. What it holds is nobody else's business. */
-async function writeWhole(folder: string, name: string, json: string): Promise<void> {
+/** A reader never sees a partial file, even after a crash. Only the owner can read it. */
+async function writeAtomically(folder: string, name: string, json: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const draft = join(folder, `${name}.${randomUUID()}.tmp`)
+  const temporary = join(folder, `${name}.${randomUUID()}.tmp`)
   try {
-    await writeFile(draft, json, { mode: 0o600 })
-    await rename(draft, join(folder, `${name}.json`))
+    await writeFile(temporary, json, { mode: 0o600 })
+    await rename(temporary, join(folder, `${name}.json`))
   } catch (error) {
-    await rm(draft, { force: true })
+    await rm(temporary, { force: true })
     throw error
   }
 }
 
-/** Nothing if it is gone by now, or no exchange: one that cannot be read must not hide the others. */
-async function readWhole(path: string): Promise<Exchange | undefined> {
+/**
+ * Undefined if the file was deleted or is not an exchange: one bad file must not hide the others.
+ */
+async function readExchange(path: string): Promise<Exchange | undefined> {
   const text = await readFile(path, 'utf8').catch(unlessMissing('null'))
   try {
     const value: unknown = JSON.parse(text)
-    return isObject(value) ? (value as unknown as Exchange) : undefined
+    return isObject(value) ? upgradeExchange(value as unknown as Exchange) : undefined
   } catch {
     return undefined
   }
 }
 
-interface KeptFile {
+interface StoredFile {
   readonly path: string
   readonly bytes: number
   readonly at: number
 }
 
-/** All of our own, also drafts that a process left behind when it died. */
-async function filesIn(root: string): Promise<KeptFile[]> {
-  const found: KeptFile[] = []
+/** All files of this store, including temporary files left behind by a process that died. */
+async function filesIn(root: string): Promise<StoredFile[]> {
+  const found: StoredFile[] = []
   for (const folder of (await namesIn(root)).filter((name) => folderName.test(name))) {
     const names = (await namesIn(join(root, folder))).filter((name) => fileName.test(name))
     const paths = names.map((name) => join(root, folder, name))
     const files = await Promise.all(
       paths.map(async (path) => {
-        const known = await stat(path).catch(unlessMissing(undefined))
-        return known ? [{ path, bytes: known.size, at: known.mtimeMs }] : []
+        const stats = await stat(path).catch(unlessMissing(undefined))
+        return stats ? [{ path, bytes: stats.size, at: stats.mtimeMs }] : []
       }),
     )
     found.push(...files.flat())

@@ -3,13 +3,15 @@ import { checkOptions, invalidInput, someText, wholeNumber } from '../protocol/i
 import type { ExchangeStore } from '../threads/index.ts'
 
 export interface ExchangeFolderOptions {
-  /** 256 MiB if absent. The oldest are removed first. */
+  /** The total size; 256 MiB by default. The oldest exchanges are removed first. */
   readonly maxBytes?: number | undefined
 }
 
 const table: OptionTable<ExchangeFolderOptions> = { maxBytes: wholeNumber(1) }
 
-/** Keeps exchanges in a folder, which is made when there is something to keep. Several processes may use one folder. */
+/**
+ * Stores exchanges in a folder, which is created on the first write. Processes can share a folder.
+ */
 export function exchangeFolder(path: string, options: ExchangeFolderOptions = {}): ExchangeStore {
   const op = 'exchangeFolder'
   const problem = someText(path)
@@ -18,7 +20,7 @@ export function exchangeFolder(path: string, options: ExchangeFolderOptions = {}
   const { maxBytes = 256 * 1024 * 1024 } = options
   let opened: Promise<ExchangeStore> | undefined
 
-  /** Only this needs Node, so only this loads what needs it. */
+  /** Loaded on demand, since it needs Node. */
   function files(): Promise<ExchangeStore> {
     opened ??= import('./exchange-files.ts').then(({ exchangeFiles }) => exchangeFiles(path, maxBytes))
     return opened

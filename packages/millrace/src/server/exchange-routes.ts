@@ -3,28 +3,40 @@ import type { Fields, Route } from '../protocols/index.ts'
 import { httpError, json, numberField, ref, required, textField } from '../protocols/index.ts'
 
 const query: Fields = {
-  run: required(textField({ most: 256, description: 'The id of a run, as its run-start has it.' })),
-  round: numberField({ least: 1, description: 'All rounds if absent.' }),
-  after: numberField({ least: 0, description: 'Only rounds after this one: the next of the page before.' }),
+  run: required(textField({ max: 256, description: 'The id of a run, from its run-start event.' })),
+  round: numberField({ min: 1, description: 'The round to return. Defaults to all rounds.' }),
+  after: numberField({
+    min: 0,
+    description: 'Return only rounds after this one: the `next` value of the previous page.',
+  }),
 }
 
-/** What went over the wire between the server and the models. */
-export function exchangeRoutes(answerBytes: number): Route[] {
+/** The recorded HTTP traffic between the server and the models. */
+export function exchangeRoutes(responseBytes: number): Route[] {
   return [
     {
       method: 'GET',
       path: '/threads/:id/exchanges',
       name: 'listExchanges',
-      summary: 'The model calls of a run, as they went over the wire, without secrets',
+      summary: 'List the recorded model calls of a run, without secrets',
       query,
-      answers: { 200: json(ref('ExchangePage'), 'In order, those under way as far as they have come') },
+      responses: {
+        200: json(
+          ref('ExchangePage'),
+          'The model calls in order. Calls in progress are included as far as they have got.',
+        ),
+      },
       async handle({ caller, params, query }) {
         const { thread } = await caller.getThread(params.id as string)
-        // They hold the system prompt, and what hooks have put before the model.
-        if (!caller.inspects)
-          throw httpError(403, 'auth', 'what goes to models is only for those whose auth says inspects: true')
+        // They contain the system prompt, and whatever hooks have added.
+        if (!caller.canInspect)
+          throw httpError(
+            403,
+            'auth',
+            'recorded model calls are only visible to users whose auth returns canInspect: true',
+          )
         const which = query as unknown as ExchangesOptions
-        return Response.json(await thread.exchangePage({ ...which, bytes: answerBytes }))
+        return Response.json(await thread.exchangePage({ ...which, bytes: responseBytes }))
       },
     },
   ]

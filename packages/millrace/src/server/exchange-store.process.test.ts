@@ -25,12 +25,12 @@ function exchange(over: Partial<Exchange> = {}): Exchange {
     provider: 'p',
     at: 1,
     tools: [],
-    wire: [{ ...request, answer: 'data: ok\n\n' }],
+    wire: [{ ...request, response: 'data: ok\n\n' }],
     ...over,
   }
 }
 
-/** Of about so many bytes. */
+/** An exchange of about `bytes` bytes. */
 const sized = (round: number, bytes = 1000) =>
   exchange({ round, wire: [{ url: '', headers: {}, body: 'x'.repeat(bytes) }] })
 
@@ -43,7 +43,7 @@ const stores: [string, (options?: { maxBytes: number }) => Promise<ExchangeStore
 ]
 
 describe.each(stores)('exchanges in %s', (_, open) => {
-  test('are read as they were put, by run and by round', async () => {
+  test('are read by run and by round', async () => {
     const store = await open()
     const all = [
       exchange(),
@@ -62,14 +62,14 @@ describe.each(stores)('exchanges in %s', (_, open) => {
     expect(await store.read('other', 'run_1')).toEqual([])
   })
 
-  test('are replaced when the same call is put again', async () => {
+  test('are replaced when the same model call is stored again', async () => {
     const store = await open()
     await store.put('t', exchange())
     await store.put('t', exchange({ ms: 7 }))
     expect(await store.read('t', 'run_1')).toEqual([exchange({ ms: 7 })])
   })
 
-  test('do not change with what was handed in', async () => {
+  test('do not change when the stored object is changed', async () => {
     const store = await open()
     const tools = ['one']
     await store.put('t', exchange({ tools }))
@@ -77,7 +77,7 @@ describe.each(stores)('exchanges in %s', (_, open) => {
     expect((await store.read('t', 'run_1'))[0]?.tools).toEqual(['one'])
   })
 
-  test('belong to ids that may differ only in case, and hold anything an id may', async () => {
+  test('are kept apart for all valid ids, even if they differ only in case', async () => {
     const store = await open()
     const ids = ['thread', 'Thread', 'THREAD', '...', '-', 'con', 'a'.repeat(128), 'A'.repeat(128)]
     for (const [index, id] of ids.entries()) await store.put(id, exchange({ at: index }))
@@ -88,7 +88,7 @@ describe.each(stores)('exchanges in %s', (_, open) => {
     expect(await store.read('thread', 'run_1')).toHaveLength(1)
   })
 
-  test('are deleted with their thread, and may be none', async () => {
+  test('are deleted with their thread, even if there are none', async () => {
     const store = await open()
     await store.delete('t')
     await store.put('t', exchange())
@@ -98,11 +98,11 @@ describe.each(stores)('exchanges in %s', (_, open) => {
     expect(await store.read('t', 'run_2')).toEqual([])
   })
 
-  test('take no more room than they may: the oldest go first', async () => {
+  test('stay within maxBytes: the oldest are removed first', async () => {
     const store = await open({ maxBytes: 5000 })
     for (let round = 1; round <= 4; round++) await store.put('t', sized(round))
     expect(await roundsOf(store)).toEqual([1, 2, 3, 4])
-    // Its time may be the same as that of the one before, to a file system.
+    // File systems may have a coarse clock.
     await new Promise((resolve) => setTimeout(resolve, 20))
     for (let round = 5; round <= 9; round++) await store.put('t', sized(round))
     const left = await roundsOf(store)
@@ -115,7 +115,7 @@ describe.each(stores)('exchanges in %s', (_, open) => {
   })
 })
 
-test('in memory, text beyond Latin-1 counts for the two bytes that each of its characters takes', async () => {
+test('in memory, text outside Latin-1 counts two bytes per character', async () => {
   const store = memoryExchanges({ maxBytes: 5000 })
   for (let round = 1; round <= 4; round++)
     await store.put('t', exchange({ round, wire: [{ url: '–', headers: {}, body: 'x'.repeat(1000) }] }))
@@ -123,23 +123,23 @@ test('in memory, text beyond Latin-1 counts for the two bytes that each of its c
 })
 
 describe('a folder of exchanges', () => {
-  test('takes no more room than it may when several processes write to it', async () => {
+  test('stays within maxBytes when several processes write to it', async () => {
     const folder = await scratch()
     const stores = Array.from({ length: 4 }, () => exchangeFolder(folder, { maxBytes: 32_000 }))
     for (let round = 1; round <= 100; round++) await stores[round % 4]?.put('t', sized(round))
     expect((await roundsOf(stores[0] as ExchangeStore)).length).toBeLessThan(40)
   })
 
-  test('is read by others, also when the process that wrote it was killed', async () => {
+  test('can be read by other processes after its writer was killed', async () => {
     const folder = await scratch()
     const child = spawn(process.execPath, [
       fileURLToPath(new URL('./exchange-writer.test-kit.ts', import.meta.url)),
       folder,
     ])
-    const told = Promise.withResolvers<void>()
-    child.stdout.on('data', (chunk) => String(chunk).includes('40\n') && told.resolve())
-    child.once('exit', () => told.reject(new Error('it ended by itself')))
-    await told.promise
+    const enough = Promise.withResolvers<void>()
+    child.stdout.on('data', (chunk) => String(chunk).includes('40\n') && enough.resolve())
+    child.once('exit', () => enough.reject(new Error('the writer exited on its own')))
+    await enough.promise
     const ended = new Promise((resolve) => child.once('close', resolve))
     child.kill('SIGKILL')
     await ended
@@ -151,8 +151,8 @@ describe('a folder of exchanges', () => {
     expect(await store.read('t', 'run_1', 1_000_000)).toHaveLength(1)
   })
 
-  test('is nobody else’s to read, and has whole files only', async () => {
-    const folder = join(await scratch(), 'kept')
+  test('is only readable by its owner, and contains no temporary files', async () => {
+    const folder = join(await scratch(), 'exchanges')
     await exchangeFolder(folder).put('t', exchange())
     const [thread = ''] = await readdir(folder)
     const files = await readdir(join(folder, thread))
@@ -164,7 +164,7 @@ describe('a folder of exchanges', () => {
     expect((await stat(folder)).mode & 0o077).toBe(0)
   })
 
-  test('leaves alone what is not its own', async () => {
+  test('never touches other files', async () => {
     const folder = await scratch()
     await mkdir(join(folder, 'photos'))
     await exchangeFolder(folder).put('t', sized(1))
@@ -181,19 +181,30 @@ describe('a folder of exchanges', () => {
     expect((await roundsOf(store)).length).toBe(1)
   })
 
-  test('forgets what a process that died had only begun to write, and empty folders', async () => {
+  test('removes old temporary files and empty folders', async () => {
     const folder = await scratch()
     await exchangeFolder(folder).put('old', sized(1))
     const [thread = ''] = await readdir(folder)
     const [file = ''] = await readdir(join(folder, thread))
-    const draft = join(folder, thread, file.replace(/json$/, `${crypto.randomUUID()}.tmp`))
-    await writeFile(draft, 'x'.repeat(2000))
-    for (const path of [draft, join(folder, thread, file)]) await utimes(path, 1, 1)
+    const temporary = join(folder, thread, file.replace(/json$/, `${crypto.randomUUID()}.tmp`))
+    await writeFile(temporary, 'x'.repeat(2000))
+    for (const path of [temporary, join(folder, thread, file)]) await utimes(path, 1, 1)
     await exchangeFolder(folder, { maxBytes: 1500 }).put('new', sized(1))
     expect(await readdir(folder)).toEqual([expect.stringMatching(/^new-/)])
   })
 
-  test('shows the others where one file cannot be understood', async () => {
+  test('reads files of protocol version 1', async () => {
+    const folder = await scratch()
+    const store = exchangeFolder(folder)
+    const { wire, ...rest } = exchange()
+    const [{ response, ...request } = { response: '' }] = wire
+    const old = { ...rest, wire: [{ ...request, answer: response, answerHeaders: { a: 'b' } }] }
+    await store.put('t', old as unknown as Exchange)
+    const [read] = await store.read('t', 'run_1')
+    expect(read?.wire).toEqual([{ ...wire[0], responseHeaders: { a: 'b' } }])
+  })
+
+  test('skips a file that cannot be parsed', async () => {
     const folder = await scratch()
     const store = exchangeFolder(folder)
     await store.put('t', exchange())
@@ -204,13 +215,13 @@ describe('a folder of exchanges', () => {
     expect(await store.read('t', 'run_1')).toEqual([exchange({ round: 2 })])
   })
 
-  test('that cannot be made is a failure of what was put', async () => {
+  test('rejects put() if the folder cannot be created', async () => {
     const file = join(await scratch(), 'file')
     await writeFile(file, '')
     await expect(exchangeFolder(file).put('t', exchange())).rejects.toThrow()
   })
 
-  test('wants a path, and no option that does not exist', () => {
+  test('checks its path and options', () => {
     expect(() => exchangeFolder('')).toThrow('the path of the folder must be text')
     expect(() => exchangeFolder('x', { maxByte: 1 } as never)).toThrow("did you mean 'maxBytes'?")
     expect(() => memoryExchanges({ maxBytes: 0 })).toThrow('at least 1')

@@ -1,6 +1,8 @@
 import { exchangeFolder } from './index.ts'
 
-// Another process, which puts one exchange after the other until it is killed, and says on stdout which are kept.
+// A separate process that stores one exchange after the other until it is killed, and prints the
+// number of
+// each stored round.
 
 const store = exchangeFolder(process.argv[2] ?? '')
 const wire = [{ url: 'http://host/v1', headers: {}, body: 'x'.repeat(100_000) }]

@@ -3,14 +3,14 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { agent } from '../agent/index.ts'
 import { openaiChat } from '../models/openai.ts'
 import type { Exchange } from '../protocol/index.ts'
-import { teller } from '../protocols/protocols.test-kit.ts'
+import { storyteller } from '../protocols/protocols.test-kit.ts'
 import { memoryExchanges } from '../threads/index.ts'
 import { untilIdle } from '../threads/threads.test-kit.ts'
 import type { ServedApp, ServeOptions } from './index.ts'
 import { serve } from './index.ts'
 
 function opened(options: Partial<ServeOptions> = {}): ServedApp {
-  const app = serve({ agents: teller(), flushMs: 0, onError: () => {}, ...options })
+  const app = serve({ agents: storyteller(), flushMs: 0, onError: () => {}, ...options })
   onTestFinished(() => app.close({ graceMs: 0 }))
   return app
 }
@@ -25,8 +25,8 @@ async function ask(app: ServedApp, path: string, as?: string) {
   return { status: response.status, ...body }
 }
 
-/** A thread of somebody's, with a run in it. */
-async function spoken(app: ServedApp, user?: string) {
+/** A thread with one finished run. */
+async function threadWithRun(app: ServedApp, user?: string) {
   const thread = app.thread(crypto.randomUUID(), { user })
   await thread.send('Hi')
   await untilIdle(thread)
@@ -34,19 +34,19 @@ async function spoken(app: ServedApp, user?: string) {
   return { thread, path: `/threads/${thread.id}/exchanges?run=${run?.id}` }
 }
 
-/** `ada` and `bob` are users; `dev` may look at everything, `eve` at hers alone. */
+/** `ada` and `bob` are users; `dev` may inspect all threads, `eve` only her own. */
 const auth = (request: Request) => {
   const [, user] = /^Bearer (\w+)$/.exec(request.headers.get('authorization') ?? '') ?? []
   if (user === undefined) return null
-  return { user, ...(user === 'dev' && { sees: () => true }), inspects: user === 'dev' || user === 'eve' }
+  return { user, ...(user === 'dev' && { canSee: () => true }), canInspect: user === 'dev' || user === 'eve' }
 }
 
 describe('GET /threads/:id/exchanges', () => {
-  test('gives the calls of a run, or of one of its rounds', async () => {
+  test('returns the model calls of a run, or of one round', async () => {
     await using simulator = await providerSimulator([[{ call: 'none', input: {} }], 'Done.'])
     const model = openaiChat('m', { baseURL: simulator.baseURL, apiKey: 'sk-0123456789abcdef' })
     const app = opened({ agents: agent({ model }) })
-    const { path } = await spoken(app)
+    const { path } = await threadWithRun(app)
     const all = await ask(app, path)
     expect(all.status).toBe(200)
     expect(all.exchanges?.map(({ round }) => round)).toEqual([1, 2])
@@ -56,9 +56,9 @@ describe('GET /threads/:id/exchanges', () => {
     expect((await ask(app, path.replace(/run=.*/, 'run=run_other'))).exchanges).toEqual([])
   })
 
-  test('wants to know of which run', async () => {
+  test('requires a run', async () => {
     const app = opened()
-    const { path } = await spoken(app)
+    const { path } = await threadWithRun(app)
     const missing = await ask(app, path.split('?')[0] ?? '')
     expect(missing).toMatchObject({
       status: 400,
@@ -67,24 +67,24 @@ describe('GET /threads/:id/exchanges', () => {
     expect(await ask(app, `${path}&round=0`)).toMatchObject({ status: 400 })
   })
 
-  test('is for those who may inspect, and among them for those who see the thread', async () => {
+  test('is only for users who may inspect and may see the thread', async () => {
     const app = opened({ auth, exchanges: true })
-    const { path } = await spoken(app, 'ada')
+    const { path } = await threadWithRun(app, 'ada')
     expect(await ask(app, path)).toMatchObject({ status: 401, error: { code: 'auth' } })
     expect(await ask(app, path, 'ada')).toMatchObject({ status: 403, error: { code: 'auth' } })
-    const strangers = await ask(app, path, 'eve')
-    expect(strangers).toMatchObject({ status: 404, error: { code: 'not_found' } })
-    expect(await ask(app, path, 'bob')).toEqual(strangers)
-    expect(await ask(app, path.replace(/threads\/[^/]+/, 'threads/none'), 'eve')).toEqual(strangers)
+    const notVisible = await ask(app, path, 'eve')
+    expect(notVisible).toMatchObject({ status: 404, error: { code: 'not_found' } })
+    expect(await ask(app, path, 'bob')).toEqual(notVisible)
+    expect(await ask(app, path.replace(/threads\/[^/]+/, 'threads/none'), 'eve')).toEqual(notVisible)
     expect(await ask(app, path, 'dev')).toMatchObject({ status: 200, exchanges: [{ round: 1 }] })
-    const own = await spoken(app, 'eve')
+    const own = await threadWithRun(app, 'eve')
     expect(await ask(app, own.path, 'eve')).toMatchObject({ status: 200, exchanges: [{ round: 1 }] })
   })
 
-  test('is empty of a thread that is gone', async () => {
+  test('returns 404 for a deleted thread, whose exchanges are deleted too', async () => {
     const exchanges = memoryExchanges()
     const app = opened({ exchanges })
-    const { thread, path } = await spoken(app)
+    const { thread, path } = await threadWithRun(app)
     const { run } = await thread.state()
     expect(await exchanges.read(thread.id, run?.id ?? '')).toHaveLength(1)
     const gone = await app.fetch(new Request(`http://localhost/threads/${thread.id}`, { method: 'DELETE' }))
@@ -94,32 +94,32 @@ describe('GET /threads/:id/exchanges', () => {
   })
 })
 
-describe('what goes to models is recorded', () => {
+describe('model calls are recorded', () => {
   const off = {
     status: 404,
     error: {
       code: 'not_found',
-      message: expect.stringMatching(/give millrace\(\) or serve\(\) the option exchanges/),
+      message: expect.stringMatching(/pass the option 'exchanges' to millrace\(\) or serve\(\)/),
     },
   }
   const on = { status: 200, exchanges: [{ round: 1 }] }
 
   test.each<[string, Partial<ServeOptions>, object]>([
-    ['where nobody is asked who they are', {}, on],
-    ['not where it goes by a name that others know', { hosts: ['chat.example.org'] }, off],
-    ['unless that is not wanted', { exchanges: false }, off],
-    ['not where everybody is let in', { auth: false }, off],
-    ['where everybody is let in and it is asked for', { auth: false, exchanges: true }, on],
-    ['not where users are told apart', { auth }, off],
-    ['where users are told apart and it is asked for', { auth, exchanges: true }, on],
-    ['in a store of one’s own', { auth, exchanges: memoryExchanges() }, on],
+    ['without auth', {}, on],
+    ['but not with a public host name', { hosts: ['chat.example.org'] }, off],
+    ['but not with exchanges: false', { exchanges: false }, off],
+    ['but not with auth: false', { auth: false }, off],
+    ['with auth: false and exchanges: true', { auth: false, exchanges: true }, on],
+    ['but not with auth', { auth }, off],
+    ['with auth and exchanges: true', { auth, exchanges: true }, on],
+    ['in a custom store', { auth, exchanges: memoryExchanges() }, on],
   ])('%s', async (_, options, expected) => {
     const app = opened(options)
-    const { path } = await spoken(app, 'dev')
+    const { path } = await threadWithRun(app, 'dev')
     expect(await ask(app, path, 'dev')).toMatchObject(expected)
   })
 
-  test.each([null, 'yes', {}])('not in %j, which is no store', (exchanges) => {
+  test.each([null, 'yes', {}])('but not in %j, which is not a store', (exchanges) => {
     expect(() => opened({ exchanges: exchanges as never })).toThrow("the option 'exchanges' must be")
   })
 })

@@ -4,29 +4,31 @@ import { httpError, json } from '../protocols/index.ts'
 import type { Thread } from '../threads/index.ts'
 import { entryBytes, testScript } from '../threads/index.ts'
 
-/** A conversation in other forms, to be taken elsewhere. */
-export function exportRoutes(answerBytes: number): Route[] {
+/** Exports of a thread in other formats. */
+export function exportRoutes(responseBytes: number): Route[] {
   return [
     {
       method: 'GET',
       path: '/threads/:id/test-script',
       name: 'getTestScript',
-      summary: 'The source of a test that plays the conversation again with a scripted model',
-      answers: {
+      summary: 'Export the conversation as a test that replays it with a scripted model',
+      responses: {
         200: json(
           { type: 'object', required: ['source'], properties: { source: { type: 'string' } } },
-          'TypeScript, for vitest',
+          'TypeScript source for vitest',
         ),
       },
       async handle({ caller, params }) {
         const { thread } = await caller.getThread(params.id as string)
-        return Response.json({ source: testScript(await logWithin(thread, answerBytes)) })
+        return Response.json({ source: testScript(await logWithin(thread, responseBytes)) })
       },
     },
   ]
 }
 
-/** The whole log. Throws 413 if it is larger than an answer may be: a test of all of it is for the command line. */
+/**
+ * The whole log. Rejects with 413 if it is larger than `bytes`; the command line has no such limit.
+ */
 async function logWithin(thread: Thread, bytes: number): Promise<Entry[]> {
   const entries: Entry[] = []
   let left = bytes
@@ -41,7 +43,7 @@ async function logWithin(thread: Thread, bytes: number): Promise<Entry[]> {
       throw httpError(
         413,
         'invalid_input',
-        `the conversation is larger than ${bytes} bytes: run \`millrace export ${thread.id} --format test\` where its data is`,
+        `the conversation is larger than ${bytes} bytes: run \`millrace export ${thread.id} --format test\` on the machine that stores it`,
       )
   }
 }

@@ -1,36 +1,36 @@
-import type { Call, Route } from '../protocols/index.ts'
+import type { Route, RouteContext } from '../protocols/index.ts'
 import { httpError } from '../protocols/index.ts'
 import type { Admission } from './admission.ts'
-import { announced } from './admission.ts'
+import { declaredBodyBytes } from './admission.ts'
+import type { Identify, ServerCaller } from './callers.ts'
+import { anonymous } from './callers.ts'
 import type { Connection } from './connection.ts'
-import { closingDown, errorAnswer } from './errors.ts'
-import type { Guard } from './guard.ts'
-import { preflightHeaders } from './guard.ts'
+import { errorResponse, shuttingDown } from './errors.ts'
+import type { OriginCheck } from './origin-check.ts'
+import { preflightHeaders } from './origin-check.ts'
 import { readBody, readHeaders, readJson, readJsonBody, readQuery } from './request-parts.ts'
-import type { Found, Router } from './router.ts'
-import type { OpenPlace, StreamPlaceOptions } from './stream-place.ts'
-import { isStream, streamPlace } from './stream-place.ts'
-import type { Identify, Visitor } from './visitors.ts'
-import { anonymous } from './visitors.ts'
+import type { RouteMatch, Router } from './router.ts'
+import type { OpenSlot, StreamSlotOptions } from './stream-slot.ts'
+import { isStream, streamSlot } from './stream-slot.ts'
 
-export interface HandlerOptions extends StreamPlaceOptions {
+export interface HandlerOptions extends StreamSlotOptions {
   readonly router: Router
-  readonly guard: Guard
+  readonly originCheck: OriginCheck
   readonly identify: Identify
   readonly bodyBytes: number
   readonly admission: Admission
-  /** Whether the server is being closed: nothing is begun any more. */
+  /** Whether the server is closing: new requests are rejected. */
   readonly isClosing: () => boolean
 }
 
-/** Answers a request, from an address that is known without a connection, perhaps. Never rejects. */
+/** Answers a request. `address` is for hosts that know it without a connection. Never rejects. */
 export type Handler = (
   request: Request,
   connection?: Connection | undefined,
   address?: string | undefined,
 ) => Promise<Response>
 
-/** Of an API nothing is to be shown, run, framed, embedded elsewhere, or kept. An answer that is a page says so itself. */
+/** API responses are never rendered, run, framed or embedded. A page overrides these headers. */
 const safeHeaders = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -39,27 +39,27 @@ const safeHeaders = {
 }
 
 export function httpHandler(options: HandlerOptions): Handler {
-  const { router, guard, isClosing, onError } = options
+  const { router, originCheck, isClosing, onError } = options
 
-  async function respond(request: Request, from: From): Promise<Response> {
-    const found = router(request.method, new URL(request.url).pathname)
+  async function respond(request: Request, from: RequestSource): Promise<Response> {
+    const match = router(request.method, new URL(request.url).pathname)
     try {
-      if (isClosing()) throw closingDown()
-      guard.check(request, { localAddress: from.connection?.localAddress, strict: false })
+      if (isClosing()) throw shuttingDown()
+      originCheck.check(request, { localAddress: from.connection?.localAddress, strict: false })
       if (request.method === 'OPTIONS') return preflight(request)
-      const response = await answer(routeOf(found), found.params, { request, ...from }, options)
+      const response = await handleRoute(routeOf(match), match.params, { request, ...from }, options)
       return request.method === 'HEAD' ? new Response(null, response) : response
     } catch (thrown) {
-      const response = errorAnswer(isClosing() ? closingDown() : thrown, onError, found.error)
-      if (response.status === 405) response.headers.set('allow', found.allowed.join(', '))
+      const response = errorResponse(isClosing() ? shuttingDown() : thrown, onError, match.error)
+      if (response.status === 405) response.headers.set('allow', match.allowed.join(', '))
       return response
     }
   }
 
   function preflight(request: Request): Response {
-    const cors = guard.corsHeaders(request)
+    const cors = originCheck.corsHeaders(request)
     if (!('access-control-allow-origin' in cors))
-      throw httpError(403, 'auth', 'pages of this origin may not use this server: list it in its origins')
+      throw httpError(403, 'auth', "this origin is not allowed: add it to the server's origins option")
     return new Response(null, { status: 204, headers: preflightHeaders })
   }
 
@@ -67,92 +67,93 @@ export function httpHandler(options: HandlerOptions): Handler {
     const response = await respond(request, { connection, address })
     const { headers } = response
     for (const [name, value] of Object.entries(safeHeaders)) if (!headers.has(name)) headers.set(name, value)
-    for (const [name, value] of Object.entries(guard.corsHeaders(request))) headers.set(name, value)
+    for (const [name, value] of Object.entries(originCheck.corsHeaders(request))) headers.set(name, value)
     headers.append('vary', 'origin')
     if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
     return response
   }
 }
 
-interface From {
+interface RequestSource {
   readonly connection: Connection | undefined
   readonly address: string | undefined
 }
 
-function routeOf({ route, allowed }: Found): Route {
+function routeOf({ route, allowed }: RouteMatch): Route {
   if (route) return route
-  if (allowed.length > 0) throw httpError(405, 'invalid_input', `this address takes ${allowed.join(', ')}`)
-  throw httpError(404, 'not_found', 'there is nothing at this address')
+  if (allowed.length > 0)
+    throw httpError(405, 'invalid_input', `method not allowed: use ${allowed.join(', ')}`)
+  throw httpError(404, 'not_found', 'no route matches this path')
 }
 
-async function answer(
+async function handleRoute(
   route: Route,
-  params: Call['params'],
-  { request, connection, address }: From & { readonly request: Request },
+  params: RouteContext['params'],
+  { request, connection, address }: RequestSource & { readonly request: Request },
   options: HandlerOptions,
 ): Promise<Response> {
   const { identify, admission } = options
   const bodyBytes = route.bodyBytes ?? options.bodyBytes
-  const places: OpenPlace[] = []
-  const visitor = route.isPublic ? anonymous : await identify(request, address)
-  visitor.rateLimit()
-  // Whether the server works must be known also when it has too much to do.
-  if (route.isPublic) return handled()
-  const free = admission.begin(request, visitor.key, bodyBytes)
-  visitor.payFor(announced(request, bodyBytes))
-  admission.countAnswer(connection, visitor)
+  const slots: OpenSlot[] = []
+  const caller = route.isPublic ? anonymous : await identify(request, address)
+  caller.rateLimit()
+  // Health checks must work even when the server is overloaded.
+  if (route.isPublic) return runRoute()
+  const free = admission.admit(request, caller.key, bodyBytes)
+  caller.countBytes(declaredBodyBytes(request, bodyBytes))
+  admission.countResponse(connection, caller)
   try {
-    const response = await handled()
-    // A stream is counted as one.
-    if (!connection || connection.gone.aborted || isStream(response)) free()
-    else connection.gone.addEventListener('abort', free, { once: true })
+    const response = await runRoute()
+    // Streams have their own limit.
+    if (!connection || connection.closed.aborted || isStream(response)) free()
+    else connection.closed.addEventListener('abort', free, { once: true })
     return response
   } catch (error) {
     free()
     throw error
   }
 
-  async function handled() {
+  async function runRoute() {
     let isSent = false
     try {
-      const response = await asked()
+      const response = await callHandler()
       isSent = true
       return response
     } finally {
-      for (const place of places) place.settle(isSent)
+      for (const slot of slots) slot.settle(isSent)
     }
   }
 
-  async function asked() {
+  async function callHandler() {
     if (!route.handle)
-      throw httpError(426, 'invalid_input', 'this address speaks WebSocket: ask for an upgrade')
-    const from = { connection, most: bodyBytes }
+      throw httpError(426, 'invalid_input', 'this route is a WebSocket: send an upgrade request')
+    const from = { connection, maxBytes: bodyBytes }
     return route.handle({
-      ...readCall(request, route, { params, visitor }),
+      ...readContext(request, route, { params, caller }),
       body: route.body ? await readJsonBody(request, route.body, from) : {},
-      signal: connection?.gone ?? request.signal,
+      signal: connection?.closed ?? request.signal,
       readBody: () => readBody(request, from),
       readJson: () => readJson(request, from),
       openStream() {
-        const place = streamPlace(
+        const slot = streamSlot(
           request,
-          { visitor, gone: connection ? undefined : request.signal },
+          { caller, clientSignal: connection ? undefined : request.signal },
           options,
         )
-        places.push(place)
-        return place
+        slots.push(slot)
+        return slot
       },
     })
   }
 }
 
-/** The parts of a call that need no body. */
-export function readCall(
+/** The parts of a request context that do not need the body. */
+export function readContext(
   request: Request,
   route: Route,
-  { params, visitor }: { readonly params: Call['params']; readonly visitor: Visitor },
+  { params, caller }: { readonly params: RouteContext['params']; readonly caller: ServerCaller },
 ) {
   const query = readQuery(new URL(request.url), route.query)
   const headers = readHeaders(request.headers, route.headers)
-  return { request, caller: visitor, params, query, headers }
+  return { request, caller, params, query, headers }
 }

@@ -1,5 +1,5 @@
-// What an MCP server shares with the server of `millrace/server`, for `@millrace/tools` alone.
+// Shared with the MCP server of `@millrace/tools`, and not for anyone else.
 export { onBodyEnd } from '../protocols/index.ts'
+export { callers } from './callers.ts'
 export { mountProtocols } from './mount.ts'
 export { readServerOptions, serverTable } from './options.ts'
-export { visitors } from './visitors.ts'

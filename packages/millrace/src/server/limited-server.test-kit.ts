@@ -4,7 +4,7 @@ import { scriptedModel } from '../testing/index.ts'
 import { serve } from './index.ts'
 import { byToken } from './server.test-kit.ts'
 
-// A server in a process of its own. It is told what to do by messages of the process that has started it.
+// A server in a separate process, controlled by messages from its parent process.
 
 const [path = '', options = '{}'] = process.argv.slice(2)
 const { hasUsers, ...more } = JSON.parse(options)
@@ -20,14 +20,14 @@ const app = serve({
   ...more,
 })
 
-const answers = {
+const handlers = {
   listen: async () => (await app.listen()).port,
-  /** An entry of so many bytes, in a thread that no agent here works on. */
+  /** Appends an entry of `bytes` bytes, in a thread that no agent of this server works on. */
   async write({ bytes }: { bytes: number }) {
     await store.create({ id: 'large', agent: 'elsewhere' })
     await store.signal('large', undefined, { type: 'stop', reason: 'x'.repeat(bytes) })
   },
-  /** The bytes in use after a collection. */
+  /** The bytes in use after a garbage collection. */
   async memory() {
     globalThis.gc?.()
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -37,12 +37,12 @@ const answers = {
   },
 }
 
-export interface Order {
-  readonly ask: keyof typeof answers
+export interface Command {
+  readonly ask: keyof typeof handlers
   readonly bytes?: number
 }
 
-process.on('message', async (order: Order) => {
-  process.send?.({ answer: await answers[order.ask](order as never) })
+process.on('message', async (command: Command) => {
+  process.send?.({ answer: await handlers[command.ask](command as never) })
 })
 process.send?.({ answer: 'ready' })

@@ -4,9 +4,9 @@ import { MillraceError, messageOf, systemClock } from '../protocol/index.ts'
 import { closeCodes } from '../protocols/index.ts'
 import { addressOf } from './address.ts'
 import type { Handler } from './handler.ts'
-import type { HoldBack } from './late-refusals.ts'
 import { serveRequest } from './node-connection.ts'
 import type { ClientAddress } from './proxy.ts'
+import type { DelayRejection } from './rejection-delay.ts'
 import type { Upgrade } from './upgrade.ts'
 
 export interface ListeningServer {
@@ -14,8 +14,8 @@ export interface ListeningServer {
   readonly url: string
   readonly port: number
   /**
-   * Takes no more connections, ends the streams that run over it, lets requests be answered, and cuts off what is left after three
-   * seconds. May be called twice.
+   * Stops accepting connections, ends open streams, lets requests finish, and cuts off the rest
+   * after three seconds. May be called twice.
    */
   close(): Promise<void>
 }
@@ -29,22 +29,22 @@ export interface NodeListenerOptions {
   readonly stuckMs: number
   readonly handle: Handler
   readonly clientAddress: ClientAddress
-  readonly holdBack: HoldBack
+  readonly delayRejection: DelayRejection
   readonly upgrade: Upgrade
-  /** Told when a connection could not be taken, for want of files perhaps. */
+  /** Called when a connection cannot be accepted, for example for lack of file descriptors. */
   readonly onError: (error: MillraceError) => void
 }
 
-/** How long a client may take to send its headers, and all of its request. */
+/** How long a client may take to send its headers, and its whole request. */
 const headersTimeout = 10_000
 const requestTimeout = 30_000
-/** How long what is open has to end, before it is cut off. */
-const endMs = 3000
+/** How long open connections may take to end before they are cut off. */
+const closeGraceMs = 3000
 
-/** Serves over HTTP/1.1. Rejects if it cannot have the port. */
+/** Serves HTTP/1.1. Rejects if the port is not available. */
 export async function listenOnNode(options: NodeListenerOptions): Promise<ListeningServer> {
-  const { host, headerBytes, stuckMs, handle, clientAddress, holdBack, upgrade, onError } = options
-  /** Each with the number of requests that are under way over it. */
+  const { host, headerBytes, stuckMs, handle, clientAddress, delayRejection, upgrade, onError } = options
+  /** Each socket with its number of requests in progress. */
   const sockets = new Map<Socket, number>()
   const addresses = new Map<string | undefined, number>()
   const streams = new Set<() => void>()
@@ -53,16 +53,17 @@ export async function listenOnNode(options: NodeListenerOptions): Promise<Listen
     maxHeaderSize: headerBytes,
     headersTimeout,
     requestTimeout,
-    // Node looks every 30 seconds by itself.
+    // The default of Node is 30 seconds.
     connectionsCheckingInterval: 5000,
-    // Others (`h2c`) are offers, and are left alone.
+    // Other upgrades (`h2c`) are optional and are ignored.
     shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
   })
   server.maxConnections = options.connections
   server.on('connection', (socket: Socket) => {
     const address = addressOf(socket.remoteAddress)
     const open = addresses.get(address) ?? 0
-    // Half-open ones cost a client nothing: without this one client could take them all.
+    // Connections without a request cost a client nothing: without this limit one could take them
+    // all.
     if (open >= options.connectionsPerAddress) return void socket.destroy()
     addresses.set(address, open + 1)
     sockets.set(socket, 0)
@@ -77,7 +78,14 @@ export async function listenOnNode(options: NodeListenerOptions): Promise<Listen
     count(incoming.socket, 1)
     response.once('close', () => count(incoming.socket, -1))
     const isClosing = () => closing !== undefined
-    await serveRequest(incoming, response, { handle, clientAddress, holdBack, isClosing, stuckMs, track })
+    await serveRequest(incoming, response, {
+      handle,
+      clientAddress,
+      delayRejection,
+      isClosing,
+      stuckMs,
+      track,
+    })
   })
   server.on('upgrade', async (incoming, socket, head) => {
     count(socket as Socket, 1)
@@ -104,17 +112,17 @@ export async function listenOnNode(options: NodeListenerOptions): Promise<Listen
   async function close() {
     const closed = new Promise((resolve) => server.close(resolve))
     for (const end of streams) end()
-    // Node itself leaves alone those that have not asked for anything yet.
+    // Node does not close connections that have not sent a request yet.
     for (const [socket, requests] of sockets) if (requests === 0) socket.destroy()
-    const cancelCut = systemClock.after(endMs, () => {
+    const cancelCutoff = systemClock.after(closeGraceMs, () => {
       for (const socket of sockets.keys()) socket.destroy()
     })
     await closed
-    // The connection of a WebSocket is none of the server's own any more.
+    // `server.close` does not wait for connections that became WebSockets.
     await Promise.all(
       [...sockets.keys()].map((socket) => new Promise((resolve) => socket.once('close', resolve))),
     )
-    cancelCut()
+    cancelCutoff()
   }
 
   await new Promise<void>((resolve, reject) => {

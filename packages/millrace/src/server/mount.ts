@@ -1,21 +1,21 @@
 import { invalidInput, publicError } from '../protocol/index.ts'
 import type { MountedProtocol, Protocol, ProtocolHost, Route } from '../protocols/index.ts'
-import { reportOf } from '../protocols/index.ts'
+import { errorReport } from '../protocols/index.ts'
 import type { App } from '../threads/index.ts'
 import { admission } from './admission.ts'
-import { guard } from './guard.ts'
+import { callers } from './callers.ts'
 import { httpHandler } from './handler.ts'
 import type { ServerSettings } from './options.ts'
+import { originCheck } from './origin-check.ts'
 import { router } from './router.ts'
 import { openStreams } from './streams.ts'
-import { visitors } from './visitors.ts'
 
 export interface MountOptions {
   readonly settings: ServerSettings
   readonly protocols: readonly Protocol[]
-  /** What the server answers itself. */
+  /** The routes of the server itself. */
   readonly ownRoutes: (shared: OwnRoutesOptions) => readonly Route[]
-  /** Whether the server is being closed: nothing is begun any more. */
+  /** Whether the server is closing: new requests are rejected. */
   readonly isClosing: () => boolean
 }
 
@@ -25,10 +25,10 @@ interface OwnRoutesOptions {
   readonly protocolRoutes: readonly Route[]
 }
 
-/** Puts protocols before an app. Throws `invalid_input` if one does not fit. */
+/** Mounts protocols on an app. Throws `invalid_input` if one does not fit. */
 export function mountProtocols(app: App, { settings, protocols, ownRoutes, isClosing }: MountOptions) {
   const { limits, heartbeatMs, stuckMs } = settings
-  const onError: ProtocolHost['onError'] = (error, id) => settings.onError(reportOf(error, id))
+  const onError: ProtocolHost['onError'] = (error, id) => settings.onError(errorReport(error, id))
   const host: ProtocolHost = {
     agents: app.agents,
     limits,
@@ -37,20 +37,24 @@ export function mountProtocols(app: App, { settings, protocols, ownRoutes, isClo
     publicError: (thrown) => publicError(thrown, onError),
     onError,
   }
-  const twice = protocols.find(({ name }, at) => protocols.findIndex((one) => one.name === name) !== at)
-  if (twice) throw invalidInput('serve', `protocols: there are two of the name '${twice.name}'`)
+  const duplicate = protocols.find(({ name }, at) => protocols.findIndex((one) => one.name === name) !== at)
+  if (duplicate) throw invalidInput('serve', `protocols: two protocols are named '${duplicate.name}'`)
   const mounted: readonly MountedProtocol[] = protocols.map((protocol) => protocol.mount(host))
-  const streams = openStreams({ most: limits.connections, perCaller: limits.streams, onRefused: app.refused })
-  const admitted = admission({ limits, buffer: app.buffer, onRefused: app.refused })
+  const streams = openStreams({
+    max: limits.connections,
+    perCaller: limits.streams,
+    onRejected: app.rejected,
+  })
+  const admitted = admission({ limits, buffer: app.buffer, onRejected: app.rejected })
   const own = ownRoutes({
     streams,
     admission: admitted,
     protocolRoutes: mounted.flatMap(({ routes }) => routes),
   })
-  const { identify, signOut } = visitors({ ...settings, ...limits, app })
+  const { identify, signOut } = callers({ ...settings, ...limits, app })
   const shared = {
     router: router([{ routes: own }, ...mounted]),
-    guard: guard(settings),
+    originCheck: originCheck(settings),
     identify,
     streams,
     admission: admitted,
@@ -65,7 +69,9 @@ export function mountProtocols(app: App, { settings, protocols, ownRoutes, isClo
     async ready() {
       await Promise.all(mounted.map((protocol) => protocol.ready?.()))
     },
-    /** The protocols first, so that they can say something before their streams end. */
+    /**
+     * Closes the protocols first, so that they can still send something before their streams end.
+     */
     async close() {
       await Promise.all(mounted.map((protocol) => protocol.close?.()))
       streams.endAll()

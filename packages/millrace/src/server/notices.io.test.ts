@@ -6,8 +6,8 @@ import type { Toolbox } from '../tools/index.ts'
 import { type ServeOptions, serve } from './index.ts'
 
 const model = scriptedModel(() => 'Hello.')
-const told: Toolbox = { tools: [], notices: async () => ['Mind the gap.'] }
-const refusing: Toolbox = {
+const noticeBox: Toolbox = { tools: [], notices: async () => ['Mind the gap.'] }
+const failingBox: Toolbox = {
   tools: [],
   notices: async () => {
     throw invalidInput('box', 'box: there is no floor here')
@@ -26,8 +26,8 @@ async function agentsOf(app: ReturnType<typeof served>, user = '') {
   return (await app.fetch(request)).json()
 }
 
-test('what there is to know of tools is told with their agent, once', async () => {
-  const app = served({ plain: [], clerk: [told, told] })
+test('agents are listed with the notices of their tools, without duplicates', async () => {
+  const app = served({ plain: [], clerk: [noticeBox, noticeBox] })
   expect(await agentsOf(app)).toEqual({
     agents: [{ name: 'plain' }, { name: 'clerk', notices: ['Mind the gap.'] }],
   })
@@ -36,18 +36,18 @@ test('what there is to know of tools is told with their agent, once', async () =
   await expect(app.notices('clark')).rejects.toThrow("Did you mean 'clerk'?")
 })
 
-test('of several users those are told who may inspect', async () => {
+test('only users who may inspect get notices', async () => {
   const auth = (request: Request) => {
     const user = request.headers.get('authorization') ?? ''
-    return { user, inspects: user === 'ada' }
+    return { user, canInspect: user === 'ada' }
   }
-  const app = served({ clerk: [told] }, { auth })
+  const app = served({ clerk: [noticeBox] }, { auth })
   expect(await agentsOf(app, 'bob')).toEqual({ agents: [{ name: 'clerk' }] })
   expect(await agentsOf(app, 'ada')).toEqual({ agents: [{ name: 'clerk', notices: ['Mind the gap.'] }] })
 })
 
-test('where tools refuse to work nothing listens, and those who ask in another way are told why', async () => {
-  const app = served({ plain: [], clerk: [refusing] })
+test('if tools cannot work, listen() rejects, and the list of agents has the reason', async () => {
+  const app = served({ plain: [], clerk: [failingBox] })
   await expect(app.listen()).rejects.toMatchObject({
     code: 'invalid_input',
     message: 'box: there is no floor here',

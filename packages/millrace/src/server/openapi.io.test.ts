@@ -30,17 +30,17 @@ async function described(given = served(asker(), {}, { exchanges: memoryExchange
   return { ...given, document, schemaFor }
 }
 
-/** A path of the document with everything filled in that stands in braces. */
+/** A path of the document with its parameters filled in. */
 function filledIn(path: string, { id, callId }: { id: string; callId: string }) {
   return path.replace('{id}', id).replace('{callId}', encodeURIComponent(callId))
 }
 
 describe('openapi.json', () => {
-  test('has every route, and no other', async () => {
+  test('has exactly the routes of the server', async () => {
     const { document } = await described()
     const app = millrace({ agents: asker() })
     const settings = readServerOptions({}, 'serve')
-    const streams = openStreams({ most: 1, perCaller: 1, onRefused: () => {} })
+    const streams = openStreams({ max: 1, perCaller: 1, onRejected: () => {} })
     const host = { ...settings, agents: app.agents, publicError: () => ({}) as never, onError: () => {} }
     const protocolRoutes = [millraceSse(), millraceSocket({ voice: undefined })].flatMap(
       (protocol) => protocol.mount(host).routes,
@@ -50,7 +50,7 @@ describe('openapi.json', () => {
       ...allRoutes(app, {
         ...settings,
         streams,
-        admission: admission({ limits: settings.limits, buffer: app.buffer, onRefused: app.refused }),
+        admission: admission({ limits: settings.limits, buffer: app.buffer, onRejected: app.rejected }),
         protocolRoutes,
       }),
     ]
@@ -67,7 +67,7 @@ describe('openapi.json', () => {
     expect(new Set(names).size).toBe(names.length)
   })
 
-  test('every route that it describes is answered, and none that it does not', async () => {
+  test('the server supports exactly the documented methods', async () => {
     const { ask, document } = await described()
     await ask('POST', '/threads', { body: { id: 'one' } })
     for (const [path, methods] of Object.entries(document.paths)) {
@@ -79,7 +79,7 @@ describe('openapi.json', () => {
     }
   })
 
-  test('every answer is as it says', async () => {
+  test('every response matches its schema', async () => {
     const { ask, document, schemaFor } = await described()
     const seen = new Set<string>()
     const check = async (operationId: string, path: string, more: Parameters<typeof ask>[2] = {}) => {
@@ -171,7 +171,7 @@ describe('openapi.json', () => {
     await check('getTestScript', '/threads/none/test-script')
     await check('health', '/healthz')
     await check('readiness', '/readyz')
-    // Whether it is ready depends on how busy the machine is.
+    // Readiness depends on the load of the machine.
     for (const status of [200, 503]) seen.delete(`readiness ${status}`)
     await check('openapi', '/openapi.json')
 
@@ -180,7 +180,7 @@ describe('openapi.json', () => {
       .flatMap(({ operationId, responses }) =>
         Object.keys(responses).map((status) => `${operationId} ${status}`),
       )
-      // An upgrade is no answer to a fetch, these six cannot be asked for wrongly, and nothing is wrong here.
+      // `fetch` cannot upgrade, and these six operations have no invalid requests.
       .filter(
         (one) =>
           !/^(openSocket 101|readiness \d+|(listAgents|getUsage|voice|health|readiness|openapi) default)$/.test(
@@ -190,7 +190,7 @@ describe('openapi.json', () => {
     expect([...seen].sort()).toEqual(promised.sort())
   })
 
-  test('what a body may not hold is refused as it says', async () => {
+  test('a body that does not match its schema is rejected', async () => {
     const { ask, document, schemaFor } = await described()
     await ask('POST', '/threads', { body: { id: 'one' } })
     const bodies: unknown[] = [

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../protocol/index.ts'
-import type { Fields, Route, RouteAnswer } from '../protocols/index.ts'
+import type { Fields, Route, RouteResponse } from '../protocols/index.ts'
 import { json, ref, schemaOf } from '../protocols/index.ts'
 import { schemas } from './schemas.ts'
 
-/** The routes that have a name as OpenAPI 3.1. */
+/** The OpenAPI 3.1 document of all routes that have a name. */
 export function openApi(routes: readonly Route[]): JsonObject {
   const paths: Record<string, Record<string, JsonObject>> = {}
   for (const route of routes) {
@@ -16,11 +16,12 @@ export function openApi(routes: readonly Route[]): JsonObject {
     info: {
       title: 'Millrace',
       version: '1',
-      description: 'Conversations with streaming agents: say something, follow what happens, decide, stop.',
+      description:
+        'Conversations with streaming agents: send messages, follow events, approve tool calls and stop runs.',
     },
     paths,
     components: { schemas, securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
-    // What the server's own `auth` takes is not known here; this is what its clients send.
+    // The server cannot know what its `auth` accepts. This is what the Millrace clients send.
     security: [{ bearer: [] }, {}],
   }
 }
@@ -39,9 +40,9 @@ function operation(route: Route): JsonObject {
     ],
     ...(body && { requestBody: requestBody(body) }),
     responses: {
-      default: response(json(ref('Error'), 'Refused or failed, and why')),
+      default: response(json(ref('Error'), 'The request was rejected or failed')),
       ...Object.fromEntries(
-        Object.entries(route.answers ?? {}).map(([status, answer]) => [status, response(answer)]),
+        Object.entries(route.responses ?? {}).map(([status, answer]) => [status, response(answer)]),
       ),
     },
     ...(isPublic && { security: [] }),
@@ -55,17 +56,17 @@ function requestBody(fields: Fields): JsonObject {
   }
 }
 
-function parameters(place: string, fields: Fields = {}): JsonObject[] {
+function parameters(location: string, fields: Fields = {}): JsonObject[] {
   return Object.entries(fields).map(([name, { schema, required }]) =>
-    parameter(place, name, schema, required),
+    parameter(location, name, schema, required),
   )
 }
 
-function parameter(place: string, name: string, schema: JsonObject, required = false): JsonObject {
-  return { name, in: place, schema, ...(required && { required }) }
+function parameter(location: string, name: string, schema: JsonObject, required = false): JsonObject {
+  return { name, in: location, schema, ...(required && { required }) }
 }
 
-function response({ description, content = {} }: RouteAnswer): JsonObject {
+function response({ description, content = {} }: RouteResponse): JsonObject {
   const bodies = Object.entries(content).map(([type, schema]) => [type, { schema }])
   return { description, ...(bodies.length > 0 && { content: Object.fromEntries(bodies) }) }
 }

@@ -13,80 +13,109 @@ import {
 import type { Protocol, Voice } from '../protocols/index.ts'
 import { errorListener } from '../threads/index.ts'
 
-/** Who is asking. */
+/** Who sent a request. */
 export interface Identity {
-  /** Threads are made in this name, and limits are counted by it. */
+  /** Owns the threads that it creates. Limits are counted per user. */
   readonly user: string
-  /** Which threads it may see and use; those of the same `user` if absent. */
-  readonly sees?: ((thread: ThreadInfo) => boolean | Promise<boolean>) | undefined
-  /** May see what went to the models of those threads, system prompts included. Not so if absent. */
-  readonly inspects?: boolean | undefined
+  /** Which threads the user may see and use. Defaults to the threads of the same `user`. */
+  readonly canSee?: ((thread: ThreadInfo) => boolean | Promise<boolean>) | undefined
+  /** Whether the user may see recorded model calls, including system prompts. Defaults to false. */
+  readonly canInspect?: boolean | undefined
 }
 
-/** Tells who sent a request, by its headers or its address; nobody is refused with 401. The body is not there to be read. */
+/**
+ * Identifies the user who sent a request, from its headers or its URL. The body is not available.
+ * Return `null` to reject the request with 401.
+ */
 export type Auth = (request: Request) => Identity | null | undefined | Promise<Identity | null | undefined>
 
 export interface Limits {
   /** The largest body of a request. */
   readonly bodyBytes: number
-  /** All headers of a request taken together. */
+  /** The total size of the headers of a request. */
   readonly headerBytes: number
-  /** The largest frame of a socket's client. */
+  /** The largest WebSocket frame that a client may send. */
   readonly frameBytes: number
-  /** How many frames a client may send a second, and four times that at once. */
+  /** How many WebSocket frames a client may send per second, with bursts of four times as many. */
   readonly framesPerSecond: number
-  /** How many connections may be open, and how many streams over them. */
+  /** The number of open connections, and the number of open streams. */
   readonly connections: number
-  /** How many connections may be open from one address. Not counted with `trustProxy`: those are the proxy's. */
-  readonly connectionsPerAddress: number
-  /** How many streams one caller may have open: a signed-in user, or without `auth` an address. */
-  readonly streams: number
-  /** How many requests one caller may send in a second, and four times that at once. */
-  readonly requestsPerSecond: number
-  /** How many sign-ins from one address may fail in a minute. Those beyond get 429, without `auth` being asked. */
-  readonly failedSignIns: number
-  /** How many requests of one caller may be under way. */
-  readonly requestsAtOnce: number
-  /** The largest answer, in bytes. A longer one comes in pages; an entry or a model call that is larger by itself is sent alone. */
-  readonly answerBytes: number
   /**
-   * What the process holds for clients: bodies being read, answers being sent, entries that followers wait for. One caller may hold
-   * a quarter. Beyond it followers read from the store at their own pace, and requests are refused.
+   * The number of open connections from one address. Not used with `trustProxy`: they are the
+   * proxy's.
+   */
+  readonly connectionsPerAddress: number
+  /** The number of open streams per caller: a signed-in user, or an address without `auth`. */
+  readonly streams: number
+  /** How many requests a caller may send per second, with bursts of four times as many. */
+  readonly requestsPerSecond: number
+  /**
+   * How many sign-ins from one address may fail per minute. Further ones are rejected with 429,
+   * without calling `auth`.
+   */
+  readonly failedSignIns: number
+  /** How many requests of one caller may be in progress. */
+  readonly requestsAtOnce: number
+  /**
+   * The largest response, in bytes. Longer results are paginated. A single entry or model call that
+   * is larger is still sent, alone on its page.
+   */
+  readonly responseBytes: number
+  /**
+   * How much the process buffers for clients: bodies being read, responses being sent, entries
+   * queued for followers. One caller may use a quarter. When the buffer is full, followers read
+   * from the store at their own pace, and requests are rejected.
    */
   readonly bufferBytes: number
 }
 
 export interface ServerOptions {
-  /** Without it everything is visible to everybody, so it listens on loopback only. `false` says that this is meant. */
+  /**
+   * Identifies callers. Without it every caller can see everything, so the server only listens on
+   * loopback addresses. `false` confirms that this is intended, and allows any address.
+   */
   readonly auth?: Auth | false | undefined
-  /** Names that it goes by, beside those of loopback and the address it was reached at: `['chat.example.org']`. */
+  /**
+   * Host names of the server: `['chat.example.org']`. Loopback names and the address that a client
+   * has connected to are always accepted.
+   */
   readonly hosts?: readonly string[] | undefined
-  /** Pages of these origins may use it from a browser: `['https://app.example.org']`. */
+  /** Web pages of these origins may use the server: `['https://app.example.org']`. */
   readonly origins?: readonly string[] | undefined
   readonly limits?: Partial<Limits> | undefined
   /**
-   * Whether clients come through a proxy that sets `x-forwarded-for`, so that limits by address count them and not the proxy:
-   * `true` for one proxy, or the addresses and networks of all of them (`['10.0.0.0/8']`). Anyone who reaches the server past
-   * the proxy can then claim any address.
+   * Read client addresses from `x-forwarded-for`, so that limits count clients and not the proxy.
+   * `true` trusts one proxy; a list has the addresses and networks of all proxies
+   * (`['10.0.0.0/8']`). A client that can bypass the proxy can then claim any address.
    */
   readonly trustProxy?: boolean | readonly string[] | undefined
-  /** The page at `/`: chat and inspector. `false` serves none. */
+  /** Whether to serve the page at `/`: chat and inspector. Defaults to true. */
   readonly page?: boolean | undefined
-  /** Further wire protocols that clients may speak, beside our own, such as `mcpProtocol()` of `@millrace/tools/mcp`: see `Protocol`. */
+  /**
+   * Additional wire protocols for clients, such as `mcpProtocol()` from `@millrace/tools/mcp`. See
+   * `Protocol`.
+   */
   readonly protocols?: readonly Protocol[] | undefined
-  /** Speaks over the sockets, and listens: `voice()` of `@millrace/voice`. It stays yours to close. Not so if absent. */
+  /**
+   * Adds voice to the WebSockets: `voice()` from `@millrace/voice`. The server does not close it.
+   */
   readonly voice?: Voice | undefined
-  /** How often it is checked that an open stream is still for its user to see: by `auth`, with the headers it was opened with, and `sees`. */
+  /**
+   * How often each open stream is checked again: with `auth`, using the headers it was opened with,
+   * and `canSee`.
+   */
   readonly recheckMs?: number | undefined
-  /** How often a quiet connection is given a sign of life. */
+  /** How often a heartbeat is sent on an idle connection. */
   readonly heartbeatMs?: number | undefined
-  /** So long a client may take nothing before it is dropped. */
+  /** A client that reads nothing for this long is disconnected. */
   readonly stuckMs?: number | undefined
-  /** Told of what goes wrong inside while clients are told only that it did. On stderr if absent. */
+  /**
+   * Called with internal errors, which clients see without details. Defaults to logging on stderr.
+   */
   readonly onError?: ((error: MillraceError) => void) | undefined
 }
 
-/** With everything filled in. */
+/** `ServerOptions` with all defaults applied. */
 export interface ServerSettings {
   readonly auth: Auth | false | undefined
   readonly hosts: readonly string[]
@@ -113,7 +142,7 @@ const defaultLimits: Limits = {
   requestsPerSecond: 50,
   failedSignIns: 10,
   requestsAtOnce: 32,
-  answerBytes: 4 * 1024 * 1024,
+  responseBytes: 4 * 1024 * 1024,
   bufferBytes: 256 * 1024 * 1024,
 }
 
@@ -136,7 +165,7 @@ export const serverTable: OptionTable<ServerOptions> = {
     'must be a list of protocols, each an object with name and mount()',
   voice: (value) =>
     !(isObject(value) && typeof value.open === 'function') &&
-    'must be what voice() of @millrace/voice gives, such as voice({ speech: flite() })',
+    'must be the result of voice() from @millrace/voice, such as voice({ speech: flite() })',
   recheckMs: duration,
   heartbeatMs: duration,
   stuckMs: duration,
@@ -147,9 +176,9 @@ const limitsTable = {
   ...(Object.fromEntries(
     Object.keys(defaultLimits).map((name) => [name, wholeNumber(1)]),
   ) as OptionTable<Limits>),
-  answerBytes: wholeNumber(64 * 1024),
+  responseBytes: wholeNumber(64 * 1024),
   bufferBytes: wholeNumber(1024 * 1024),
-  streamsPerUser: () => "is called 'streams' now: it holds for each caller, signed in or not",
+  streamsPerUser: () => "was renamed to 'streams': it applies to each caller, signed in or not",
 }
 
 /** Throws `invalid_input` naming the option. */

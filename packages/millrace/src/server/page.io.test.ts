@@ -1,12 +1,12 @@
 import { gunzipSync } from 'node:zlib'
 import { Hono } from 'hono'
 import { describe, expect, test } from 'vitest'
-import { teller } from '../protocols/protocols.test-kit.ts'
+import { storyteller } from '../protocols/protocols.test-kit.ts'
 import { byToken, type Served, served } from './server.test-kit.ts'
 
 const gzip = { headers: { 'accept-encoding': 'br, gzip' } }
 
-/** Where the page's own files are, as its HTML names them: `./assets/…`. */
+/** The URLs of the page's files as they occur in its HTML: `./assets/…`. */
 async function addressesIn(page: Response): Promise<string[]> {
   return [...(await page.text()).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address = '']) => address)
 }
@@ -16,7 +16,7 @@ async function assetsOf({ ask }: Served): Promise<string[]> {
 }
 
 describe('the page', () => {
-  test('is at the root, and may run and reach nothing but what is its own', async () => {
+  test('is served at the root, with a strict content security policy', async () => {
     const { ask } = served()
     const page = await ask('GET', '/')
     expect(page.status).toBe(200)
@@ -46,7 +46,7 @@ describe('the page', () => {
     ])
   })
 
-  test('leaves the policy of everything else as it was, also where there is nothing', async () => {
+  test('does not change the policy of other responses', async () => {
     const { ask } = served()
     for (const path of ['/healthz', '/threads', '/assets/nothing.js', '/nothing'])
       expect((await ask('GET', path)).headers.get('content-security-policy'), path).toBe(
@@ -54,7 +54,7 @@ describe('the page', () => {
       )
   })
 
-  test('has one script and one style, each in a file of its own, and names them by relative addresses', async () => {
+  test('has one script file and one style file, with relative URLs', async () => {
     const { ask } = served()
     const html = await (await ask('GET', '/')).text()
     expect(html.match(/<script\b/g)).toHaveLength(1)
@@ -68,7 +68,7 @@ describe('the page', () => {
     ])
   })
 
-  test('is small, and so is what is loaded by those who speak only', async () => {
+  test('is small, and so are the files that only voice needs', async () => {
     const { files } = await import('#page')
     const atFirst = ['/', ...(await assetsOf(served()))].map((path) =>
       path === '/' ? 'index.html' : path.slice(1),
@@ -81,7 +81,7 @@ describe('the page', () => {
     expect(bytesOf(false)).toBeLessThan(9_000)
   })
 
-  test('has files that are kept for ever, since their names change with what they say', async () => {
+  test('has immutable files, whose names contain a hash', async () => {
     const server = served()
     const types: unknown[] = []
     for (const path of await assetsOf(server)) {
@@ -99,7 +99,7 @@ describe('the page', () => {
     ])
   })
 
-  test('is asked for each time, and sent only if it is not known already', async () => {
+  test('is revalidated each time, and sent only if it has changed', async () => {
     const { ask } = served()
     const { headers } = await ask('GET', '/')
     expect(headers.get('cache-control')).toBe('no-cache')
@@ -116,7 +116,7 @@ describe('the page', () => {
       expect((await ask('GET', '/', { headers: { 'if-none-match': known } })).status, known).toBe(200)
   })
 
-  test('is gzipped for those who take that, and plain for the others', async () => {
+  test('is compressed if the client accepts gzip', async () => {
     const { ask } = served()
     const plain = await ask('GET', '/')
     const text = await plain.text()
@@ -137,7 +137,7 @@ describe('the page', () => {
     }
   })
 
-  test('HEAD says what GET would, without the rest, over a real connection too', async () => {
+  test('has the same headers for HEAD as for GET, also over a real connection', async () => {
     const { ask, app } = served()
     const { url } = await app.listen()
     for (const path of ['/', ...(await assetsOf({ ask } as Served))]) {
@@ -151,21 +151,21 @@ describe('the page', () => {
     }
   })
 
-  test('is only read', async () => {
+  test('only supports GET', async () => {
     const { ask } = served()
-    const refused = await ask('POST', '/', { body: {} })
-    expect(refused.status).toBe(405)
-    expect(refused.headers.get('allow')).toBe('GET')
+    const rejected = await ask('POST', '/', { body: {} })
+    expect(rejected.status).toBe(405)
+    expect(rejected.headers.get('allow')).toBe('GET')
   })
 
-  test('is for everybody: whoever is asked to sign in needs a page to do it on', async () => {
-    const server = served(teller(), { auth: byToken })
+  test('is public, since users sign in on it', async () => {
+    const server = served(storyteller(), { auth: byToken })
     expect((await server.ask('GET', '/threads')).status).toBe(401)
     for (const path of ['/', ...(await assetsOf(server))])
       expect((await server.ask('GET', path)).status, path).toBe(200)
   })
 
-  test('works below any path that the app is mounted at', async () => {
+  test('works below any path where the app is mounted', async () => {
     const { app } = served()
     const outer = new Hono().mount('/tools/desk', (request) => app.fetch(request))
     const at = 'http://localhost/tools/desk/'
@@ -174,15 +174,15 @@ describe('the page', () => {
     for (const address of addresses) expect((await outer.request(new URL(address, at).href)).status).toBe(200)
   })
 
-  test('is not there where nobody wants it', async () => {
+  test('can be turned off', async () => {
     const { files } = await import('#page')
-    const { ask } = served(teller(), { page: false })
+    const { ask } = served(storyteller(), { page: false })
     for (const path of ['/', ...files.map(({ path }) => `/${path}`)])
       expect((await ask('GET', path)).status, path).toBe(404)
     expect((await ask('GET', '/threads')).status).toBe(200)
   })
 
-  test('is no operation of the API', async () => {
+  test('is not part of openapi.json', async () => {
     const { ask } = served()
     const { paths } = (await (await ask('GET', '/openapi.json')).json()) as { paths: object }
     expect(Object.keys(paths)).toContain('/threads')

@@ -1,9 +1,9 @@
-import type { Call, Frames, HttpError, Protocol } from './index.ts'
+import type { Frames, HttpError, Protocol, RouteContext } from './index.ts'
 import { httpError } from './index.ts'
 
 /**
- * A thread as plain text, written against what the package exports: `POST /plain/:id` says something and streams the answer,
- * `GET /plain/:id?after=n` streams all answers after the first n characters.
+ * A thread as plain text, using only the public exports: `POST /plain/:id` sends a message and
+ * streams the answer, `GET /plain/:id?after=n` streams all answers after the first n characters.
  */
 export function plainText({ bodyBytes = 1000 } = {}): Protocol {
   return {
@@ -19,22 +19,24 @@ export function plainText({ bodyBytes = 1000 } = {}): Protocol {
   }
 }
 
-async function follow(call: Call): Promise<Response> {
-  const { thread } = await call.caller.getThread(call.params.id as string)
-  const after = Number(new URL(call.request.url).searchParams.get('after') ?? 0)
+async function follow(context: RouteContext): Promise<Response> {
+  const { thread } = await context.caller.getThread(context.params.id as string)
+  const after = Number(new URL(context.request.url).searchParams.get('after') ?? 0)
   if (!(after >= 0)) throw httpError(400, 'invalid_input', 'after must be a number of characters')
-  return call.openStream().follow(thread, { until: 'idle' }, textFrames(after))
+  return context.openStream().follow(thread, { until: 'idle' }, textFrames(after))
 }
 
-async function say(call: Call): Promise<Response> {
-  const { thread } = await call.caller.getThread(call.params.id as string)
-  const text = new TextDecoder().decode(await call.readBody())
-  const stream = call.openStream()
+async function say(context: RouteContext): Promise<Response> {
+  const { thread } = await context.caller.getThread(context.params.id as string)
+  const text = new TextDecoder().decode(await context.readBody())
+  const stream = context.openStream()
   const seq = await thread.send(text)
   return stream.follow(thread, { after: seq - 1, until: seq }, textFrames(0))
 }
 
-/** Where deltas are cut may differ from one time to the next, but not their concatenation: characters are an exact place. */
+/**
+ * The boundaries of deltas may change, but not their concatenation, so a character offset is exact.
+ */
 function textFrames(after: number): Frames {
   let left = after
   return {

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
-/** Packages that run wherever there is `fetch`. */
+/** Packages that run in any runtime with `fetch`. */
 const portable = new Set(['@cfworker/json-schema'])
 
-/** What a file needs before it can be loaded: not types, nor what it loads later. */
+/** The static imports of a file, without type imports. */
 const needed = /^(?:import|export)(?! type\b)[^'"(]*? from '([^']+)'|^import '([^']+)'/gm
 
-test('what answers requests is loaded without Node and without sockets', () => {
+test('the request handler does not import Node modules', () => {
   const met = new Set([new URL('./index.ts', import.meta.url).href])
   const foreign: string[] = []
   for (const file of met) {

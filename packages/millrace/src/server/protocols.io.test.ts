@@ -2,13 +2,13 @@ import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { agent } from '../agent/index.ts'
-import { muser, story, teller, until } from '../protocols/protocols.test-kit.ts'
+import { muser, story, storyteller, until } from '../protocols/protocols.test-kit.ts'
 import { scriptedModel } from '../testing/index.ts'
 import type { Protocol, ServerOptions } from './index.ts'
 import { plainText } from './plain-text.test-kit.ts'
-import { byToken, refusedUpgrade, served } from './server.test-kit.ts'
+import { byToken, rejectedUpgrade, served } from './server.test-kit.ts'
 
-async function plainly(agents = teller(), options: ServerOptions = {}) {
+async function servePlainText(agents = storyteller(), options: ServerOptions = {}) {
   const given = served(agents, { protocols: [plainText()], ...options })
   const { url, port } = await given.app.listen()
   const user = options.auth ? { user: 'ann' } : {}
@@ -19,9 +19,9 @@ async function plainly(agents = teller(), options: ServerOptions = {}) {
 
 const say = (url: string, body = 'Tell me.', headers = {}) => fetch(url, { method: 'POST', body, headers })
 
-describe('a protocol from outside', () => {
+describe('a custom protocol', () => {
   test('streams text as it is generated, over Node and without a port', async () => {
-    const { url, app, followers } = await plainly(teller(story, { paceMs: 2 }))
+    const { url, app, followers } = await servePlainText(storyteller(story, { paceMs: 2 }))
     const response = await say(url)
     expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8')
     const chunks = await Array.fromAsync(response.body as ReadableStream<Uint8Array>)
@@ -32,9 +32,9 @@ describe('a protocol from outside', () => {
     await until(() => followers() === 0)
   })
 
-  test('resumes at the exact place when it is cut off again and again', async () => {
+  test('resumes at the exact position after each disconnect', async () => {
     const whole = 'Räder 🌊 '.repeat(300)
-    const { url, thread, followers } = await plainly(teller(whole, { paceMs: 1 }))
+    const { url, thread, followers } = await servePlainText(storyteller(whole, { paceMs: 1 }))
     await thread.send('Tell me.')
     let [text, cuts] = ['', 0]
     while (text.length < whole.length) {
@@ -53,49 +53,55 @@ describe('a protocol from outside', () => {
     await until(() => followers() === 0)
   })
 
-  test('gives every error in its own shape, also those of the server itself', async () => {
-    const { url, app } = await plainly(teller(), {
+  test('formats every error, including those of the server itself', async () => {
+    const { url, app } = await servePlainText(storyteller(), {
       auth: byToken,
       limits: { requestsPerSecond: 5, streams: 1 },
     })
     const as = (user: string) => ({ authorization: `Bearer ${user}` })
-    const told = async (response: Response) => [response.status, await response.text()]
-    expect(await told(await fetch(url))).toEqual([401, 'auth: this needs a valid sign-in\n'])
+    const statusAndText = async (response: Response) => [response.status, await response.text()]
+    expect(await statusAndText(await fetch(url))).toEqual([
+      401,
+      'auth: authentication required: sign in with valid credentials\n',
+    ])
     expect((await fetch(url)).headers.get('www-authenticate')).toBe('Bearer')
     const bob = { headers: as('bob') }
-    expect(await told(await fetch(url, bob))).toEqual([404, 'not_found: there is no such thread\n'])
+    expect(await statusAndText(await fetch(url, bob))).toEqual([404, 'not_found: there is no such thread\n'])
     const there = url.replace('/one', '')
-    expect(await told(await fetch(`${there}/one/two`, bob))).toEqual([
+    expect(await statusAndText(await fetch(`${there}/one/two`, bob))).toEqual([
       404,
-      'not_found: there is nothing at this address\n',
+      'not_found: no route matches this path\n',
     ])
     const put = await fetch(url, { method: 'PUT', ...bob })
     expect(put.headers.get('allow')).toBe('GET, POST')
-    expect(await told(put)).toEqual([405, 'invalid_input: this address takes GET, POST\n'])
-    expect(await told(await say(url, 'x'.repeat(1001), as('ann')))).toEqual([
+    expect(await statusAndText(put)).toEqual([405, 'invalid_input: method not allowed: use GET, POST\n'])
+    expect(await statusAndText(await say(url, 'x'.repeat(1001), as('ann')))).toEqual([
       413,
       'invalid_input: the body is larger than 1000 bytes\n',
     ])
-    expect(await told(await fetch(`${url}?after=x`, { headers: as('ann') }))).toEqual([
+    expect(await statusAndText(await fetch(`${url}?after=x`, { headers: as('ann') }))).toEqual([
       400,
       'invalid_input: after must be a number of characters\n',
     ])
-    let refused = await fetch(url, bob)
-    while (refused.status === 404) refused = await fetch(url, bob)
-    expect(refused.headers.get('retry-after')).toBe('1')
-    expect(await told(refused)).toEqual([429, 'rate_limit: too many requests: wait a little\n'])
+    let rejected = await fetch(url, bob)
+    while (rejected.status === 404) rejected = await fetch(url, bob)
+    expect(rejected.headers.get('retry-after')).toBe('1')
+    expect(await statusAndText(rejected)).toEqual([429, 'rate_limit: too many requests: slow down\n'])
     const foreign = new Request('http://evil.example/plain/one')
-    expect(await told(await app.fetch(foreign))).toEqual([403, expect.stringMatching(/^auth: this server/)])
-    // Elsewhere it is ours as before.
+    expect(await statusAndText(await app.fetch(foreign))).toEqual([
+      403,
+      expect.stringMatching(/^auth: unknown host/),
+    ])
+    // Other paths use the default format.
     expect(await (await fetch(url.replace('plain', 'threads'))).json()).toMatchObject({
       error: { code: 'auth' },
     })
     await app.close({ graceMs: 0 })
     const late = await app.fetch(new Request('http://localhost/plain/one'))
-    expect(await told(late)).toEqual([503, 'overloaded: this server is going away: try again\n'])
+    expect(await statusAndText(late)).toEqual([503, 'overloaded: the server is shutting down: try again\n'])
   })
 
-  test('an owner reads what went wrong, others only that it did', async () => {
+  test('gets internal error details without auth, but not with auth', async () => {
     const model = scriptedModel(() => [{ error: { code: 'auth', message: 'key sk-1 refused' } }])
     const reading: Protocol = {
       name: 'failures',
@@ -124,13 +130,13 @@ describe('a protocol from outside', () => {
     }
   })
 
-  test('a stream that is refused has said nothing, and a request that fails keeps no place', async () => {
-    const { url, thread } = await plainly(muser(), { limits: { streams: 1 } })
+  test('sends no message if the stream is rejected, and frees the slot of a failed request', async () => {
+    const { url, thread } = await servePlainText(muser(), { limits: { streams: 1 } })
     const open = await fetch(url.replace('plain', 'threads').concat('/events'))
     expect((await say(url)).status).toBe(429)
     expect((await thread.info()).head).toBe(0)
     await open.body?.cancel()
-    // Refused for its message, after the place was taken.
+    // Rejected because of the message, after the slot was taken.
     for (let turn = 0; turn < 3; turn++) {
       const { status } = await say(url, '')
       expect([400, 429]).toContain(status)
@@ -138,7 +144,7 @@ describe('a protocol from outside', () => {
     await until(async () => (await say(url, '')).status === 400)
   })
 
-  test('a stream whose request fails after all is not followed for', async () => {
+  test('stops following if the request fails after all', async () => {
     const failing: Protocol = {
       name: 'failing',
       mount: () => ({
@@ -146,16 +152,16 @@ describe('a protocol from outside', () => {
           {
             method: 'GET',
             path: '/failing/:id',
-            async handle(call) {
-              const { thread } = await call.caller.getThread(call.params.id as string)
-              call.openStream().follow(thread, {}, { headers: {}, entry: () => undefined })
+            async handle(context) {
+              const { thread } = await context.caller.getThread(context.params.id as string)
+              context.openStream().follow(thread, {}, { headers: {}, entry: () => undefined })
               throw new Error('on second thoughts')
             },
           },
         ],
       }),
     }
-    const { url, app, followers } = await plainly(teller(), {
+    const { url, app, followers } = await servePlainText(storyteller(), {
       protocols: [failing],
       limits: { streams: 1 },
       onError: () => {},
@@ -168,8 +174,8 @@ describe('a protocol from outside', () => {
     expect(followers()).toBe(0)
   })
 
-  test('streams end with their access, and say so in words of the protocol', async () => {
-    const { url, app, thread } = await plainly(muser(), { auth: byToken })
+  test('ends streams when access is revoked, in its own format', async () => {
+    const { url, app, thread } = await servePlainText(muser(), { auth: byToken })
     await thread.send('Think.')
     const response = await fetch(url, { headers: { authorization: 'Bearer ann' } })
     const text = response.text()
@@ -177,9 +183,9 @@ describe('a protocol from outside', () => {
     expect(await text).toMatch(/\[auth\]\n$/)
   })
 
-  test('a client that does not read is dropped', async () => {
+  test('disconnects a client that does not read', async () => {
     const flood = 'x'.repeat(1024 * 1024)
-    const { thread, port, followers } = await plainly(teller(flood, { deltaChars: 64 * 1024 }), {
+    const { thread, port, followers } = await servePlainText(storyteller(flood, { deltaChars: 64 * 1024 }), {
       stuckMs: 500,
     })
     for (let turn = 0; turn < 12; turn++) await thread.send(`Turn ${turn}`)
@@ -203,8 +209,8 @@ describe('the list of protocols', () => {
           method: 'GET',
           path: '/echo/*',
           name: 'echo',
-          summary: 'Says it again',
-          answers: { 101: { description: 'Frames' } },
+          summary: 'Echo a message',
+          responses: { 101: { description: 'Frames' } },
           async connect({ caller, request }) {
             if (request.url.endsWith('/no')) caller.rateLimit()
             return {
@@ -221,51 +227,51 @@ describe('the list of protocols', () => {
     }),
   }
 
-  test('a protocol may own sockets, and is part of openapi.json if it says so', async () => {
-    const { app, ask } = served(teller(), { protocols: [echo], auth: byToken })
+  test('can contain a protocol with WebSockets, which is part of openapi.json', async () => {
+    const { app, ask } = served(storyteller(), { protocols: [echo], auth: byToken })
     const { url } = await app.listen()
     const headers = { authorization: 'Bearer ann' }
     const ws = new WebSocket(`${url.replace('http', 'ws')}/echo/a/b`, ['echo.v1'], { headers })
-    const heard = new Promise((resolve) => ws.once('message', (data) => resolve(String(data))))
+    const received = new Promise((resolve) => ws.once('message', (data) => resolve(String(data))))
     ws.on('open', () => ws.send('hi'))
-    expect(await heard).toBe('teller hi')
+    expect(await received).toBe('storyteller hi')
     expect(ws.protocol).toBe('echo.v1')
     const closed = new Promise((resolve) => ws.once('close', resolve))
     expect(app.signOut('ann')).toBe(1)
     expect(await closed).toBe(1008)
-    expect(await refusedUpgrade(`${url}/echo/a`)).toMatchObject({
+    expect(await rejectedUpgrade(`${url}/echo/a`)).toMatchObject({
       status: 401,
-      body: 'THIS NEEDS A VALID SIGN-IN',
+      body: 'AUTHENTICATION REQUIRED: SIGN IN WITH VALID CREDENTIALS',
     })
     expect((await ask('GET', '/echo/a', { as: 'ann' })).status).toBe(426)
     const { paths } = await (await ask('GET', '/openapi.json')).json()
-    expect(paths['/echo/*'].get).toMatchObject({ operationId: 'echo', summary: 'Says it again' })
+    expect(paths['/echo/*'].get).toMatchObject({ operationId: 'echo', summary: 'Echo a message' })
   })
 
-  test('is looked at when the server is made', () => {
-    expect(() => served(teller(), { protocols: [echo, echo] })).toThrow(/two of the name 'echo'/)
-    expect(() => served(teller(), { protocols: [{}] as never })).toThrow(/protocols.*name and mount/)
+  test('is checked when the server is created', () => {
+    expect(() => served(storyteller(), { protocols: [echo, echo] })).toThrow(/two protocols are named 'echo'/)
+    expect(() => served(storyteller(), { protocols: [{}] as never })).toThrow(/protocols.*name and mount/)
   })
 
-  test('each is made ready before the server listens, and closed with it', async () => {
-    const told: string[] = []
+  test('is made ready before the server listens, and closed with it', async () => {
+    const calls: string[] = []
     const living: Protocol = {
       name: 'living',
       mount: () => ({
         routes: [],
         async ready() {
-          told.push('ready')
+          calls.push('ready')
         },
         async close() {
-          told.push('close')
+          calls.push('close')
         },
       }),
     }
-    const { app } = served(teller(), { protocols: [living] })
+    const { app } = served(storyteller(), { protocols: [living] })
     await app.listen()
-    expect(told).toEqual(['ready'])
+    expect(calls).toEqual(['ready'])
     await app.close({ graceMs: 0 })
     await app.close({ graceMs: 0 })
-    expect(told).toEqual(['ready', 'close'])
+    expect(calls).toEqual(['ready', 'close'])
   })
 })

@@ -3,13 +3,14 @@ import { BlockList, isIP } from 'node:net'
 import { invalidInput } from '../protocol/index.ts'
 import { addressOf } from './address.ts'
 
-/** The address that a request of Node counts for. Undefined if it has no address, as over a Unix socket. */
+/** The client address that limits count by. Undefined if there is none, as on a Unix socket. */
 export type ClientAddress = (incoming: IncomingMessage) => string | undefined
 
 /**
- * Reads it from the connection, or behind trusted proxies from `x-forwarded-for`. Each proxy appends the address that it saw,
- * so only the rightmost address that is not a trusted proxy is to be believed: what stands left of it may come from the client.
- * Throws `invalid_input` for a proxy that is no address.
+ * Reads the client address from the connection or, behind trusted proxies, from `x-forwarded-for`.
+ * Each proxy appends the address that it saw, so only the rightmost address that is not a trusted
+ * proxy counts: the client can forge everything to the left of it. Throws `invalid_input` for an
+ * invalid proxy address.
  */
 export function clientAddress(trustProxy: boolean | readonly string[] | undefined): ClientAddress {
   if (!trustProxy) return ({ socket }) => addressOf(socket.remoteAddress)
@@ -19,7 +20,7 @@ export function clientAddress(trustProxy: boolean | readonly string[] | undefine
   return (incoming) => {
     const path = [...forwarded(incoming), incoming.socket.remoteAddress ?? '']
     const client = path.findLastIndex((address) => !isProxy(address))
-    // What is left of something unreadable cannot be believed: the proxy right of it counts.
+    // If that address is invalid, the proxy to the right of it counts.
     return addressOf(path[client]) ?? addressOf(path[client + 1])
   }
 }

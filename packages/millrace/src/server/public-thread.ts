@@ -1,20 +1,20 @@
 import type { Entry, ErrorCode, ErrorJson, ThreadEvent } from '../protocol/index.ts'
 import type { Following, Thread } from '../threads/index.ts'
 
-/** What is said of a failure to those whose affair its details are not. */
-const sentences: { readonly [Code in ErrorCode]?: string } = {
-  auth: 'the model could not be asked: its provider refused',
-  rate_limit: 'the model is asked too often: try again later',
+/** Error messages for users who must not see internal details. */
+const publicMessages: { readonly [Code in ErrorCode]?: string } = {
+  auth: 'the model provider rejected the request',
+  rate_limit: 'the model is rate limited: try again later',
   overloaded: 'the model is overloaded: try again later',
   context_overflow: 'the conversation is too long for the model',
-  timeout: 'it took too long',
-  empty_answer: 'the model gave no answer: try again',
-  invalid_output: 'the answer was not of the right form',
-  workers_lost: 'it was given up after several failures of the server',
+  timeout: 'the operation timed out',
+  empty_answer: 'the model returned an empty answer: try again',
+  invalid_output: 'the answer did not have the required format',
+  workers_lost: 'the run was abandoned after repeated server failures',
 }
 
 /**
- * A thread as somebody may see it who is not its owner's own: what went wrong has a code, and no inner detail. The log keeps all of it.
+ * A thread as users may see it: errors have a code, but no internal details. The log keeps them.
  */
 export function publicThread(thread: Thread): Thread {
   return {
@@ -45,29 +45,30 @@ function publicFollowing(following: Following): Following {
   }
 }
 
-/** One for all who follow, so that its bytes are made once too. */
-const known = new WeakMap<Entry, Entry>()
+/** Shared by all followers, so that each entry is also encoded only once. */
+const publicEntries = new WeakMap<Entry, Entry>()
 
-/** The same object where there is nothing to leave out, as nearly always. */
+/** Returns the same object if there is nothing to remove, which is almost always the case. */
 function publicEntry(entry: Entry): Entry {
   const event = publicEvent(entry.event)
   if (event === entry.event) return entry
-  const made = known.get(entry) ?? { ...entry, event }
-  known.set(entry, made)
+  const made = publicEntries.get(entry) ?? { ...entry, event }
+  publicEntries.set(entry, made)
   return made
 }
 
-/** Whatever has an error has it without its details, also inside a sub-agent. */
+/** Removes the details of errors, including those inside a sub-agent. */
 function publicEvent<Event extends ThreadEvent>(event: Event): Event {
   if ('error' in event && event.error) return { ...event, error: publicFailure(event.error) }
-  if (event.type === 'round-retract') return { ...event, reason: 'it is told again' }
+  if (event.type === 'round-retract') return { ...event, reason: 'the round is generated again' }
   if (event.type !== 'tool-progress' || !event.event) return event
   const inside = publicEvent(event.event)
   return inside === event.event ? event : { ...event, event: inside }
 }
 
 function publicFailure({ op, code, message, retryable }: ErrorJson): ErrorJson {
-  // What somebody said when they stopped it is no secret.
-  const told = code === 'stream_interrupted' ? message : (sentences[code] ?? 'something went wrong')
-  return { op, code, message: told, retryable }
+  // The reason that a user gave for stopping the run is not a secret.
+  const publicMessage =
+    code === 'stream_interrupted' ? message : (publicMessages[code] ?? 'something went wrong')
+  return { op, code, message: publicMessage, retryable }
 }

@@ -11,14 +11,14 @@ import { agent } from '../agent/index.ts'
 import { until } from '../protocols/protocols.test-kit.ts'
 import { scriptedModel } from '../testing/index.ts'
 import { memoryStore } from '../threads/index.ts'
-import type { Order } from './limited-server.test-kit.ts'
+import type { Command } from './limited-server.test-kit.ts'
 import { byToken, served } from './server.test-kit.ts'
 
 const mebibyte = 1024 * 1024
 
 const usage = { inputTokens: 5, outputTokens: 5 }
 
-/** Never ends an answer to what is slow. */
+/** Never finishes the answer to a message that contains `slow`. */
 const desk = () =>
   agent({
     name: 'desk',
@@ -33,12 +33,12 @@ interface Asked {
   readonly method?: string
   readonly body?: object
   readonly as?: string
-  /** The address that it comes from. */
+  /** The client address. */
   readonly from?: string
   readonly headers?: Record<string, string>
 }
 
-/** Over a real connection, from an address of loopback. */
+/** Sends a request over a real connection, from a loopback address. */
 async function ask(port: number, path: string, { method = 'GET', body, as, from, headers = {} }: Asked = {}) {
   const sent = request({
     port,
@@ -71,7 +71,7 @@ async function usageOf(port: number, more: Asked = {}) {
   return (await ask(port, '/usage', more)).json().usage
 }
 
-/** A server as a process, with its own heap. */
+/** A server in a separate process, with its own heap. */
 async function process(options: object, file?: string) {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-quotas-'))
   const path = file ?? join(folder, 'threads.db')
@@ -86,35 +86,35 @@ async function process(options: object, file?: string) {
     await rm(folder, { recursive: true, force: true })
   })
   await once(child, 'message')
-  async function order(what: Order) {
+  async function send(what: Command) {
     child.send(what)
     const [{ answer }] = await once(child, 'message')
     return answer
   }
-  return { path, port: (await order({ ask: 'listen' })) as number, order }
+  return { path, port: (await send({ ask: 'listen' })) as number, send }
 }
 
 describe('quotas', () => {
-  test.runIf(isWhole)('a thousand slow runs of one caller do not keep another waiting', async () => {
+  test.runIf(isWhole)('a thousand slow runs of one caller do not delay another caller', async () => {
     const { app } = served(desk(), { auth: byToken, limits: { requestsPerSecond: 100_000 } })
     const { port } = await app.listen()
     const statuses: Record<number, number> = {}
-    const refused: Awaited<ReturnType<typeof say>>[] = []
+    const rejected: Awaited<ReturnType<typeof say>>[] = []
     for (let count = 0; count < 1010; count += 101)
       for (const answer of await Promise.all(
         Array.from({ length: 101 }, () => say(port, 'slow', { as: 'ann' })),
       )) {
         statuses[answer.status] = (statuses[answer.status] ?? 0) + 1
-        if (answer.status === 429) refused.push(answer)
+        if (answer.status === 429) rejected.push(answer)
       }
-    // 20 run, 200 wait, and the others are told so.
+    // 20 run, 200 wait, and the others are rejected.
     expect(statuses[202]).toBeGreaterThanOrEqual(220)
     expect(statuses[202]).toBeLessThan(240)
-    expect(refused[0]?.json().error).toMatchObject({
+    expect(rejected[0]?.json().error).toMatchObject({
       code: 'rate_limit',
       message: expect.stringMatching(/quota 'waiting' is 200/),
     })
-    expect(Number(refused[0]?.headers['retry-after'])).toBeGreaterThan(0)
+    expect(Number(rejected[0]?.headers['retry-after'])).toBeGreaterThan(0)
     expect(await usageOf(port, { as: 'ann' })).toMatchObject({
       runs: { used: 20, limit: 20 },
       waiting: { used: 200, limit: 200 },
@@ -125,7 +125,7 @@ describe('quotas', () => {
     expect(await usageOf(port, { as: 'bob' })).toMatchObject({ runs: { used: 0 }, waiting: { used: 0 } })
   })
 
-  test('runs at once are counted over two processes with one file', async () => {
+  test('concurrent runs are counted across two processes that share a file', async () => {
     const options = { hasUsers: true, quotas: { runs: 2 } }
     const one = await process(options)
     const two = await process(options, one.path)
@@ -144,19 +144,19 @@ describe('quotas', () => {
     ['storedBytes', { storedBytes: 1 }, 60],
     ['bytesPerMinute', { bytesPerMinute: 1 }, undefined],
     ['tokensPerMinute', { tokensPerMinute: 1 }, undefined],
-  ])('%s are limited, with a sentence and a time to come back', async (name, quotas, seconds) => {
+  ])('%s are limited, with a message and a retry-after', async (name, quotas, seconds) => {
     const { app } = served(desk(), { auth: byToken }, { quotas, store: memoryStore({ now: () => 1e12 }) })
     const { port } = await app.listen()
     const { id } = await say(port, 'hello', { as: 'ann' })
     if (id) await ask(port, `/threads/${id}/events?until=idle`, { as: 'ann' })
-    const refused = await say(port, 'hello', { as: 'ann' })
-    expect(refused.status).toBe(429)
-    expect(refused.json().error.message).toContain(`its quota '${name}' is 1`)
-    const retryAfter = Number(refused.headers['retry-after'])
+    const rejected = await say(port, 'hello', { as: 'ann' })
+    expect(rejected.status).toBe(429)
+    expect(rejected.json().error.message).toContain(`quota '${name}' is used up`)
+    const retryAfter = Number(rejected.headers['retry-after'])
     expect(retryAfter).toBeGreaterThan(0)
     expect(retryAfter).toBeLessThanOrEqual(60)
     if (seconds) expect(retryAfter).toBe(seconds)
-    // A stop is always taken, and others have their own.
+    // A stop is always accepted, and other callers have their own quota.
     expect((await ask(port, `/threads/${id}/stop`, { method: 'POST', body: {}, as: 'ann' })).status).toBe(202)
     expect((await ask(port, '/threads', { method: 'POST', body: {}, as: 'bob' })).status).toBe(201)
   })
@@ -170,7 +170,7 @@ describe('quotas', () => {
     expect(forked.text).toContain("quota 'storedBytes'")
   })
 
-  test('a misspelt quota is reported', () => {
+  test('a misspelled quota is reported', () => {
     expect(() => served(desk(), {}, { quotas: { run: 5 } as never })).toThrow(
       /'quotas.run' does not exist: did you mean 'runs'/,
     )
@@ -178,7 +178,7 @@ describe('quotas', () => {
   })
 })
 
-describe('without auth the same holds by address', () => {
+describe('without auth, limits apply per address', () => {
   const [one, other] = [{ from: '127.0.0.1' }, { from: '127.0.0.2' }]
 
   test('quotas', async () => {
@@ -192,16 +192,16 @@ describe('without auth the same holds by address', () => {
     expect((await ask(port, `/threads/${id}/events?until=idle`, other)).text).toContain('At once.')
   })
 
-  test('requests a second', async () => {
+  test('requests per second', async () => {
     const { app } = served(desk(), { limits: { requestsPerSecond: 1 } })
     const { port } = await app.listen()
     for (let count = 0; count < 4; count++) expect((await ask(port, '/threads', one)).status).toBe(200)
-    const refused = await ask(port, '/threads', one)
-    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '1'])
+    const rejected = await ask(port, '/threads', one)
+    expect([rejected.status, rejected.headers['retry-after']]).toEqual([429, '1'])
     expect((await ask(port, '/threads', other)).status).toBe(200)
   })
 
-  test('streams, and requests at once', async () => {
+  test('streams, and concurrent requests', async () => {
     const { app } = served(desk(), { limits: { streams: 1, requestsAtOnce: 1 } })
     const { port } = await app.listen()
     const { id } = await say(port, 'slow', one)
@@ -219,13 +219,13 @@ describe('without auth the same holds by address', () => {
       429,
       'you have 1 streams open: close one first',
     ])
-    // A body that has not ended is a request under way.
+    // A request whose body has not arrived yet is in progress.
     const posting = open('POST /threads')
     posting.write('content-type: application/json\r\ncontent-length: 10\r\n\r\n{')
     await until(async () => (await ask(port, '/threads', one)).status === 429)
-    const refused = await ask(port, '/threads', one)
-    expect(refused.json().error.message).toContain('1 requests under way')
-    expect(refused.headers['retry-after']).toBe('1')
+    const rejected = await ask(port, '/threads', one)
+    expect(rejected.json().error.message).toContain('1 requests in progress')
+    expect(rejected.headers['retry-after']).toBe('1')
     expect((await ask(port, '/threads', other)).status).toBe(200)
     posting.destroy()
     await until(async () => (await ask(port, '/threads', one)).status === 200)
@@ -233,12 +233,12 @@ describe('without auth the same holds by address', () => {
 })
 
 describe('memory', () => {
-  test.runIf(isWhole)('clients that do not read cost no more than the buffer', async () => {
-    const { port, order } = await process({
+  test.runIf(isWhole)('clients that do not read use no more than the buffer', async () => {
+    const { port, send } = await process({
       limits: { bufferBytes: 16 * mebibyte, requestsPerSecond: 100_000 },
     })
-    for (let count = 0; count < 12; count++) await order({ ask: 'write', bytes: 3_000_000 })
-    const before = (await order({ ask: 'memory' })) as number
+    for (let count = 0; count < 12; count++) await send({ ask: 'write', bytes: 3_000_000 })
+    const before = (await send({ ask: 'memory' })) as number
     const open = (text: string, from: number) => {
       const socket = connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${from}` })
       onTestFinished(() => void socket.destroy())
@@ -256,13 +256,13 @@ describe('memory', () => {
           from,
         )
       }
-    // All of them have been dealt with when this one is.
+    // All earlier requests have been handled when this one is.
     await new Promise((resolve) => setTimeout(resolve, 1000))
     expect((await ask(port, '/healthz')).status).toBe(200)
-    // What is just being read and written comes on top.
-    const held = async () => (((await order({ ask: 'memory' })) as number) - before) / mebibyte
+    // Data that is being read and written comes on top.
+    const held = async () => (((await send({ ask: 'memory' })) as number) - before) / mebibyte
     await expect.poll(held).toBeLessThan(2 * 16)
-    // Small things still work, for others and for the same.
+    // Small requests still work, for all clients.
     for (const from of ['127.0.0.1', '127.0.0.2'])
       expect((await say(port, 'hello', { from })).status).toBe(202)
   })

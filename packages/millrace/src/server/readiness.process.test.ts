@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { sqliteStore } from '../log/sqlite.ts'
-import { teller, until } from '../protocols/protocols.test-kit.ts'
+import { storyteller, until } from '../protocols/protocols.test-kit.ts'
 import type { ThreadStore } from '../threads/index.ts'
 import { memoryStore } from '../threads/index.ts'
 import { byToken, served } from './server.test-kit.ts'
 
 async function serving(store: ThreadStore = memoryStore()) {
-  const { app } = served(teller(), { auth: byToken, onError: () => {} }, { store })
+  const { app } = served(storyteller(), { auth: byToken, onError: () => {} }, { store })
   const { url } = await app.listen()
   const ready = async () => {
     const response = await fetch(`${url}/readyz`)
@@ -19,7 +19,7 @@ async function serving(store: ThreadStore = memoryStore()) {
       body: await response.text(),
     }
   }
-  /** What `/healthz` says: it answers even where the server is not ready. */
+  /** `/healthz` answers even if the server is not ready. */
   const health = async () => {
     const response = await fetch(`${url}/healthz`)
     const { status, ready } = await response.json()
@@ -28,11 +28,11 @@ async function serving(store: ThreadStore = memoryStore()) {
   return { app, url, ready, health }
 }
 
-/** The process that runs the tests may lag as well, which is for other tests. */
+/** Without event loop problems, which the test process itself may cause. */
 const storeProblems = (body: string): string[] =>
   JSON.parse(body).problems.filter((problem: string) => problem.startsWith('the store'))
 
-test('a server that works is live and ready, and says how quick it is', async () => {
+test('a working server is alive and ready, and reports its latencies', async () => {
   const { ready, health } = await serving()
   await until(async () => (await ready()).status === 200)
   const { body } = await ready()
@@ -45,7 +45,7 @@ test('a server that works is live and ready, and says how quick it is', async ()
   expect(await health()).toEqual([200, 'ok', true])
 })
 
-test('a store that cannot be read makes it unready, and the answer does not say where that is', async () => {
+test('a store that cannot be read makes the server unready, without revealing its path', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-ready-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const store = await sqliteStore(join(folder, 'threads.db'))
@@ -61,7 +61,7 @@ test('a store that cannot be read makes it unready, and the answer does not say 
   expect(await health()).toEqual([200, 'ok', false])
 })
 
-test('a store that hangs is asked once, and does not hold up the answer', async () => {
+test('a store that hangs is read once, and does not delay the response', async () => {
   let asked = 0
   const hanging = memoryStore()
   const { ready, health } = await serving({
@@ -72,16 +72,16 @@ test('a store that hangs is asked once, and does not hold up the answer', async 
     },
   })
   const answers = await Promise.all(Array.from({ length: 20 }, ready))
-  // Past the time that an answer is given again.
+  // Longer than results are cached.
   await new Promise((resolve) => setTimeout(resolve, 600))
   answers.push(await ready())
   for (const { status, body } of answers)
-    expect([status, storeProblems(body)]).toEqual([503, ['the store has not answered for 500 ms']])
+    expect([status, storeProblems(body)]).toEqual([503, ['the store did not answer within 500 ms']])
   expect(asked).toBe(1)
   expect(await health()).toEqual([200, 'ok', false])
 })
 
-test('many that ask cost one look, and writes that hang none', async () => {
+test('many requests cost one check, which does not wait for writes that hang', async () => {
   let asked = 0
   const store = memoryStore()
   const written = Promise.withResolvers<void>()
@@ -103,7 +103,7 @@ test('many that ask cost one look, and writes that hang none', async () => {
   written.resolve()
 })
 
-test('an event loop that lags makes it unready', async () => {
+test('an event loop that lags makes the server unready', async () => {
   const { ready, health } = await serving()
   await ready()
   const block = () => {
@@ -112,16 +112,18 @@ test('an event loop that lags makes it unready', async () => {
   await until(async () => {
     block()
     const { status, body } = await ready()
-    return status === 503 && /the event loop lags: \d+ ms, over 100/.test(JSON.parse(body).problems[0])
+    return (
+      status === 503 && /the event loop lags by \d+ ms, more than 100 ms/.test(JSON.parse(body).problems[0])
+    )
   })
   expect(await health()).toEqual([200, 'ok', false])
 })
 
-test('a server that closes is not ready', async () => {
+test('a closing server is not ready', async () => {
   const { app } = await serving()
   const closing = app.close()
   const response = await app.fetch(new Request('http://localhost/readyz'))
   expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1'])
-  expect((await response.json()).error.message).toContain('going away')
+  expect((await response.json()).error.message).toContain('shutting down')
   await closing
 })

@@ -4,27 +4,32 @@ import type { App } from '../threads/index.ts'
 /** Whether requests should be sent here. */
 export interface Readiness {
   readonly status: 'ready' | 'unready'
-  /** What is wrong, as sentences. Empty if it is ready. */
+  /** What is wrong, as sentences. Empty if the server is ready. */
   readonly problems: readonly string[]
-  /** How long the store took to answer; absent if it has not. */
+  /** How long the store took to answer. Absent if it did not answer. */
   readonly storeMs?: number
-  /** How long a new request waited for the event loop in the last seconds, on average; absent where that cannot be measured. */
+  /**
+   * How long new requests waited for the event loop on average. Absent if it cannot be measured.
+   */
   readonly loopDelayMs?: number
 }
 
-/** How long an answer is reused, so that a flood of requests costs one check a second. */
+/** How long a result is reused, so that a flood of requests costs one check per second. */
 const cachedMs = 1000
-/** How long the store may take to answer. Probes of Kubernetes wait for a second. */
+/** How long the store may take to answer. Kubernetes probes time out after a second. */
 const storeDeadlineMs = 500
-/** As when one turn of 200 ms follows another, or the loop stood still for a second. */
-const mostLoopDelayMs = 100
+/** Reached with continuous turns of 200 ms, or if the loop was blocked for a second. */
+const maxLoopDelayMs = 100
 
-/** Finds out whether an app is ready, in half a second at most, whatever hangs. */
+/** Checks whether an app is ready. Takes at most half a second, whatever hangs. */
 export function readinessOf(app: App): () => Promise<Readiness> {
   let last: { readonly at: number; readonly readiness: Promise<Readiness> } | undefined
   let reading: Promise<boolean> | undefined
 
-  /** One row, past the line of writes; a thread that is not there is an answer as well. One that hangs is not asked again. */
+  /**
+   * Reads one row, without waiting for queued writes. `not_found` also means that the store works.
+   * While one read hangs, no further one is started.
+   */
   function readStore(): Promise<boolean> {
     reading ??= app
       .thread('readyz')
@@ -39,16 +44,16 @@ export function readinessOf(app: App): () => Promise<Readiness> {
     return reading
   }
 
-  async function look(): Promise<Readiness> {
-    const began = systemClock.now()
-    const store = await within(storeDeadlineMs, readStore())
-    const storeMs = Math.round(systemClock.now() - began)
+  async function check(): Promise<Readiness> {
+    const startedAt = systemClock.now()
+    const store = await withTimeout(storeDeadlineMs, readStore())
+    const storeMs = Math.round(systemClock.now() - startedAt)
     const loopDelayMs = await measureLoop()
     const problems: string[] = []
-    if (store === undefined) problems.push(`the store has not answered for ${storeDeadlineMs} ms`)
+    if (store === undefined) problems.push(`the store did not answer within ${storeDeadlineMs} ms`)
     else if (!store) problems.push('the store cannot be read')
-    if (loopDelayMs !== undefined && loopDelayMs > mostLoopDelayMs)
-      problems.push(`the event loop lags: ${loopDelayMs} ms, over ${mostLoopDelayMs}`)
+    if (loopDelayMs !== undefined && loopDelayMs > maxLoopDelayMs)
+      problems.push(`the event loop lags by ${loopDelayMs} ms, more than ${maxLoopDelayMs} ms`)
     return {
       status: problems.length > 0 ? 'unready' : 'ready',
       problems,
@@ -59,19 +64,19 @@ export function readinessOf(app: App): () => Promise<Readiness> {
 
   return () => {
     const now = systemClock.now()
-    if (!last || now - last.at >= cachedMs) last = { at: now, readiness: look() }
+    if (!last || now - last.at >= cachedMs) last = { at: now, readiness: check() }
     return last.readiness
   }
 }
 
-/** Only where readiness is asked for, and only Node can tell. */
+/** Loaded on demand, since only Node can measure it. */
 async function measureLoop(): Promise<number | undefined> {
   const measured = await import('./loop-delay.ts').catch(() => undefined)
   return measured?.loopDelayMs()
 }
 
-/** Undefined if it takes longer. */
-function within<Value>(ms: number, work: Promise<Value>): Promise<Value | undefined> {
+/** Resolves with undefined if it takes longer. */
+function withTimeout<Value>(ms: number, work: Promise<Value>): Promise<Value | undefined> {
   return new Promise((resolve) => {
     const cancel = systemClock.after(ms, () => resolve(undefined))
     void work.then((value) => {

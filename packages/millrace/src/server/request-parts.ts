@@ -5,12 +5,14 @@ import type { Connection } from './connection.ts'
 
 const op = 'server.fetch'
 
-/** What the address asks for. What nobody here knows may be somebody else's, such as a token for `auth`. */
+/**
+ * Reads the declared query parameters. Others are ignored: they may be for `auth`, such as a token.
+ */
 export function readQuery(url: URL, fields: Fields = {}): Record<string, unknown> {
   return readStrings(fields, (name) => url.searchParams.get(name), 'the query parameter')
 }
 
-/** One that is there and empty says nothing. */
+/** Reads the declared headers. An empty header counts as absent. */
 export function readHeaders(headers: Headers, fields: Fields = {}): Record<string, unknown> {
   return readStrings(fields, (name) => headers.get(name) || null, 'the header')
 }
@@ -36,23 +38,23 @@ function takesNumbers({ schema }: Field): boolean {
   return type === 'integer' || (Array.isArray(anyOf) && anyOf.some((one) => one.type === 'integer'))
 }
 
-interface BodyFrom {
+interface BodySource {
   readonly connection: Connection | undefined
-  readonly most: number
+  readonly maxBytes: number
 }
 
-/** The body as the fields that a route takes; one that is not there has none. */
+/** Reads a JSON body and checks its fields. A missing body counts as `{}`. */
 export async function readJsonBody(
   request: Request,
   fields: Fields,
-  from: BodyFrom,
+  from: BodySource,
 ): Promise<Record<string, unknown>> {
   const read = await readJson(request, from)
   return checkFields(read === undefined ? {} : read, fields, { op, what: 'the body' })
 }
 
-/** The body as JSON; undefined if there is none. */
-export async function readJson(request: Request, from: BodyFrom): Promise<unknown> {
+/** Reads a JSON body. Undefined if there is no body. */
+export async function readJson(request: Request, from: BodySource): Promise<unknown> {
   const bytes = await readBody(request, from)
   if (bytes.length === 0) return undefined
   const type = request.headers.get('content-type') ?? ''
@@ -61,14 +63,14 @@ export async function readJson(request: Request, from: BodyFrom): Promise<unknow
   return parse(bytes)
 }
 
-/** The body as it came. Throws 413 past `most`. */
+/** Reads the raw body. Rejects with 413 past `maxBytes`. */
 export async function readBody(
   request: Request,
-  { connection, most }: BodyFrom,
+  { connection, maxBytes }: BodySource,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const announced = Number(request.headers.get('content-length') ?? 0)
-  if (announced > most) throw tooLarge(most)
-  return connection ? connection.readBody(most) : readStream(request.body, most)
+  const declaredBytes = Number(request.headers.get('content-length') ?? 0)
+  if (declaredBytes > maxBytes) throw tooLarge(maxBytes)
+  return connection ? connection.readBody(maxBytes) : readStream(request.body, maxBytes)
 }
 
 function parse(bytes: Uint8Array): unknown {
@@ -83,24 +85,24 @@ function parse(bytes: Uint8Array): unknown {
 
 async function readStream(
   body: ReadableStream<Uint8Array> | null,
-  most: number,
+  maxBytes: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of body ?? []) {
     size += chunk.length
-    if (size > most) throw tooLarge(most)
+    if (size > maxBytes) throw tooLarge(maxBytes)
     chunks.push(chunk)
   }
-  const whole = new Uint8Array(size)
+  const bytes = new Uint8Array(size)
   let at = 0
   for (const chunk of chunks) {
-    whole.set(chunk, at)
+    bytes.set(chunk, at)
     at += chunk.length
   }
-  return whole
+  return bytes
 }
 
-export function tooLarge(most: number) {
-  return httpError(413, 'invalid_input', `the body is larger than ${most} bytes`)
+export function tooLarge(maxBytes: number) {
+  return httpError(413, 'invalid_input', `the body is larger than ${maxBytes} bytes`)
 }

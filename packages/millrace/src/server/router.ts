@@ -1,18 +1,18 @@
 import type { MountedProtocol, Route } from '../protocols/index.ts'
 
-/** What there is at an address. */
-export interface Found {
-  /** Undefined if nothing, or nothing that takes the method. */
+/** The result of matching a path. */
+export interface RouteMatch {
+  /** Undefined if no route matches the path and method. */
   readonly route: Route | undefined
   readonly params: Readonly<Record<string, string>>
-  /** The methods that the address takes. */
+  /** The methods that the path supports. */
   readonly allowed: readonly string[]
-  /** How errors look here, if not as ours. */
+  /** The error format of the protocol that owns the path, if it defines one. */
   readonly error: MountedProtocol['error']
 }
 
-/** Finds the route for a method and the path of an address. The first that was mounted counts; `HEAD` is `GET`. */
-export type Router = (method: string, path: string) => Found
+/** Finds the route for a method and a path. The first match wins; `HEAD` is treated as `GET`. */
+export type Router = (method: string, path: string) => RouteMatch
 
 export function router(protocols: readonly MountedProtocol[]): Router {
   const entries = protocols.flatMap((protocol) =>
@@ -21,8 +21,8 @@ export function router(protocols: readonly MountedProtocol[]): Router {
   const prefixes = protocols.flatMap((protocol) =>
     (protocol.prefixes ?? []).map((prefix) => ({ protocol, prefix })),
   )
-  return (asked, path) => {
-    const method = asked === 'HEAD' ? 'GET' : asked
+  return (requested, path) => {
+    const method = requested === 'HEAD' ? 'GET' : requested
     const here = entries.flatMap((entry) => {
       const params = entry.match(path)
       return params ? [{ ...entry, params }] : []
@@ -39,7 +39,7 @@ export function router(protocols: readonly MountedProtocol[]): Router {
   }
 }
 
-/** Gives the params of a path that matches. */
+/** Returns the params of a path that matches, otherwise undefined. */
 function matcher(pattern: string): (path: string) => Record<string, string> | undefined {
   const names = [...pattern.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
   const source = pattern

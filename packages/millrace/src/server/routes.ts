@@ -13,30 +13,32 @@ import { usageRoutes } from './usage-routes.ts'
 
 export interface RoutesOptions extends UsageRoutesOptions {
   readonly voice: Voice | undefined
-  /** Those of the protocols, for `openapi.json`. */
+  /** The routes of the protocols, for `openapi.json`. */
   readonly protocolRoutes: readonly Route[]
 }
 
-/** What can be asked of the server itself, beside its protocols. */
+/** The routes of the server itself, in addition to those of its protocols. */
 export function allRoutes(app: App, options: RoutesOptions): readonly Route[] {
   const { voice, protocolRoutes } = options
-  const { answerBytes } = options.limits
+  const { responseBytes } = options.limits
   const readiness = readinessOf(app)
   const routes: Route[] = [
-    ...threadRoutes(answerBytes),
-    ...exchangeRoutes(answerBytes),
-    ...exportRoutes(answerBytes),
+    ...threadRoutes(responseBytes),
+    ...exchangeRoutes(responseBytes),
+    ...exportRoutes(responseBytes),
     ...usageRoutes(app, options),
     {
       method: 'GET',
       path: '/agents',
       name: 'listAgents',
-      summary: 'Who can be talked to; the first is that of a conversation that names none',
-      answers: { 200: json(ref('Agents'), 'By name') },
+      summary: 'List the agents. The first one is the default for new threads',
+      responses: { 200: json(ref('Agents'), 'The agents') },
       async handle({ caller }) {
         const agents = app.agents.map(async (name) => {
-          // How the machine is set up is not for every user.
-          const notices = caller.inspects ? await app.notices(name).catch((error) => [messageOf(error)]) : []
+          // Notices reveal how the machine is set up.
+          const notices = caller.canInspect
+            ? await app.notices(name).catch((error) => [messageOf(error)])
+            : []
           return { name, ...(notices.length > 0 && { notices }) }
         })
         return Response.json({ agents: await Promise.all(agents) })
@@ -46,17 +48,17 @@ export function allRoutes(app: App, options: RoutesOptions): readonly Route[] {
       method: 'GET',
       path: '/voice',
       name: 'voice',
-      summary: 'Whether the sockets of conversations speak, and listen',
-      answers: { 200: json(ref('VoiceAbilities'), 'What they do') },
+      summary: 'Get whether the WebSockets of threads support speech output and speech input',
+      responses: { 200: json(ref('VoiceAbilities'), 'What is supported') },
       handle: () => Response.json({ speak: voice !== undefined, listen: voice?.listens === true }),
     },
     {
       method: 'GET',
       path: '/healthz',
       name: 'health',
-      summary: 'Whether the process answers, and whether it is ready for requests',
+      summary: 'Liveness check, which also reports whether the server is ready',
       isPublic: true,
-      answers: { 200: json(ref('Health'), 'It answers') },
+      responses: { 200: json(ref('Health'), 'The process is alive') },
       async handle() {
         const { status, ...found } = await readiness()
         return Response.json({ status: 'ok', ready: status === 'ready', ...found })
@@ -66,11 +68,14 @@ export function allRoutes(app: App, options: RoutesOptions): readonly Route[] {
       method: 'GET',
       path: '/readyz',
       name: 'readiness',
-      summary: 'Whether requests should be sent here: the store can be read, and the process is not busy',
+      summary: 'Readiness check: whether the store can be read and the process is not overloaded',
       isPublic: true,
-      answers: {
-        200: json(ref('Readiness'), 'They should'),
-        503: json({ anyOf: [ref('Readiness'), ref('Error')] }, 'They should not; an error while it closes'),
+      responses: {
+        200: json(ref('Readiness'), 'The server is ready'),
+        503: json(
+          { anyOf: [ref('Readiness'), ref('Error')] },
+          'The server is not ready. While it shuts down, the body is an Error',
+        ),
       },
       async handle() {
         const found = await readiness()
@@ -82,13 +87,13 @@ export function allRoutes(app: App, options: RoutesOptions): readonly Route[] {
       method: 'GET',
       path: '/openapi.json',
       name: 'openapi',
-      summary: 'This document',
+      summary: 'Get this OpenAPI document',
       isPublic: true,
-      answers: { 200: json({ type: 'object' }, 'OpenAPI 3.1') },
+      responses: { 200: json({ type: 'object' }, 'The OpenAPI 3.1 document') },
       handle: () => new Response(document, { headers: { 'content-type': 'application/json' } }),
     },
   ]
-  // Once: anyone may ask for it.
+  // Built once: it is public, so requests for it must be cheap.
   const document = JSON.stringify(openApi([...routes, ...protocolRoutes]))
   return routes
 }

@@ -1,15 +1,15 @@
 import type { JsonObject } from '../protocol/index.ts'
 
-// What the answers look like, for `openapi.json`. A test holds the answers against it.
+// The schemas of responses in `openapi.json`. A test validates real responses against them.
 
 const text: JsonObject = { type: 'string' }
 const count: JsonObject = { type: 'integer', minimum: 0 }
-const time: JsonObject = { type: 'integer', description: 'Milliseconds since 1970.' }
+const time: JsonObject = { type: 'integer', description: 'Milliseconds since the Unix epoch.' }
 const anyObject: JsonObject = { type: 'object' }
 const status: JsonObject = { type: 'string', enum: ['idle', 'queued', 'running', 'waiting'] }
 const outcome: JsonObject = {
   type: 'string',
-  enum: ['completed', 'max-rounds', 'truncated', 'suspended', 'cancelled', 'failed'],
+  enum: ['completed', 'max-rounds', 'truncated', 'suspended', 'canceled', 'failed'],
 }
 
 function object(properties: JsonObject, optional: JsonObject = {}, more: JsonObject = {}): JsonObject {
@@ -29,7 +29,7 @@ function listOf(items: JsonObject): JsonObject {
 const threadInfo = object(
   { id: text, agent: text, createdAt: time, updatedAt: time, head: count, status },
   {
-    title: { type: 'string', description: 'The beginning of the first thing that was said.' },
+    title: { type: 'string', description: 'The beginning of the first message.' },
     user: text,
     metadata: anyObject,
     forkedFrom: object({ id: text, seq: count }),
@@ -53,7 +53,10 @@ const view: JsonObject = {
       required: ['role', 'content'],
     }),
     earlier: object({
-      messages: { ...count, description: 'So many come before these: ask with before= this number.' },
+      messages: {
+        ...count,
+        description: 'How many earlier messages there are. Pass this number as `before` to get them.',
+      },
     }),
     approvals: listOf({ type: 'object', required: ['type', 'callId', 'name', 'input'] }),
     queued: listOf(object({ seq: count, mode: { enum: ['queue', 'steer', 'interrupt'] } })),
@@ -66,11 +69,15 @@ const view: JsonObject = {
 const entry = object(
   {
     seq: { type: 'integer', minimum: 1 },
-    at: { type: 'number', description: 'Milliseconds since 1970.' },
+    at: { type: 'number', description: 'Milliseconds since the Unix epoch.' },
     event: { type: 'object', properties: { type: text }, required: ['type'] },
   },
   {
-    from: { type: 'integer', minimum: 1, description: 'Where deltas were joined: the number of the first.' },
+    from: {
+      type: 'integer',
+      minimum: 1,
+      description: 'The number of the first delta, if this entry joins several deltas.',
+    },
   },
 )
 
@@ -78,7 +85,7 @@ const headers: JsonObject = { type: 'object', additionalProperties: text }
 
 const wireExchange = object(
   { url: text, headers, body: text },
-  { status: count, answerHeaders: headers, answer: text, cut: { const: true } },
+  { status: count, responseHeaders: headers, response: text, cut: { const: true } },
 )
 
 const exchange = object(
@@ -93,18 +100,21 @@ const exchange = object(
     wire: listOf(wireExchange),
   },
   {
-    ms: { type: 'number', description: 'Absent while it goes on.' },
-    request: { type: 'object', description: 'Where nothing went over HTTP: what the model was asked.' },
+    ms: {
+      type: 'number',
+      description: 'The duration in milliseconds. Absent while the call is in progress.',
+    },
+    request: { type: 'object', description: 'The request to a model that does not use HTTP.' },
     cut: { const: true },
     error: anyObject,
   },
 )
 
 const probe = {
-  storeMs: { ...count, description: 'How long the store took to answer.' },
+  storeMs: { ...count, description: 'How long the store took to answer, in milliseconds.' },
   loopDelayMs: {
     ...count,
-    description: 'How long a new request waited for the event loop in the last seconds, on average.',
+    description: 'How long new requests recently waited for the event loop on average, in milliseconds.',
   },
 }
 
@@ -120,22 +130,25 @@ export const schemas = {
   Entry: entry,
   EntryPage: object(
     { entries: listOf({ $ref: '#/components/schemas/Entry' }), head: count },
-    { next: { ...count, description: 'There is more: ask for what comes after this number.' } },
+    { next: { ...count, description: 'Present if there are more entries: pass it as `after` to get them.' } },
   ),
   Exchange: exchange,
   ExchangePage: object(
     { exchanges: listOf({ $ref: '#/components/schemas/Exchange' }) },
-    { next: { ...count, description: 'There is more: ask for the rounds after this one.' } },
+    { next: { ...count, description: 'Present if there are more rounds: pass it as `after` to get them.' } },
   ),
   Written: object({
-    seq: { type: 'integer', minimum: 0, description: 'The number of what was written.' },
+    seq: { type: 'integer', minimum: 0, description: 'The number of the entry that was written.' },
   }),
   Agents: object({
     agents: listOf(
       object(
         { name: text },
         {
-          notices: { ...listOf(text), description: 'What to know of its tools, for those who may inspect.' },
+          notices: {
+            ...listOf(text),
+            description: 'Notices about its tools. Only for users with canInspect.',
+          },
         },
       ),
     ),

@@ -3,40 +3,40 @@ import { checkOptions, invalidInput, someText } from '../protocol/index.ts'
 import { millraceSocket, millraceSse } from '../protocols/index.ts'
 import type { App } from '../threads/index.ts'
 import { addressOf } from './address.ts'
-import { isLoopback } from './guard.ts'
-import { lateRefusals } from './late-refusals.ts'
 import type { ListeningServer } from './listen.ts'
 import { mountProtocols } from './mount.ts'
 import type { ServerOptions } from './options.ts'
 import { readServerOptions } from './options.ts'
+import { isLoopback } from './origin-check.ts'
 import { pageRoutes } from './page.ts'
+import { rejectionDelay } from './rejection-delay.ts'
 import { allRoutes } from './routes.ts'
 
 export interface ListenOptions {
-  /** A free one if absent. */
+  /** Defaults to a free port. */
   readonly port?: number | undefined
-  /** `127.0.0.1` if absent. Another than loopback needs `auth`. */
+  /** Defaults to `127.0.0.1`. Any address other than loopback requires `auth`. */
   readonly host?: string | undefined
 }
 
-/** An app that others can reach. */
+/** An app with a server. */
 export interface ServedApp extends App {
   /**
-   * Answers a request, in whatever has `Request` and `Response`. Never rejects. No WebSockets: those need `listen`. Limits by address
-   * hold only if it is said where the request comes from.
+   * Answers a request, in any runtime that has `Request` and `Response`. Never rejects. WebSockets
+   * need `listen`. Limits by address only work if `remoteAddress` is passed.
    */
   fetch(request: Request, from?: { readonly remoteAddress?: string | undefined }): Promise<Response>
-  /** Serves it from Node, WebSockets too. */
+  /** Starts an HTTP server on Node, including WebSockets. */
   listen(options?: ListenOptions): Promise<ListeningServer>
   /**
-   * Ends all streams of a user here at once: server-sent events, sockets, voice, MCP. Gives their number. It is for you to let `auth`
-   * refuse the user first: a client whose sign-in is still valid comes back. Other processes find out when they check, within
-   * `recheckMs`.
+   * Ends all streams of a user in this process at once: server-sent events, WebSockets, voice, MCP.
+   * Returns how many there were. Make `auth` reject the user first: a client whose sign-in is still
+   * valid reconnects. Other processes end their streams within `recheckMs`.
    */
   signOut(user: string): number
   /**
-   * Takes nothing up any more, tells those who follow that it goes away, lets what runs come to a durable point within `graceMs`,
-   * then cuts off what is left.
+   * Stops starting runs, tells followers that the server is going away, gives running work
+   * `graceMs` to reach a durable point, then cuts off the rest.
    */
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>
 }
@@ -48,7 +48,7 @@ const listenTable: OptionTable<ListenOptions> = {
   host: someText,
 }
 
-/** Puts a server before an app. */
+/** Adds a server to an app. */
 export function serveApp(app: App, options: ServerOptions = {}): ServedApp {
   const settings = readServerOptions(options, 'serve')
   const { auth, limits, voice, onError } = settings
@@ -66,23 +66,34 @@ export function serveApp(app: App, options: ServerOptions = {}): ServedApp {
   })
   const { handle, shared, signOut } = mounted
 
-  /** Only this needs Node, so only this loads what needs it. */
+  /** Loads the modules that need Node on demand. */
   async function listen(port: number, host: string): Promise<ListeningServer> {
     const [{ listenOnNode }, { upgrades }, proxy] = await Promise.all([
       import('./listen.ts'),
       import('./upgrade.ts'),
       import('./proxy.ts'),
       mounted.ready(),
-      // Tools that refuse to work here say so before a client relies on them.
+      // Tools that cannot work on this machine fail now, before a client relies on them.
       ...app.agents.map((name) => app.notices(name)),
     ])
     const { headerBytes, connections } = limits
     const { stuckMs, trustProxy } = settings
     const clientAddress = proxy.clientAddress(trustProxy)
-    const holdBack = lateRefusals()
-    const upgrade = upgrades({ ...shared, clientAddress, holdBack })
+    const delayRejection = rejectionDelay()
+    const upgrade = upgrades({ ...shared, clientAddress, delayRejection })
     return listenOnNode({
-      ...{ port, host, headerBytes, connections, stuckMs, handle, clientAddress, holdBack, upgrade, onError },
+      ...{
+        port,
+        host,
+        headerBytes,
+        connections,
+        stuckMs,
+        handle,
+        clientAddress,
+        delayRejection,
+        upgrade,
+        onError,
+      },
       connectionsPerAddress: trustProxy === false ? limits.connectionsPerAddress : connections,
     })
   }
@@ -97,7 +108,7 @@ export function serveApp(app: App, options: ServerOptions = {}): ServedApp {
   return {
     ...app,
     fetch(request, from) {
-      // Other things come here where `fetch` itself is handed to a runtime.
+      // A runtime that is passed `fetch` itself may call it with other arguments.
       const remote: unknown = from?.remoteAddress
       return handle(request, undefined, typeof remote === 'string' ? addressOf(remote) : undefined)
     },
@@ -109,7 +120,7 @@ export function serveApp(app: App, options: ServerOptions = {}): ServedApp {
       if (auth === undefined && !isLoopback(host))
         throw invalidInput(
           op,
-          `without auth everybody who reaches '${host}' sees everything: give the app an auth, or auth: false if that is meant`,
+          `without auth, anyone who can reach '${host}' can see everything: set the auth option, or auth: false to allow this`,
         )
       const listening = listen(port, host)
       listeners.add(listening)

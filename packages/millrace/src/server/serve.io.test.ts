@@ -4,14 +4,14 @@ import { z } from 'zod'
 import { agent } from '../agent/index.ts'
 import { MillraceError } from '../protocol/index.ts'
 import {
+  contiguousText,
   entriesOf,
   muser,
   socketClient,
   sseFrames,
   story,
-  teller,
+  storyteller,
   until,
-  wordsOf,
 } from '../protocols/protocols.test-kit.ts'
 import { scriptedModel } from '../testing/index.ts'
 import { memoryStore, millrace } from '../threads/index.ts'
@@ -20,17 +20,17 @@ import { serve } from './index.ts'
 import { served } from './server.test-kit.ts'
 
 describe('serve()', () => {
-  test('is the app itself, and answers besides', async () => {
-    const app = serve({ agents: { teller: teller() }, auth: () => ({ user: 'ann' }) })
+  test('returns the app, which also answers requests', async () => {
+    const app = serve({ agents: { storyteller: storyteller() }, auth: () => ({ user: 'ann' }) })
     onTestFinished(() => app.close())
-    expect(app.agents).toEqual(['teller'])
+    expect(app.agents).toEqual(['storyteller'])
     await app.thread('one', { user: 'ann' }).send('Tell me.')
     const response = await app.fetch(new Request('http://localhost/threads/one/events?until=idle'))
-    expect(wordsOf(await entriesOf(response.body))).toBe(story)
+    expect(contiguousText(await entriesOf(response.body))).toBe(story)
   })
 
-  test('an option that is misspelt or wrong is refused by name, whoever takes it', () => {
-    const agents = teller()
+  test('rejects misspelled and invalid options of app and server', () => {
+    const agents = storyteller()
     for (const [options, says] of [
       [{ agents, atuh: () => null }, "did you mean 'auth'"],
       [{ agents, stoer: memoryStore() }, "did you mean 'store'"],
@@ -41,7 +41,7 @@ describe('serve()', () => {
       [{ agents, origins: ['https://example.org/'] }, "'origins' must be a list"],
       [{ agents, heartbeatMs: 0 }, "'heartbeatMs' must be"],
       [{ agents, limits: { stream: 5 } }, "did you mean 'streams'"],
-      [{ agents, limits: { streamsPerUser: 5 } }, "is called 'streams' now"],
+      [{ agents, limits: { streamsPerUser: 5 } }, "was renamed to 'streams'"],
       [{ agents, leaseMs: 'long' }, "'leaseMs' must be"],
       [{}, "'agents'"],
       [undefined, 'one object'],
@@ -50,9 +50,9 @@ describe('serve()', () => {
       expect(() => serve(options as never), says).toThrow(says)
   })
 
-  test('by the compiler too', () => {
-    const agents = teller()
-    for (const misspelt of [
+  test('rejects misspelled options at compile time too', () => {
+    const agents = storyteller()
+    for (const misspelled of [
       // @ts-expect-error: store
       () => serve({ agents, stoer: memoryStore() }),
       // @ts-expect-error: streams
@@ -66,38 +66,38 @@ describe('serve()', () => {
       // @ts-expect-error: auth
       () => serve({ agents, atuh: () => null }),
     ])
-      expect(misspelt).toThrow(/does not exist: did you mean '(store|streams|runs|auth)'/)
+      expect(misspelled).toThrow(/does not exist: did you mean '(store|streams|runs|auth)'/)
   })
 
-  test('agents with tools and structured answers fit', () => {
+  test('accepts agents with tools and structured output', () => {
     const output = z.object({ dish: z.string() })
     const cook = agent({ model: scriptedModel([]), tools: [heldTool('stir').tool], output })
-    const app = serve({ agents: { cook, teller: teller() } })
+    const app = serve({ agents: { cook, storyteller: storyteller() } })
     onTestFinished(() => app.close())
-    expect(app.agents).toEqual(['cook', 'teller'])
+    expect(app.agents).toEqual(['cook', 'storyteller'])
   })
 })
 
-describe('listening', () => {
-  test('is on loopback unless told otherwise', async () => {
+describe('listen()', () => {
+  test('uses loopback by default', async () => {
     const { app } = served()
     const { url, port } = await app.listen()
     expect(url).toBe(`http://127.0.0.1:${port}`)
     expect((await fetch(`${url}/healthz`)).status).toBe(200)
   })
 
-  test('elsewhere needs auth, or a word that none is meant', async () => {
+  test('requires auth, or auth: false, for other addresses', async () => {
     const { app } = served()
     for (const host of ['0.0.0.0', '::', '192.168.1.1', 'example.org'])
       await expect(app.listen({ host })).rejects.toThrow(/auth: false/)
     for (const auth of [false, () => null] as const) {
-      const { app } = served(teller(), { auth })
+      const { app } = served(storyteller(), { auth })
       const { port } = await app.listen({ host: '0.0.0.0' })
       expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
     }
   })
 
-  test('a port that is taken, or none at all, is told to whoever asked for it', async () => {
+  test('rejects if the port is taken or invalid', async () => {
     const { app } = served()
     const { port } = await app.listen()
     await expect(app.listen({ port })).rejects.toThrow(/EADDRINUSE/)
@@ -105,7 +105,7 @@ describe('listening', () => {
     await expect(app.listen({ prot: 80 } as never)).rejects.toThrow(/did you mean 'port'/)
   })
 
-  test('one of several can be closed by itself', async () => {
+  test('returns servers that can be closed separately', async () => {
     const { app } = served()
     await app.thread('one').create()
     const [one, two] = [await app.listen(), await app.listen()]
@@ -120,8 +120,8 @@ describe('listening', () => {
   })
 })
 
-describe('closing', () => {
-  test('tells those who follow, and leaves no connection open', async () => {
+describe('close()', () => {
+  test('ends all streams and connections', async () => {
     const given = served(muser())
     const { app } = given
     const { url, port } = await app.listen()
@@ -139,7 +139,7 @@ describe('closing', () => {
     await fetch(`${url}/healthz`)
     await client.frame('stream_chunk')
     await app.close({ graceMs: 0 })
-    // Nobody is told that it is the end: it goes on elsewhere.
+    // No `end` event: the run continues in another process.
     for (const response of [events, untilIdle, withoutPort])
       expect((await Array.fromAsync(sseFrames(response.body))).some(({ event }) => event === 'end')).toBe(
         false,
@@ -150,7 +150,7 @@ describe('closing', () => {
     await expect(fetch(`${url}/healthz`)).rejects.toThrow()
   })
 
-  test('tells them at once, and then waits for what runs', async () => {
+  test('ends streams at once, and then waits for running tools', async () => {
     const held = heldTool('hold')
     const model = scriptedModel([[{ call: 'hold', input: {} }], 'Done.'])
     const { app } = served(agent({ name: 'holder', model, tools: [held.tool] }))
@@ -164,7 +164,7 @@ describe('closing', () => {
     ].map(({ body }) => sseFrames(body))
     const client = await socketClient(`${url}/threads/one/socket?after=0`)
     await client.frame('tool_start')
-    // All of them are well under way.
+    // All of them are streaming.
     for (const frames of streams) for (let frame = 0; frame < 3; frame++) await frames.next()
     let isClosed = false
     const closed = app.close({ graceMs: 60_000 }).then(() => {
@@ -176,9 +176,9 @@ describe('closing', () => {
     await closed
   })
 
-  test('answers what was asked before, and refuses what comes after', async () => {
+  test('answers earlier requests, and rejects later ones', async () => {
     let go: (() => void) | undefined
-    const given = served(teller(), {
+    const given = served(storyteller(), {
       auth: () =>
         new Promise((resolve) => {
           go = () => resolve({ user: 'ann' })
@@ -197,12 +197,12 @@ describe('closing', () => {
     await given.app.close()
   })
 
-  test('lets what runs be taken up by the next server, and its followers with it', async () => {
+  test('lets the next server resume the run, and its followers continue', async () => {
     const store = memoryStore()
-    // A store that outlives an app.
+    // Not closed with the app.
     const kept = { ...store, close: async () => {} }
     const long = story.repeat(20)
-    const first = serve({ agents: teller(long, { paceMs: 2 }), store: kept, flushMs: 0 })
+    const first = serve({ agents: storyteller(long, { paceMs: 2 }), store: kept, flushMs: 0 })
     const { url } = await first.listen()
     const thread = first.thread('one')
     await thread.send('Tell me.')
@@ -214,7 +214,7 @@ describe('closing', () => {
     }
     await first.close()
     expect(seen.at(-1)?.event.type).not.toBe('run-end')
-    const second = serve({ agents: teller(long), store: kept, recoverMs: 10 })
+    const second = serve({ agents: storyteller(long), store: kept, recoverMs: 10 })
     onTestFinished(() => second.close())
     const rest = await second.fetch(
       new Request('http://localhost/threads/one/events?until=1', {
@@ -222,7 +222,7 @@ describe('closing', () => {
       }),
     )
     seen.push(...(await entriesOf(rest.body)))
-    wordsOf(seen)
+    contiguousText(seen)
     expect(seen.at(-1)?.event).toMatchObject({ type: 'run-end', outcome: 'completed' })
     const retract = seen.findLastIndex(({ event }) => event.type === 'round-retract')
     const words = seen.slice(retract + 1).map(({ event }) => (event.type === 'text' ? event.text : ''))
@@ -230,28 +230,28 @@ describe('closing', () => {
   })
 })
 
-describe('what goes wrong inside', () => {
-  test('is told to the owner, and to the client only that it did', async () => {
+describe('an internal error', () => {
+  test('is reported to the owner; the client only gets an id', async () => {
     const errors: MillraceError[] = []
     const store = memoryStore()
     const broken = {
       ...store,
       list: () => Promise.reject(new TypeError('/secret/path is not a function')),
     }
-    const app = serve({ agents: teller(), store: broken, onError: (error) => errors.push(error) })
+    const app = serve({ agents: storyteller(), store: broken, onError: (error) => errors.push(error) })
     onTestFinished(() => app.close())
     const response = await app.fetch(new Request('http://localhost/threads'))
     expect(response.status).toBe(500)
     const { error } = await response.json()
-    expect(error).toEqual({ code: 'internal', message: 'something went wrong here', id: error.id })
+    expect(error).toEqual({ code: 'internal', message: 'an internal error occurred', id: error.id })
     expect(errors).toHaveLength(1)
     expect(errors[0]?.message).toContain(error.id)
     expect(errors[0]?.message).toContain('/secret/path')
   })
 
-  test('is answered also when the owner does not want to hear of it', async () => {
+  test('is answered even if onError throws', async () => {
     const app = serve({
-      agents: teller(),
+      agents: storyteller(),
       store: { ...memoryStore(), list: () => Promise.reject(new Error('no')) },
       onError() {
         throw new Error('leave me alone')
@@ -262,14 +262,14 @@ describe('what goes wrong inside', () => {
     expect((await fetch(`${url}/threads`)).status).toBe(500)
   })
 
-  test('a store that cannot be read is the same, and worth another try', async () => {
+  test('of the store is answered with 503, without details', async () => {
     const errors: MillraceError[] = []
     const failing = () =>
       Promise.reject(
         new MillraceError({ op: 'store', code: 'store_error', message: '/secret/path: disk full' }),
       )
     const app = serve({
-      agents: teller(),
+      agents: storyteller(),
       store: { ...memoryStore(), get: failing },
       onError: (error) => errors.push(error),
     })

@@ -8,13 +8,14 @@ import { serveApp } from './serve-app.ts'
 
 export interface ServeOptions extends Omit<AppOptions, 'exchanges'>, ServerOptions {
   /**
-   * Where the requests to models and their answers are kept; `true` is in memory. If absent, they are kept in memory as long as
-   * neither `auth` nor `hosts` is given, as in development, and otherwise not at all.
+   * Where model requests and responses are recorded; `true` records them in memory. By default they
+   * are recorded in memory if neither `auth` nor `hosts` is set, as in development, and not at all
+   * otherwise.
    */
   readonly exchanges?: ExchangeStore | boolean | undefined
 }
 
-/** Here only their names, to tell what was misspelt. The app looks at them itself. */
+/** Only the names, to find misspelled options. The app checks the values. */
 const appTable: Record<keyof AppOptions, typeof anything> = {
   agents: anything,
   store: anything,
@@ -26,13 +27,13 @@ const appTable: Record<keyof AppOptions, typeof anything> = {
   maxLosses: anything,
   maxRuns: anything,
   maxRunBytes: anything,
-  keptBytes: anything,
+  cacheBytes: anything,
   quotas: anything,
   telemetry: anything,
   onError: anything,
 }
 
-/** Opens an app as `millrace()` does, with a server before it. */
+/** Creates an app like `millrace()` does, and adds a server. */
 export function serve(options: ServeOptions): ServedApp {
   const op = 'serve'
   if (!isObject(options as unknown))
@@ -40,18 +41,18 @@ export function serve(options: ServeOptions): ServedApp {
   if (typeof (options as { thread?: unknown }).thread === 'function')
     throw invalidInput(
       op,
-      'serve() opens the app itself: give it the options, as in serve({ agents }), not an app',
+      'serve() creates the app itself: pass options, as in serve({ agents }), not an app',
     )
   checkOptions(options, { ...appTable, ...serverTable }, { op, what: 'the option' })
   const serverOptions = pick<ServerOptions>(options, serverTable)
-  // Before anything is opened that would have to be closed again.
+  // Checked before anything is opened that would have to be closed again.
   readServerOptions(serverOptions, op)
   const appOptions = pick<AppOptions>({ ...options, exchanges: exchangesOf(options) }, appTable)
   const app = millrace(appOptions)
   try {
     return serveApp(app, serverOptions)
   } catch (error) {
-    // Only who the agents are could tell that it does not fit.
+    // A protocol may reject the agents, which are only known now.
     void app.close()
     throw error
   }

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import type { Agent } from '../agent/index.ts'
-import { teller } from '../protocols/protocols.test-kit.ts'
+import { storyteller } from '../protocols/protocols.test-kit.ts'
 import type { App, AppOptions, Thread } from '../threads/index.ts'
 import { millrace } from '../threads/index.ts'
 import type { ServedApp, ServerOptions } from './index.ts'
@@ -9,9 +9,9 @@ import { serveApp } from './serve-app.ts'
 
 export interface Served {
   readonly app: ServedApp
-  /** Answers without a port. */
+  /** Sends a request without a port. */
   ask(method: string, path: string, more?: AskOptions): Promise<Response>
-  /** How many follow a thread through the server. */
+  /** How many followers of threads the server has. */
   followers(): number
 }
 
@@ -21,9 +21,9 @@ interface AskOptions {
   readonly as?: string | undefined
 }
 
-/** An app with a server before it, closed when the test is over. */
+/** An app with a server, closed at the end of the test. */
 export function served(
-  agents: Agent | Record<string, Agent> = teller(),
+  agents: Agent | Record<string, Agent> = storyteller(),
   options: ServerOptions = {},
   more: Omit<AppOptions, 'agents'> = {},
 ): Served {
@@ -49,13 +49,13 @@ function requestFor(url: string, method: string, { body, headers = {}, as }: Ask
   })
 }
 
-/** Who bears a token is who it says. */
+/** The token is the name of the user. */
 export function byToken(request: Request) {
   const [, user] = /^Bearer (\w+)$/.exec(request.headers.get('authorization') ?? '') ?? []
   return user === undefined ? null : { user }
 }
 
-/** Knows how many are following: begun, and neither ended nor left. */
+/** Counts followers that have started and have neither ended nor been canceled. */
 function countFollowers(app: App): { app: App; followers: () => number } {
   let count = 0
   const counting = (thread: Thread): Thread => ({
@@ -64,20 +64,20 @@ function countFollowers(app: App): { app: App; followers: () => number } {
       const entries = thread.follow(options)
       count++
       let open = true
-      const left = () => {
+      const leave = () => {
         if (open) count--
         open = false
       }
-      options?.signal?.addEventListener('abort', left)
+      options?.signal?.addEventListener('abort', leave)
       return {
         ...entries,
         async next() {
           const result = await entries.next()
-          if (result.done) left()
+          if (result.done) leave()
           return result
         },
         async return() {
-          left()
+          leave()
           return (await entries.return?.()) ?? { done: true, value: undefined }
         },
         [Symbol.asyncIterator]() {
@@ -92,8 +92,8 @@ function countFollowers(app: App): { app: App; followers: () => number } {
   }
 }
 
-/** What a server says to a client that it does not let in. */
-export function refusedUpgrade(
+/** The response to a WebSocket upgrade that is rejected. */
+export function rejectedUpgrade(
   url: string,
   { headers, protocols = [] }: { headers?: Record<string, string>; protocols?: string[] } = {},
 ): Promise<{ status: number; body: string; headers: Record<string, unknown> }> {
@@ -101,7 +101,7 @@ export function refusedUpgrade(
     const ws = new WebSocket(url.replace(/^http/, 'ws'), protocols, headers && { headers })
     ws.on('open', () => {
       ws.terminate()
-      reject(new Error('it was let in'))
+      reject(new Error('the upgrade was accepted'))
     })
     ws.on('error', () => {})
     ws.on('unexpected-response', (_, response) => {

@@ -1,32 +1,36 @@
 import type { TokenBucket } from '../protocols/index.ts'
 import { httpError, tokenBucket } from '../protocols/index.ts'
 
-// Failed sign-ins are limited by address, since they may be guesses and `auth` may be slow. Many users can share an address
-// (an office, a mobile network), so their failures are kept apart as far as possible:
-// - Credentials that `auth` accepted before always reach it. Failures of others can only delay a first sign-in.
-// - Credentials that have failed are no new guess. When they come again, as from a page with an old token, they use up an
-//   allowance of their own, as large as that of the address.
-// No more unproven requests are with `auth` at a time than may still fail; the rest wait for their outcome, so that sending
-// many guesses at once does not get around the limit.
+// Failed sign-ins are limited by address, since they may be guesses and `auth` may be slow. Many
+// users can share an address (an office, a mobile network), so their failures are kept apart as far
+// as possible:
+// - Credentials that `auth` has accepted before always reach it. The failures of other users can
+//   only delay a first sign-in.
+// - Credentials that have failed before are not a new guess. When they are sent again, for example
+//   by a page with an old token, they count against an allowance of their own, as large as that of
+//   the address.
+// At any time, `auth` handles at most as many unproven requests as may still fail. The others wait
+// for the outcome, so that sending many guesses at once does not bypass the limit.
 
 export interface SignIns {
   /**
-   * What `ask` finds out about the sender of a request. Throws 429 without asking if too many from this address have failed.
-   * Without an address nothing is limited: one limit for all clients would let any of them lock out the others.
+   * Returns the result of `ask` for a request. Rejects with 429, without calling `ask`, if too many
+   * sign-ins from this address have failed. Without an address there is no limit: with one limit
+   * for all clients, any of them could lock out the others.
    */
   attempt<Found>(request: Request, address: string | undefined, ask: () => Promise<Found>): Promise<Found>
 }
 
-/** Of an address, or of credentials that have failed from there. */
+/** The allowance of an address, or of credentials that have failed from an address. */
 interface Allowance {
   readonly failures: TokenBucket
-  /** Requests that `auth` is looking at. */
+  /** How many requests `auth` is checking. */
   asking: number
   answered: PromiseWithResolvers<void>
 }
 
-/** What is known of more addresses or credentials than this is forgotten, the oldest first. */
-const mostKnown = 10_000
+/** How many addresses and credentials are remembered. The oldest are forgotten first. */
+const maxKnown = 10_000
 
 export function signIns({ perMinute }: { perMinute: number }): SignIns {
   const allowances = new Map<string, Allowance>()
@@ -53,7 +57,7 @@ export function signIns({ perMinute }: { perMinute: number }): SignIns {
     let allowance = pick()
     while (allowance.asking >= allowance.failures.left()) {
       if (allowance.asking === 0)
-        throw httpError(429, 'rate_limit', 'too many failed sign-ins from this address: wait a little', {
+        throw httpError(429, 'rate_limit', 'too many failed sign-ins from this address: try again later', {
           retryAfterMs,
         })
       await allowance.answered.promise
@@ -80,7 +84,7 @@ export function signIns({ perMinute }: { perMinute: number }): SignIns {
       const repeated = `${address} ${credentials}`
       if (!proven.has(credentials)) {
         const found = await attemptUnproven(address, repeated, ask)
-        if (found && credentials !== none) keep(proven, credentials, true)
+        if (found && credentials !== noCredentials) keep(proven, credentials, true)
         return found
       }
       const found = await ask()
@@ -94,27 +98,30 @@ export function signIns({ perMinute }: { perMinute: number }): SignIns {
 function keep<Key, Value>(known: Map<Key, Value>, key: Key, value: Value) {
   known.delete(key)
   known.set(key, value)
-  if (known.size <= mostKnown) return
+  if (known.size <= maxKnown) return
   const [oldest] = known.keys()
   known.delete(oldest as Key)
 }
 
-/** What a request has that shows no credentials. */
-const none = -1
+/** Stands for a request without credentials. */
+const noCredentials = -1
 const secretName = /auth|cookie|token|key|secret|session|jwt|cert/i
-/** Named like secrets, but others with each request. */
-const notSecret = new Set(['sec-websocket-key', 'idempotency-key', 'mcp-session-id'])
+/** Named like secrets, but different with each request. */
+const notCredentials = new Set(['sec-websocket-key', 'idempotency-key', 'mcp-session-id'])
 
-/** Everything in a request that looks like credentials, as a number. */
+/** A hash of everything in a request that looks like credentials. */
 function credentialsOf({ headers, url }: Request): number {
-  const given = [...headers, ...new URL(url).searchParams]
-  const secrets = given.filter(([name]) => secretName.test(name) && !notSecret.has(name))
-  return secrets.length > 0 ? hash(secrets.join('\n')) : none
+  const values = [...headers, ...new URL(url).searchParams]
+  const secrets = values.filter(([name]) => secretName.test(name) && !notCredentials.has(name))
+  return secrets.length > 0 ? hash(secrets.join('\n')) : noCredentials
 }
 
 const seed = crypto.getRandomValues(new Uint32Array(1))[0] as number
 
-/** 53 bits, so that no credentials are kept. Two that fall together let one more guess reach `auth`, and nothing else. */
+/**
+ * 53 bits, so that no credentials are stored. The only effect of a collision is that one more guess
+ * reaches `auth`.
+ */
 function hash(text: string): number {
   let [high, low] = [seed, ~seed]
   for (let at = 0; at < text.length; at++) {

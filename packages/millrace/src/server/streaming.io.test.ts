@@ -3,22 +3,25 @@ import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Entry } from '../protocol/index.ts'
 import {
+  contiguousText,
   entriesOf,
   socketClient,
   sseFrames,
   story,
-  teller,
+  storyteller,
   until,
-  wordsOf,
 } from '../protocols/protocols.test-kit.ts'
 import type { ServerOptions } from './index.ts'
-import { refusedUpgrade, served } from './server.test-kit.ts'
+import { rejectedUpgrade, served } from './server.test-kit.ts'
 
-/** A server whose thread `one` is telling its story, long and slowly enough to be interrupted many times. */
-async function telling({
+/**
+ * A server with an empty thread `one`, whose agent streams slowly enough to be interrupted many
+ * times.
+ */
+async function serveStory({
   times = 20,
   paceMs = 2,
-  agents = teller(story.repeat(times), { paceMs }),
+  agents = storyteller(story.repeat(times), { paceMs }),
   ...options
 } = {}) {
   const given = served(agents, options)
@@ -28,16 +31,16 @@ async function telling({
   return { ...given, url, thread, whole: story.repeat(times) }
 }
 
-/** What is in the log, as nobody who was interrupted has seen it. */
-async function logOf(thread: Awaited<ReturnType<typeof telling>>['thread']): Promise<string> {
-  return wordsOf(await thread.read({ limit: 100_000 }))
+/** The text in the log, read without interruptions. */
+async function logOf(thread: Awaited<ReturnType<typeof serveStory>>['thread']): Promise<string> {
+  return contiguousText(await thread.read({ limit: 100_000 }))
 }
 
-const isOver = (entries: readonly Entry[]) => entries.at(-1)?.event.type === 'run-end'
+const hasEnded = (entries: readonly Entry[]) => entries.at(-1)?.event.type === 'run-end'
 
 describe('server-sent events', () => {
   test('arrive as they are written, each with its number', async () => {
-    const { url, thread, whole, followers } = await telling({ times: 2 })
+    const { url, thread, whole, followers } = await serveStory({ times: 2 })
     const response = await fetch(`${url}/threads/one/events`)
     expect(response.headers.get('content-type')).toBe('text/event-stream')
     const entries: Entry[] = []
@@ -48,19 +51,19 @@ describe('server-sent events', () => {
       const entry = JSON.parse(data ?? '') as Entry
       expect(id).toBe(String(entry.seq))
       entries.push(entry)
-      if (isOver(entries)) break
+      if (hasEnded(entries)) break
     }
-    expect(wordsOf(entries)).toBe(whole)
+    expect(contiguousText(entries)).toBe(whole)
     expect(entries.filter(({ event }) => event.type === 'text').length).toBeGreaterThan(5)
     await until(() => followers() === 0)
   })
 
-  test('a client that is cut off again and again and resumes with Last-Event-ID misses and repeats nothing', async () => {
-    const { url, thread, whole, followers } = await telling()
+  test('a client that reconnects with Last-Event-ID gets every entry exactly once', async () => {
+    const { url, thread, whole, followers } = await serveStory()
     await thread.send('Tell me.')
     const entries: Entry[] = []
     let cuts = 0
-    while (!isOver(entries)) {
+    while (!hasEnded(entries)) {
       const stop = new AbortController()
       const timer = setTimeout(() => stop.abort(), 5 + ((cuts * 37) % 120))
       const last = entries.at(-1)
@@ -71,7 +74,7 @@ describe('server-sent events', () => {
         })
         for await (const { id, data } of sseFrames(response.body)) {
           if (id !== undefined) entries.push(JSON.parse(data ?? '') as Entry)
-          if (isOver(entries)) break
+          if (hasEnded(entries)) break
         }
       } catch {
         cuts++
@@ -79,13 +82,13 @@ describe('server-sent events', () => {
       clearTimeout(timer)
     }
     expect(cuts).toBeGreaterThan(3)
-    expect(wordsOf(entries)).toBe(whole)
+    expect(contiguousText(entries)).toBe(whole)
     expect(await logOf(thread)).toBe(whole)
     await until(() => followers() === 0)
   })
 
-  test("one that begins 'now' names that number, so that a browser which is cut off at once misses nothing", async () => {
-    const { url, thread, whole, app } = await telling({ times: 1 })
+  test("a stream after 'now' sends its start number first, so that a browser can resume from it", async () => {
+    const { url, thread, whole, app } = await serveStory({ times: 1 })
     await thread.send('Tell me.')
     for await (const _ of thread.follow({ until: 'idle' }));
     const { head } = await thread.info()
@@ -98,15 +101,15 @@ describe('server-sent events', () => {
       expect((await frames.next()).value?.lines).toEqual([`id: ${head}`, 'retry: 1000'])
       await frames.return(undefined)
     }
-    // Meanwhile something happens.
+    // Something happens in the meantime.
     const seq = await thread.send('Again.')
     const headers = { 'last-event-id': String(head) }
     const back = await fetch(`${url}${address}&until=${seq}`, { headers })
-    expect(wordsOf(await entriesOf(back.body), head)).toBe(whole)
+    expect(contiguousText(await entriesOf(back.body), head)).toBe(whole)
   })
 
-  test("one that begins 'now' has what comes, and as a page is empty", async () => {
-    const { url, thread, whole } = await telling({ times: 1 })
+  test("a stream after 'now' has new entries, and a page after 'now' is empty", async () => {
+    const { url, thread, whole } = await serveStory({ times: 1 })
     await thread.send('Tell me.')
     for await (const _ of thread.follow({ until: 'idle' }));
     const { head } = await thread.info()
@@ -119,28 +122,28 @@ describe('server-sent events', () => {
     const entries: Entry[] = []
     for await (const { data } of sseFrames(response.body)) {
       if (data !== undefined) entries.push(JSON.parse(data) as Entry)
-      if (isOver(entries)) break
+      if (hasEnded(entries)) break
     }
-    expect(wordsOf(entries, head)).toBe(whole)
+    expect(contiguousText(entries, head)).toBe(whole)
   })
 
-  test('a quiet stream gives signs of life', async () => {
-    const { url } = await telling({ heartbeatMs: 10 } as object)
+  test('an idle stream sends heartbeats', async () => {
+    const { url } = await serveStory({ heartbeatMs: 10 } as object)
     const response = await fetch(`${url}/threads/one/events`)
     let beats = 0
     for await (const { lines } of sseFrames(response.body)) if (lines[0] === ': ' && ++beats === 3) break
   })
 
-  test('a stream without a port gives them too, and ends when it is let go', async () => {
-    const { app, followers } = await telling({ heartbeatMs: 5 } as object)
+  test('a stream of fetch() sends heartbeats too, and ends when it is canceled', async () => {
+    const { app, followers } = await serveStory({ heartbeatMs: 5 } as object)
     const response = await app.fetch(new Request('http://localhost/threads/one/events'))
     let beats = 0
     for await (const { lines } of sseFrames(response.body)) if (lines[0] === ': ' && ++beats === 3) break
     await until(() => followers() === 0)
   })
 
-  test('a thread that is deleted ends those who follow it', async () => {
-    const { url, thread, followers } = await telling()
+  test('deleting a thread ends its followers', async () => {
+    const { url, thread, followers } = await serveStory()
     const response = await fetch(`${url}/threads/one/events`)
     await until(() => followers() === 1)
     await thread.delete()
@@ -149,9 +152,9 @@ describe('server-sent events', () => {
     expect((await fetch(`${url}/threads/one/events`)).status).toBe(404)
   })
 
-  test('one who is gone before the answer begins is not followed for', async () => {
+  test('nothing is followed for a client that disconnects before the response', async () => {
     let open: (() => void) | undefined
-    const given = served(teller(), {
+    const given = served(storyteller(), {
       auth: () =>
         new Promise((resolve) => {
           open = () => resolve({ user: 'ann' })
@@ -164,7 +167,7 @@ describe('server-sent events', () => {
     request.end()
     await until(() => open !== undefined)
     request.destroy()
-    // The server hears of it before it goes on.
+    // The server notices before it continues.
     await new Promise((resolve) => setTimeout(resolve, 20))
     open?.()
     await until(() => given.followers() === 0)
@@ -174,12 +177,12 @@ describe('server-sent events', () => {
 })
 
 describe('a client that does not read', () => {
-  /** More than the kernel keeps for somebody who does not take it. */
+  /** More than the kernel buffers. */
   const flood = 'x'.repeat(1024 * 1024)
   const floods = 24
 
   async function flooded(options: ServerOptions = {}) {
-    const given = served(teller(flood, { deltaChars: 64 * 1024 }), options)
+    const given = served(storyteller(flood, { deltaChars: 64 * 1024 }), options)
     const { url, port } = await given.app.listen()
     const thread = given.app.thread('one')
     for (let turn = 0; turn < floods; turn++) await thread.send(`Turn ${turn}`)
@@ -187,7 +190,7 @@ describe('a client that does not read', () => {
     return { ...given, url, port, thread }
   }
 
-  /** A connection over which nothing is ever read. */
+  /** A connection that never reads. */
   async function stuckClient(port: number) {
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => {})
@@ -197,16 +200,16 @@ describe('a client that does not read', () => {
     return socket
   }
 
-  test('delays nobody, and is dropped if it stays so', async () => {
+  test('does not delay others, and is disconnected', async () => {
     const { port, url, followers } = await flooded({ stuckMs: 2000 })
     await stuckClient(port)
     await until(() => followers() === 1)
     const entries = await entriesOf((await fetch(`${url}/threads/one/events?until=idle`)).body)
-    expect(wordsOf(entries).length).toBe(floods * flood.length)
+    expect(contiguousText(entries).length).toBe(floods * flood.length)
     await until(() => followers() === 0)
   })
 
-  test('over a socket is closed with a code that says so', async () => {
+  test('over a WebSocket is closed with code 1013', async () => {
     const { url, followers } = await flooded({ stuckMs: 500 })
     const client = await socketClient(`${url}/threads/one/socket`)
     await client.frame('ready')
@@ -216,21 +219,21 @@ describe('a client that does not read', () => {
     await until(() => followers() === 0)
     client.ws.resume()
     expect(await client.closed).toMatchObject({ code: 1013, reason: expect.stringContaining('too slow') })
-    // What it got before is as good as ever.
-    wordsOf(client.entries())
+    // What it received before has no gaps.
+    contiguousText(client.entries())
   })
 })
 
 describe('many clients on one thread', () => {
-  test('each go at their own pace and have the same words in the end', async () => {
-    const { url, thread, whole, followers } = await telling({ times: 10, paceMs: 1 })
+  test('read at their own pace and get the same text', async () => {
+    const { url, thread, whole, followers } = await serveStory({ times: 10, paceMs: 1 })
     const paces = [0, 0, 1, 5, 10]
     const bySse = paces.map(async (pace) => {
       const response = await fetch(`${url}/threads/one/events`)
       const entries: Entry[] = []
       for await (const { id, data } of sseFrames(response.body)) {
         if (id !== undefined) entries.push(JSON.parse(data ?? '') as Entry)
-        if (isOver(entries)) break
+        if (hasEnded(entries)) break
         if (pace > 0) await new Promise((resolve) => setTimeout(resolve, pace))
       }
       return entries
@@ -238,7 +241,7 @@ describe('many clients on one thread', () => {
     const sockets = await Promise.all(paces.map(() => socketClient(`${url}/threads/one/socket?after=0`)))
     const bySocket = sockets.map(async (client, index) => {
       const pace = paces[index] ?? 0
-      while (!isOver(client.entries())) {
+      while (!hasEnded(client.entries())) {
         if (pace > 0) client.ws.pause()
         await new Promise((resolve) => setTimeout(resolve, pace))
         if (pace > 0) client.ws.resume()
@@ -248,13 +251,14 @@ describe('many clients on one thread', () => {
     })
     await until(() => followers() === 2 * paces.length)
     await thread.send('Tell me.')
-    for (const entries of await Promise.all([...bySse, ...bySocket])) expect(wordsOf(entries)).toBe(whole)
+    for (const entries of await Promise.all([...bySse, ...bySocket]))
+      expect(contiguousText(entries)).toBe(whole)
     for (const { ws } of sockets) ws.close()
     await until(() => followers() === 0)
   })
 
-  test('a socket with stream=false and nothing else has the message of each run from now on', async () => {
-    const { url, thread, whole } = await telling({ times: 1 })
+  test('a socket with stream=false gets one message per run from now on', async () => {
+    const { url, thread, whole } = await serveStory({ times: 1 })
     await thread.send('Tell me.')
     for await (const _ of thread.follow({ until: 'idle' }));
     const client = await socketClient(`${url}/threads/one/socket?stream=false`)
@@ -263,35 +267,35 @@ describe('many clients on one thread', () => {
     expect(client.frames.map(({ type }) => type)).toEqual(['ready', 'ack', 'message'])
   })
 
-  test('a socket with after=now has every entry after the head that ready names', async () => {
-    const { url, thread, whole } = await telling({ times: 1 })
+  test('a socket with after=now gets every entry after the head in `ready`', async () => {
+    const { url, thread, whole } = await serveStory({ times: 1 })
     await thread.send('Tell me.')
     for await (const _ of thread.follow({ until: 'idle' }));
     const client = await socketClient(`${url}/threads/one/socket?after=now`)
     client.send({ type: 'send', message: 'Again.' })
     await client.frame('stream_end')
     const { head } = await client.frame('ready')
-    expect(wordsOf(client.entries(), Number(head))).toBe(whole)
-    const refused = await refusedUpgrade(`${url}/threads/one/socket?after=later`)
-    expect(refused.status).toBe(400)
-    expect(refused.body).toContain("'after' must be a whole number of at least 0, or 'now'")
+    expect(contiguousText(client.entries(), Number(head))).toBe(whole)
+    const rejected = await rejectedUpgrade(`${url}/threads/one/socket?after=later`)
+    expect(rejected.status).toBe(400)
+    expect(rejected.body).toContain("'after' must be a whole number of at least 0, or 'now'")
   })
 
-  test('a socket that is cut off again and again misses and repeats nothing', async () => {
-    const { url, thread, whole, followers } = await telling()
+  test('a socket that is cut off repeatedly gets every entry exactly once', async () => {
+    const { url, thread, whole, followers } = await serveStory()
     await thread.send('Tell me.')
     const entries: Entry[] = []
     let cuts = 0
-    while (!isOver(entries)) {
+    while (!hasEnded(entries)) {
       const client = await socketClient(`${url}/threads/one/socket?after=${entries.at(-1)?.seq ?? 0}`)
       const cutAt = performance.now() + 5 + ((cuts * 37) % 120)
-      await until(() => performance.now() > cutAt || isOver(client.entries()))
+      await until(() => performance.now() > cutAt || hasEnded(client.entries()))
       client.ws.terminate()
       entries.push(...client.entries())
       cuts++
     }
     expect(cuts).toBeGreaterThan(3)
-    expect(wordsOf(entries)).toBe(whole)
+    expect(contiguousText(entries)).toBe(whole)
     await until(() => followers() === 0)
   })
 })

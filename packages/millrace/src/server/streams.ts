@@ -1,25 +1,28 @@
 import { httpError } from '../protocols/index.ts'
 import type { Limits } from './options.ts'
 
-/** The streams that are open, so that they can be counted and ended. */
+/** All open streams, so that they can be counted and ended. */
 export interface Streams {
   readonly size: number
-  /** Takes a place. Throws 503 if all are taken, 429 if this caller has all of its own. Gives a function that frees it. */
+  /**
+   * Takes a slot. Throws 503 if the server has too many open streams, 429 if the caller has.
+   * Returns a function that frees the slot.
+   */
   open(caller: string | undefined, end: () => void): () => void
-  /** How many a caller has open. */
+  /** How many streams a caller has open. */
   count(caller: string): number
-  /** Asks each to end. They free their places themselves. */
+  /** Asks each stream to end. Streams free their own slots. */
   endAll(): void
 }
 
 export interface StreamsOptions {
-  readonly most: number
+  readonly max: number
   readonly perCaller: number
-  /** Told the name of the limit that refused one. */
-  readonly onRefused: (limit: keyof Limits) => void
+  /** Called with the name of the limit that was reached. */
+  readonly onRejected: (limit: keyof Limits) => void
 }
 
-export function openStreams({ most, perCaller, onRefused }: StreamsOptions): Streams {
+export function openStreams({ max, perCaller, onRejected }: StreamsOptions): Streams {
   const open = new Set<() => void>()
   const counts = new Map<string, number>()
   return {
@@ -28,21 +31,21 @@ export function openStreams({ most, perCaller, onRefused }: StreamsOptions): Str
     },
     count: (caller) => counts.get(caller) ?? 0,
     open(caller, end) {
-      if (open.size >= most) {
-        onRefused('connections')
-        throw httpError(503, 'overloaded', 'too many streams are open here: try again later', {
+      if (open.size >= max) {
+        onRejected('connections')
+        throw httpError(503, 'overloaded', 'the server has too many open streams: try again later', {
           retryAfterMs: 5000,
         })
       }
       const count = caller === undefined ? 0 : (counts.get(caller) ?? 0)
       if (count >= perCaller) {
-        onRefused('streams')
+        onRejected('streams')
         throw httpError(429, 'rate_limit', `you have ${count} streams open: close one first`, {
           retryAfterMs: 1000,
         })
       }
       if (caller !== undefined) counts.set(caller, count + 1)
-      // Each has an entry of its own, whatever it is ended by.
+      // A new function, since `end` may be the same for several streams.
       const entry = () => end()
       open.add(entry)
       return () => {

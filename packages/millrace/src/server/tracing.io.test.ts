@@ -4,7 +4,7 @@ import { context, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { entriesOf, teller } from '../protocols/protocols.test-kit.ts'
+import { entriesOf, storyteller } from '../protocols/protocols.test-kit.ts'
 import { served } from './server.test-kit.ts'
 
 const traceId = '0af7651916cd43dd8448eb211c80319c'
@@ -14,25 +14,28 @@ const traceparent = `00-${traceId}-${spanId}-01`
 beforeAll(() => void context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()))
 afterAll(() => context.disable())
 
-/** A message with this header, in a thread of its own: what was written down, and the span of its answer. */
+/**
+ * Sends a message with these headers in a new thread. Returns the logged input and the span of the
+ * run.
+ */
 async function answered(
   headers: Record<string, string>,
   { traced = true, within = ROOT_CONTEXT }: { traced?: boolean; within?: Context } = {},
 ) {
   const exporter = new InMemorySpanExporter()
   const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
-  const { ask } = served(teller(), {}, traced ? { telemetry: otel({ tracerProvider }) } : {})
+  const { ask } = served(storyteller(), {}, traced ? { telemetry: otel({ tracerProvider }) } : {})
   await ask('POST', '/threads', { body: { id: 'one' } })
   const sent = await context.with(within, () =>
     ask('POST', '/threads/one/messages', { body: { message: 'Hi' }, headers }),
   )
   const [input] = await entriesOf((await ask('GET', '/threads/one/events?until=idle')).body)
-  const run = exporter.getFinishedSpans().find(({ name }) => name === 'invoke_agent teller')
+  const run = exporter.getFinishedSpans().find(({ name }) => name === 'invoke_agent storyteller')
   return { status: sent.status, input: input?.event, run }
 }
 
 describe('a message with a trace context', () => {
-  test('is answered as a part of it', async () => {
+  test('makes the run a part of that trace', async () => {
     const { status, input, run } = await answered({ traceparent })
     expect(status).toBe(202)
     expect(input).toMatchObject({ type: 'input', trace: traceparent })
@@ -40,7 +43,7 @@ describe('a message with a trace context', () => {
     expect(run?.parentSpanContext?.spanId).toBe(spanId)
   })
 
-  test('is answered as a part of the span that is active where the message arrives, if there is one', async () => {
+  test('makes the run a child of the active span of the request, if there is one', async () => {
     const ours = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags: 1 }
     const within = trace.setSpanContext(ROOT_CONTEXT, ours)
     const { input, run } = await answered({ traceparent }, { within })
@@ -48,7 +51,7 @@ describe('a message with a trace context', () => {
     expect(run?.parentSpanContext?.spanId).toBe(ours.spanId)
   })
 
-  test('of a version to come is read as far as it is known', async () => {
+  test('of a future version is read as far as it is known', async () => {
     const later = `cc${traceparent.slice(2)}`
     for (const header of [later, `${later}-what-the-future-brings`, `${later}-`]) {
       const { input, run } = await answered({ traceparent: header })
@@ -67,7 +70,7 @@ describe('a message with a trace context', () => {
     `ff${traceparent.slice(2)}`,
     `00-${'0'.repeat(32)}-${spanId}-01`,
     `00-${traceId}-${'0'.repeat(16)}-01`,
-  ])('that is malformed is answered all the same: %s', async (malformed) => {
+  ])('that is malformed is ignored: %s', async (malformed) => {
     const { status, input, run } = await answered({ traceparent: malformed })
     expect(status).toBe(202)
     expect(input).not.toHaveProperty('trace')
@@ -75,7 +78,7 @@ describe('a message with a trace context', () => {
     expect(run?.parentSpanContext).toBeUndefined()
   })
 
-  test('leaves no trace where nobody traces', async () => {
+  test('is ignored without telemetry', async () => {
     const { status, input } = await answered({ traceparent }, { traced: false })
     expect(status).toBe(202)
     expect(input).not.toHaveProperty('trace')

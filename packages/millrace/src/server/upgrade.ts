@@ -5,30 +5,33 @@ import { WebSocketServer } from 'ws'
 import type { MillraceError } from '../protocol/index.ts'
 import type { SocketConnection } from '../protocols/index.ts'
 import { closeCodes, httpError } from '../protocols/index.ts'
-import { closingDown, errorAnswer } from './errors.ts'
-import type { Guard } from './guard.ts'
-import { readCall } from './handler.ts'
-import type { HoldBack } from './late-refusals.ts'
+import type { Identify } from './callers.ts'
+import { errorResponse, shuttingDown } from './errors.ts'
+import { readContext } from './handler.ts'
 import { toRequest } from './node-connection.ts'
 import type { Limits } from './options.ts'
+import type { OriginCheck } from './origin-check.ts'
 import type { ClientAddress } from './proxy.ts'
-import type { Found, Router } from './router.ts'
+import type { DelayRejection } from './rejection-delay.ts'
+import type { RouteMatch, Router } from './router.ts'
 import type { Streams } from './streams.ts'
-import type { Identify } from './visitors.ts'
 
 export interface UpgradesOptions {
   readonly router: Router
   readonly limits: Limits
-  readonly guard: Guard
+  readonly originCheck: OriginCheck
   readonly identify: Identify
   readonly clientAddress: ClientAddress
-  readonly holdBack: HoldBack
+  readonly delayRejection: DelayRejection
   readonly streams: Streams
   readonly isClosing: () => boolean
   readonly onError: (error: MillraceError) => void
 }
 
-/** Takes what Node emits as `upgrade`. Never rejects. Resolves with the connection when it is open; undefined if it was refused. */
+/**
+ * Handles the `upgrade` event of Node. Resolves with the open connection, or undefined if it was
+ * rejected. Never rejects.
+ */
 export type Upgrade = (
   incoming: IncomingMessage,
   socket: Socket,
@@ -37,64 +40,74 @@ export type Upgrade = (
 
 const bearerProtocol = 'millrace.bearer.'
 
-/** Opens WebSockets for the routes that take them. */
+/** Opens WebSockets for routes with `connect`. */
 export function upgrades(options: UpgradesOptions): Upgrade {
-  const { router, guard, identify, clientAddress, holdBack, streams, limits, isClosing, onError } = options
-  const spoken = new WeakMap<IncomingMessage, readonly string[]>()
+  const {
+    router,
+    originCheck,
+    identify,
+    clientAddress,
+    delayRejection,
+    streams,
+    limits,
+    isClosing,
+    onError,
+  } = options
+  const subprotocols = new WeakMap<IncomingMessage, readonly string[]>()
   const sockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
     maxPayload: limits.frameBytes,
-    // The token is for us, not for the answer. A client that offers others is left to itself.
+    // Never echoes the token, which is offered as a subprotocol too.
     handleProtocols: (offered, incoming) =>
-      (spoken.get(incoming) ?? []).find((protocol) => offered.has(protocol)) ?? false,
+      (subprotocols.get(incoming) ?? []).find((protocol) => offered.has(protocol)) ?? false,
   })
 
-  async function admit(incoming: IncomingMessage, socket: Socket, request: Request, found: Found) {
-    if (isClosing()) throw closingDown()
-    guard.check(request, { localAddress: socket.localAddress, strict: true })
-    const { route, params } = found
+  async function admit(incoming: IncomingMessage, socket: Socket, request: Request, match: RouteMatch) {
+    if (isClosing()) throw shuttingDown()
+    originCheck.check(request, { localAddress: socket.localAddress, strict: true })
+    const { route, params } = match
     if (!route?.connect || incoming.method !== 'GET')
-      throw httpError(404, 'not_found', 'there is nothing at this address')
-    const visitor = await identify(request, clientAddress(incoming))
-    visitor.rateLimit()
-    return { visitor, handler: await route.connect(readCall(request, route, { params, visitor })) }
+      throw httpError(404, 'not_found', 'no route matches this path')
+    const caller = await identify(request, clientAddress(incoming))
+    caller.rateLimit()
+    return { caller, handler: await route.connect(readContext(request, route, { params, caller })) }
   }
 
   return async (incoming, socket, head) => {
     socket.on('error', () => {})
     const request = toRequest(incoming, bearerOf(incoming))
-    const found = request && router('GET', new URL(request.url).pathname)
+    const match = request && router('GET', new URL(request.url).pathname)
     try {
-      if (!found) throw httpError(400, 'invalid_input', 'this is no address')
-      const { visitor, handler } = await admit(incoming, socket, request, found)
+      if (!match) throw httpError(400, 'invalid_input', 'malformed request')
+      const { caller, handler } = await admit(incoming, socket, request, match)
       let connection: SocketConnection | undefined
-      const free = streams.open(visitor.key, () => connection?.close(closeCodes.goingAway, 'going away'))
-      visitor.payForStream()
-      const release = visitor.hold(handler.threadId, () =>
+      const free = streams.open(caller.key, () => connection?.close(closeCodes.goingAway, 'going away'))
+      caller.countStream()
+      const release = caller.watchAccess(handler.threadId, () =>
         connection?.close(closeCodes.policy, 'your access has ended: sign in again'),
       )
-      socket.once('close', leave)
-      if (socket.destroyed) leave()
-      function leave() {
+      socket.once('close', cleanUp)
+      if (socket.destroyed) cleanUp()
+      function cleanUp() {
         free()
         release()
       }
-      spoken.set(incoming, handler.subprotocols ?? [])
+      subprotocols.set(incoming, handler.subprotocols ?? [])
       sockets.handleUpgrade(incoming, socket, head, (ws) => {
         connection = handler.open(ws, socket)
       })
       return connection
     } catch (thrown) {
-      const answer = errorAnswer(thrown, onError, found?.error)
-      await holdBack(answer.status, clientAddress(incoming))
-      await refuse(socket, answer)
+      const response = errorResponse(thrown, onError, match?.error)
+      await delayRejection(response.status, clientAddress(incoming))
+      await rejectUpgrade(socket, response)
       return undefined
     }
   }
 }
 
-/** A browser cannot set headers on a WebSocket, so a token may come in the dress of a protocol. */
+/** A browser cannot set headers on a WebSocket, so the token may be sent as a subprotocol. */
 function bearerOf({ headers }: IncomingMessage): Record<string, string> {
   const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim())
   const token = offered.find((name) => name.startsWith(bearerProtocol))?.slice(bearerProtocol.length)
@@ -102,12 +115,12 @@ function bearerOf({ headers }: IncomingMessage): Record<string, string> {
   return { authorization: `Bearer ${Buffer.from(token, 'base64url').toString()}` }
 }
 
-async function refuse(socket: Socket, answer: Response) {
-  const body = await answer.text()
-  answer.headers.set('content-length', String(Buffer.byteLength(body)))
-  answer.headers.set('connection', 'close')
-  const head = [...answer.headers].map(([name, value]) => `${name}: ${value}\r\n`).join('')
-  // One that does not hang up is not waited for.
+async function rejectUpgrade(socket: Socket, response: Response) {
+  const body = await response.text()
+  response.headers.set('content-length', String(Buffer.byteLength(body)))
+  response.headers.set('connection', 'close')
+  const head = [...response.headers].map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  // The client may never close its side.
   socket.once('finish', () => socket.destroy())
-  socket.end(`HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}\r\n${head}\r\n${body}`)
+  socket.end(`HTTP/1.1 ${response.status} ${STATUS_CODES[response.status]}\r\n${head}\r\n${body}`)
 }

@@ -1,7 +1,7 @@
 import type { Route } from '../protocols/index.ts'
 import { json, ref } from '../protocols/index.ts'
 import type { App } from '../threads/index.ts'
-import { mostOfCaller } from '../threads/index.ts'
+import { maxShareOfCaller } from '../threads/index.ts'
 import type { Admission } from './admission.ts'
 import type { Limits } from './options.ts'
 import type { Streams } from './streams.ts'
@@ -12,14 +12,14 @@ export interface UsageRoutesOptions {
   readonly admission: Admission
 }
 
-/** What a caller uses of what it may use. */
+/** How much of its quotas and limits a caller uses. */
 export function usageRoutes(app: App, { limits, streams, admission }: UsageRoutesOptions): Route[] {
   async function usageOf(caller: string) {
     return {
       ...(await app.usage(caller)),
       streams: { used: streams.count(caller), limit: limits.streams },
       requestsAtOnce: { used: admission.count(caller), limit: limits.requestsAtOnce },
-      bufferBytes: { used: app.buffer.heldBy(caller), limit: app.buffer.limit * mostOfCaller },
+      bufferBytes: { used: app.buffer.heldBy(caller), limit: app.buffer.limit * maxShareOfCaller },
     }
   }
 
@@ -28,8 +28,8 @@ export function usageRoutes(app: App, { limits, streams, admission }: UsageRoute
       method: 'GET',
       path: '/usage',
       name: 'getUsage',
-      summary: 'What you use of your quotas and limits',
-      answers: { 200: json(ref('Usage'), 'By the name of the option. Empty where nothing is limited') },
+      summary: 'Get how much of your quotas and limits you use',
+      responses: { 200: json(ref('Usage'), 'Usage by option name. Empty if there are no limits') },
       async handle({ caller: { key } }) {
         return Response.json({ usage: key === undefined ? {} : await usageOf(key) })
       },

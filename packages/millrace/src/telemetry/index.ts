@@ -1,4 +1,4 @@
-export { handleBy } from './handlers.ts'
+export { eventHandler } from './handlers.ts'
 export type { LogFields, LogLevel } from './logs/line.ts'
 export type { Logger, LogsOptions } from './logs.ts'
 export { logs } from './logs.ts'

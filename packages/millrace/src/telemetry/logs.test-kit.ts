@@ -3,30 +3,30 @@ import { tool } from '../tools/index.ts'
 import type { LogFields, LogLevel, LogsOptions } from './index.ts'
 import { logs } from './index.ts'
 
-interface Told {
+interface LoggedLine {
   readonly level: LogLevel
   readonly message: string
   readonly fields: LogFields
 }
 
-/** Logs that keep what they are told, as fields. */
-export function keptLogs(options: LogsOptions = {}) {
-  const told: Told[] = []
-  const keep =
+/** Telemetry that records what `logs()` writes, as fields. */
+export function recordedLogs(options: LogsOptions = {}) {
+  const lines: LoggedLine[] = []
+  const record =
     (level: LogLevel) =>
     (message: string, fields: LogFields = {}) =>
-      void told.push({ level, message, fields })
-  const logger = { info: keep('info'), warn: keep('warn'), error: keep('error') }
+      void lines.push({ level, message, fields })
+  const logger = { info: record('info'), warn: record('warn'), error: record('error') }
   return {
-    told,
+    lines,
     telemetry: logs(logger, { format: 'fields', ...options }),
-    /** Those with these words. */
-    of: (message: string) => told.filter((line) => line.message === message).map(({ fields }) => fields),
+    /** The fields of all lines with this message. */
+    of: (message: string) => lines.filter((line) => line.message === message).map(({ fields }) => fields),
   }
 }
 
-/** The same as lines of text. */
-export function keptLines(options: LogsOptions = {}) {
+/** The same, as lines of text. */
+export function recordedLines(options: LogsOptions = {}) {
   const lines: string[] = []
   const keep = (...args: unknown[]) => void lines.push(args.join('|'))
   return { lines, telemetry: logs({ info: keep, warn: keep, error: keep }, options) }
@@ -43,10 +43,9 @@ export const fails = tool({
   },
 })
 
-/** Asks a person first. */
-export const careful = tool({
+export const needsApproval = tool({
   name: 'careful',
-  description: 'Works, once it may',
+  description: 'Works, once it is approved',
   input: z.object({}),
   approve: true,
   run: () => 'done',

@@ -4,10 +4,10 @@ import { agent } from '../agent/index.ts'
 import type { Telemetry } from '../protocol/index.ts'
 import type { ScriptRound } from '../testing/index.ts'
 import { scriptedModel } from '../testing/index.ts'
+import { linkTo } from '../threads/chaos-store.test-kit.ts'
 import type { AppOptions } from '../threads/index.ts'
 import { memoryStore, millrace } from '../threads/index.ts'
-import { lineTo } from '../threads/storm-line.test-kit.ts'
-import { careful, fails, keptLogs, works } from './logs.test-kit.ts'
+import { fails, needsApproval, recordedLogs, works } from './logs.test-kit.ts'
 
 const open: { close(): Promise<void> }[] = []
 afterEach(async () => {
@@ -18,9 +18,9 @@ const usage = { inputTokens: 10, outputTokens: 3 }
 const busy: ScriptRound = [{ error: { message: 'too much to do', code: 'overloaded', status: 529 } }]
 const any = { number: expect.any(Number), text: expect.any(String) }
 
-/** Logs, and an agent that tells them of its runs. */
+/** An agent whose runs are logged, and the recorded lines. */
 function desk(rounds: readonly ScriptRound[], options: Partial<AgentOptions> = {}) {
-  const kept = keptLogs()
+  const kept = recordedLogs()
   const { telemetry } = kept
   const model = scriptedModel(rounds)
   const tools = [works, fails]
@@ -28,14 +28,14 @@ function desk(rounds: readonly ScriptRound[], options: Partial<AgentOptions> = {
 }
 
 describe('a run', () => {
-  test('is one line when it is over, with what it took', async () => {
+  test('is one line when it ends, with its usage', async () => {
     const more = { cacheReadTokens: 8, cacheWriteTokens: 1, reasoningTokens: 2 }
-    const { told, desk: agent } = desk([
+    const { lines, desk: agent } = desk([
       [{ call: 'works' }, { call: 'works' }, { usage }],
       [{ text: 'Done.' }, { usage: { ...usage, ...more } }],
     ])
     const { runId } = await agent.stream('hi', { conversation: 'ticket 7' }).result
-    expect(told).toEqual([
+    expect(lines).toEqual([
       {
         level: 'info',
         message: 'run completed',
@@ -59,45 +59,45 @@ describe('a run', () => {
   test.each<[string, ScriptRound[], Partial<AgentOptions>]>([
     ['max-rounds', [[{ call: 'works' }], [{ call: 'works' }]], { maxRounds: 1 }],
     ['truncated', [[{ text: 'And so' }, { finish: 'length' }]], {}],
-  ])('that came out as %s says so, and is no error', async (outcome, rounds, options) => {
-    const { told, desk: agent } = desk(rounds, options)
+  ])('that ends as %s is logged as info with that outcome', async (outcome, rounds, options) => {
+    const { lines, desk: agent } = desk(rounds, options)
     await agent.run('hi')
-    expect(told.at(-1)).toMatchObject({ level: 'info', message: `run ${outcome}`, fields: { outcome } })
+    expect(lines.at(-1)).toMatchObject({ level: 'info', message: `run ${outcome}`, fields: { outcome } })
   })
 
-  test('that somebody cancels is one line: the model call that ends with it has not failed', async () => {
-    const { told, desk: agent } = desk([[{ text: 'And so' }, { hang: true }]])
+  test('that is canceled is one line: the model call that ends with it is not a failure', async () => {
+    const { lines, desk: agent } = desk([[{ text: 'And so' }, { hang: true }]])
     const run = agent.stream('hi')
     for await (const event of run) if (event.type === 'text') run.cancel('enough')
-    expect(told).toMatchObject([
+    expect(lines).toMatchObject([
       {
         level: 'info',
-        message: 'run cancelled',
+        message: 'run canceled',
         fields: { rounds: 1, models: ['scripted'] },
       },
     ])
   })
 
-  test('that is out of time is one line as well', async () => {
-    const { told, desk: agent } = desk([[{ hang: true }]], { runMs: 20 })
+  test('that times out is one line too', async () => {
+    const { lines, desk: agent } = desk([[{ hang: true }]], { runMs: 20 })
     await agent.stream('hi').result
-    expect(told).toMatchObject([
+    expect(lines).toMatchObject([
       { level: 'error', message: 'run failed', fields: { code: 'timeout', op: 'agent.run' } },
     ])
   })
 
-  test('that waits for a person is told, and so is the one that goes on with it, each with its own', async () => {
-    const { told, desk: agent } = desk(
+  test('that is suspended and the one that resumes it are logged with their own numbers', async () => {
+    const { lines, desk: agent } = desk(
       [
         [{ call: 'careful', id: 'c' }, { usage }],
         [{ text: 'Done.' }, { usage }],
       ],
-      { tools: [careful] },
+      { tools: [needsApproval] },
     )
     const first = agent.stream('hi')
     await first.result
     await first.resume({ callId: 'c', approved: true }).result
-    expect(told).toMatchObject([
+    expect(lines).toMatchObject([
       { level: 'info', message: 'run suspended', fields: { rounds: 1, calls: 0, inputTokens: 10 } },
       {
         level: 'info',
@@ -107,19 +107,19 @@ describe('a run', () => {
     ])
   })
 
-  test('names the trace it belongs to, wherever that is kept', async () => {
+  test('names its trace, whichever telemetry provides it', async () => {
     const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
     const tracing: Telemetry = {
-      begin: () => ({
+      startRun: () => ({
         trace,
         event() {},
-        call: () => ({ end() {} }),
-        within: (_, work) => work(),
-        inside: () => tracing,
-        abandoned() {},
+        modelCall: () => ({ end() {} }),
+        runInContext: (_, work) => work(),
+        nested: () => tracing,
+        handedOver() {},
       }),
     }
-    const { told, telemetry } = keptLogs()
+    const { lines, telemetry } = recordedLogs()
     const rounds = [busy, [{ call: 'fails' }], 'Done.']
     await agent({
       model: scriptedModel(rounds),
@@ -127,12 +127,12 @@ describe('a run', () => {
       retry: { baseMs: 1 },
       telemetry: [telemetry, tracing],
     }).run('hi')
-    expect(told.map(({ message }) => message)).toEqual([
+    expect(lines.map(({ message }) => message)).toEqual([
       'model call failed',
       'tool call failed',
       'run completed',
     ])
-    for (const { fields } of told)
+    for (const { fields } of lines)
       expect(fields).toMatchObject({
         traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
         spanId: '00f067aa0ba902b7',
@@ -141,10 +141,10 @@ describe('a run', () => {
 })
 
 describe('a model call that fails', () => {
-  test('is a line each, with when it is sent again', async () => {
-    const { told, desk: agent } = desk([busy, busy, 'Done.'])
+  test('is one line per attempt, with the delay before the retry', async () => {
+    const { lines, desk: agent } = desk([busy, busy, 'Done.'])
     const { runId } = await agent.stream('hi').result
-    const failed = (attempt: number) => ({
+    const failure = (attempt: number) => ({
       level: 'warn',
       message: 'model call failed',
       fields: {
@@ -161,13 +161,13 @@ describe('a model call that fails', () => {
         retryMs: any.number,
       },
     })
-    expect(told).toEqual([failed(1), failed(2), expect.objectContaining({ message: 'run completed' })])
+    expect(lines).toEqual([failure(1), failure(2), expect.objectContaining({ message: 'run completed' })])
   })
 
-  test('for good has no time to come, and its run fails', async () => {
-    const { told, desk: agent } = desk([[{ error: { message: 'no', code: 'auth', status: 401 } }]])
+  test('for good has no retry delay, and its run fails', async () => {
+    const { lines, desk: agent } = desk([[{ error: { message: 'no', code: 'auth', status: 401 } }]])
     await agent.stream('hi').result
-    expect(told).toMatchObject([
+    expect(lines).toMatchObject([
       { level: 'warn', message: 'model call failed', fields: { code: 'auth' } },
       {
         level: 'error',
@@ -175,10 +175,10 @@ describe('a model call that fails', () => {
         fields: { outcome: 'failed', code: 'auth', op: 'model.stream', httpStatus: 401 },
       },
     ])
-    expect(told[0]?.fields).not.toHaveProperty('retryMs')
+    expect(lines[0]?.fields).not.toHaveProperty('retryMs')
   })
 
-  test('names the model that is asked next, where that is another', async () => {
+  test('names the fallback model that is tried next', async () => {
     const model = [scriptedModel([busy], { id: 'first' }), scriptedModel(['Done.'], { id: 'second' })]
     const { of, desk: agent } = desk([], { model, retry: { attempts: 1 } })
     await agent.run('hi')
@@ -186,14 +186,14 @@ describe('a model call that fails', () => {
     expect(of('run completed')).toMatchObject([{ models: ['first', 'second'] }])
   })
 
-  test('after a call has begun is told, and the round stands', async () => {
+  test('after a tool call has started is logged, and the round is kept', async () => {
     const { of, desk: agent } = desk([[{ call: 'works' }, ...(busy as [])], 'Done.'])
     await agent.run('hi')
     expect(of('model call failed')).toMatchObject([{ round: 1, code: 'overloaded' }])
     expect(of('run completed')).toMatchObject([{ rounds: 2, calls: 1 }])
   })
 
-  test('beside the run, for a summary, is told as that', async () => {
+  test('outside of the rounds, for a summary, is marked as aside', async () => {
     const overflow: ScriptRound = [{ error: { message: 'long', code: 'context_overflow' } }]
     const { of, desk: agent } = desk([overflow, busy, 'A summary.', 'Done.'])
     await agent.run([
@@ -209,43 +209,45 @@ describe('a model call that fails', () => {
   })
 })
 
-describe('a tool call that goes wrong', () => {
-  test('is a line each, and the run counts them', async () => {
+describe('a tool call that fails', () => {
+  test('is one line, and the run counts them', async () => {
     const {
-      told,
+      lines,
       of,
       desk: agent,
-    } = desk([[{ call: 'fails', id: 'a' }, { call: 'works' }, { call: 'unheard_of', id: 'b' }], 'Done.'])
+    } = desk([[{ call: 'fails', id: 'a' }, { call: 'works' }, { call: 'no_such_tool', id: 'b' }], 'Done.'])
     const { runId } = await agent.stream('hi').result
     const line = { agent: 'desk', run: runId, ms: any.number }
     expect(of('tool call failed').toSorted((a, b) => String(a.call).localeCompare(String(b.call)))).toEqual([
       { ...line, tool: 'fails', call: 'a', status: 'failed' },
-      { ...line, tool: 'unheard_of', call: 'b', status: 'rejected' },
+      { ...line, tool: 'no_such_tool', call: 'b', status: 'rejected' },
     ])
-    expect(told.filter(({ level }) => level === 'warn')).toHaveLength(2)
+    expect(lines.filter(({ level }) => level === 'warn')).toHaveLength(2)
     expect(of('run completed')).toMatchObject([{ calls: 3, failedCalls: 2 }])
   })
 
-  test('is no line where a hook said no', async () => {
+  test('is not logged if a hook blocked it', async () => {
     const beforeCall = () => ({ block: 'not today' })
-    const { told, desk: agent } = desk([[{ call: 'works' }], 'Well then.'], { beforeCall })
+    const { lines, desk: agent } = desk([[{ call: 'works' }], 'Well then.'], { beforeCall })
     await agent.run('hi')
-    expect(told).toMatchObject([{ message: 'run completed', fields: { calls: 1 } }])
-    expect(told[0]?.fields).not.toHaveProperty('failedCalls')
+    expect(lines).toMatchObject([{ message: 'run completed', fields: { calls: 1 } }])
+    expect(lines[0]?.fields).not.toHaveProperty('failedCalls')
   })
 
-  test('is no line where a person said no', async () => {
-    const { told, desk: agent } = desk([[{ call: 'careful', id: 'c' }], 'Well then.'], { tools: [careful] })
+  test('is not logged if a person denied it', async () => {
+    const { lines, desk: agent } = desk([[{ call: 'careful', id: 'c' }], 'Well then.'], {
+      tools: [needsApproval],
+    })
     const first = agent.stream('hi')
     await first.result
     await first.resume({ callId: 'c', approved: false }).result
-    expect(told.map(({ message }) => message)).toEqual(['run suspended', 'run completed'])
+    expect(lines.map(({ message }) => message)).toEqual(['run suspended', 'run completed'])
   })
 })
 
 describe('a sub-agent', () => {
-  test('has lines of its own, with who asked it and where', async () => {
-    const { told, telemetry } = keptLogs()
+  test('has its own lines, with its parent run and thread', async () => {
+    const { lines, telemetry } = recordedLogs()
     const helper = agent({
       name: 'helper',
       model: scriptedModel([busy, [{ call: 'fails' }], 'Found.']),
@@ -263,18 +265,18 @@ describe('a sub-agent', () => {
     const thread = app.thread('t')
     await thread.send('hi')
     for await (const _ of thread.follow({ until: 'idle' }));
-    const above = told[3]
-    expect(told).toMatchObject([
+    const parent = lines[3]
+    expect(lines).toMatchObject([
       { message: 'model call failed', fields: { agent: 'helper', thread: 't' } },
       { message: 'tool call failed', fields: { agent: 'helper', tool: 'fails', thread: 't' } },
-      { message: 'run completed', fields: { agent: 'helper', thread: 't', parent: above?.fields.run } },
+      { message: 'run completed', fields: { agent: 'helper', thread: 't', parent: parent?.fields.run } },
       { message: 'run completed', fields: { agent: 'boss', thread: 't', calls: 1 } },
     ])
-    expect(above?.fields).not.toHaveProperty('parent')
+    expect(parent?.fields).not.toHaveProperty('parent')
   })
 
-  test('is cancelled with a call that runs out of time', async () => {
-    const { told, telemetry } = keptLogs()
+  test('is canceled with a call that times out', async () => {
+    const { lines, telemetry } = recordedLogs()
     const helper = agent({ name: 'helper', model: scriptedModel([[{ hang: true }]]) })
     const boss = agent({
       name: 'boss',
@@ -283,32 +285,32 @@ describe('a sub-agent', () => {
       telemetry,
     })
     await boss.run('hi')
-    expect(told).toMatchObject([
-      { level: 'info', message: 'run cancelled', fields: { agent: 'helper', outcome: 'cancelled' } },
+    expect(lines).toMatchObject([
+      { level: 'info', message: 'run canceled', fields: { agent: 'helper', outcome: 'canceled' } },
       { level: 'warn', message: 'tool call failed', fields: { agent: 'boss', status: 'timeout' } },
       { level: 'info', message: 'run completed', fields: { agent: 'boss', failedCalls: 1 } },
     ])
   })
 
-  test('goes on elsewhere with the run that asked it, and so does what it asked itself: nobody cancelled them', async () => {
-    const { told, telemetry } = keptLogs()
-    const asked = Promise.withResolvers<void>()
+  test('is handed over with its parent run, and so are its own sub-agents', async () => {
+    const { lines, telemetry } = recordedLogs()
+    const called = Promise.withResolvers<void>()
     const model = scriptedModel(() => {
-      asked.resolve()
+      called.resolve()
       return [{ hang: true }]
     })
-    const asking = (name: string, below: Agent) =>
+    const delegating = (name: string, subAgent: Agent) =>
       agent({
         name,
-        model: scriptedModel([[{ call: below.name, input: { prompt: 'look' } }]]),
-        tools: [below.asTool({ description: 'Helps' })],
+        model: scriptedModel([[{ call: subAgent.name, input: { prompt: 'look' } }]]),
+        tools: [subAgent.asTool({ description: 'Helps' })],
       })
-    const boss = asking('boss', asking('helper', agent({ name: 'intern', model })))
+    const boss = delegating('boss', delegating('helper', agent({ name: 'intern', model })))
     const app = millrace({ agents: boss, telemetry })
     await app.thread('t').send('hi')
-    await asked.promise
+    await called.promise
     await app.close({ graceMs: 0 })
-    expect(told).toMatchObject([
+    expect(lines).toMatchObject([
       { level: 'info', message: 'run handed-over', fields: { agent: 'intern', rounds: 1, calls: 0 } },
       { level: 'info', message: 'run handed-over', fields: { agent: 'helper', rounds: 1, calls: 0 } },
       { level: 'info', message: 'run handed-over', fields: { agent: 'boss', rounds: 1, calls: 0 } },
@@ -317,13 +319,13 @@ describe('a sub-agent', () => {
 })
 
 describe('an app', () => {
-  test('that takes over the run of a process that is gone tells what was lost; the other that it is not its own', async () => {
+  test('that takes over the run of a lost process logs the loss, and the other app logs the handover', async () => {
     let now = 1_000_000
     const leaseMs = 60_000
     const store = memoryStore({ now: () => now })
-    const line = lineTo(store)
-    const first = keptLogs()
-    const second = keptLogs()
+    const link = linkTo(store)
+    const first = recordedLogs()
+    const second = recordedLogs()
     const appOf = (options: Pick<AppOptions, 'store' | 'telemetry'>, rounds: () => ScriptRound) => {
       const app = millrace({
         agents: agent({ name: 'desk', model: scriptedModel(rounds) }),
@@ -334,32 +336,32 @@ describe('an app', () => {
       open.push(app)
       return app
     }
-    const lost = appOf({ store: line.store, telemetry: first.telemetry }, () => [
+    const lost = appOf({ store: link.store, telemetry: first.telemetry }, () => [
       { text: 'And' },
       { hang: true },
     ])
     await lost.thread('t').send('hi')
     for await (const { event } of lost.thread('t').follow()) if (event.type === 'text') break
-    line.freeze(2 ** 30)
+    link.freeze(2 ** 30)
     now += leaseMs + 1
     const thread = appOf({ store, telemetry: second.telemetry }, () => 'Done.').thread('t')
     for await (const _ of thread.follow({ until: 'idle' }));
-    line.thaw()
+    link.thaw()
     await lost.close({ graceMs: 0 })
-    expect(first.told).toMatchObject([
+    expect(first.lines).toMatchObject([
       { level: 'info', message: 'run handed-over', fields: { thread: 't', rounds: 1 } },
     ])
-    expect(second.told).toMatchObject([
+    expect(second.lines).toMatchObject([
       {
         level: 'info',
         message: 'run completed',
-        fields: { thread: 't', losses: 1, resumes: first.told[0]?.fields.run },
+        fields: { thread: 't', losses: 1, resumes: first.lines[0]?.fields.run },
       },
     ])
   })
 
-  test('tells what goes wrong in the background', async () => {
-    const { told, telemetry } = keptLogs()
+  test('logs background failures', async () => {
+    const { lines, telemetry } = recordedLogs()
     const app = millrace({
       agents: agent({ name: 'desk', model: scriptedModel(['Done.']) }),
       telemetry,
@@ -372,7 +374,7 @@ describe('an app', () => {
     const thread = app.thread('t')
     await thread.send('hi')
     for await (const _ of thread.follow({ until: 'idle' }));
-    expect(told).toEqual([
+    expect(lines).toEqual([
       { level: 'error', message: 'background failure', fields: { code: any.text, op: any.text } },
       expect.objectContaining({ level: 'error', message: 'run failed' }),
     ])

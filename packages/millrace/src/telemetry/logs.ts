@@ -3,9 +3,9 @@ import { checkOptions, invalidInput, isObject, kindOf, oneOf, yesOrNo } from '..
 import { errorFields } from './logs/fields.ts'
 import type { LogFields, LogFormat, LogLevel } from './logs/line.ts'
 import { argumentsOf } from './logs/line.ts'
-import { beginRun } from './logs/run.ts'
+import { logRun } from './logs/run.ts'
 
-/** What `console` has, and most loggers. */
+/** The methods that `console` and most loggers have. */
 export interface Logger {
   info(message: string, fields?: LogFields): unknown
   warn(message: string, fields?: LogFields): unknown
@@ -13,9 +13,12 @@ export interface Logger {
 }
 
 export interface LogsOptions {
-  /** `logfmt` if absent: all in one line of text. `json`: the same as JSON. `fields`: words, and an object beside them. */
+  /**
+   * `logfmt` (default): one line of text. `json`: one line of JSON. `fields`: the message, and an
+   * object as second argument.
+   */
   readonly format?: LogFormat | undefined
-  /** Tells the words of errors too, which may quote what was said. Not so if absent. */
+  /** Include error messages, which may quote the conversation. Default: false. */
   readonly content?: boolean | undefined
 }
 
@@ -24,31 +27,32 @@ const levels: readonly LogLevel[] = ['info', 'warn', 'error']
 const table: OptionTable<LogsOptions> = { format: oneOf('logfmt', 'json', 'fields'), content: yesOrNo }
 
 /**
- * Tells a logger of runs, a line for each when it is over and one for whatever goes wrong on the way: hand it to
- * `agent({ telemetry })` or `millrace({ telemetry })`. It may be handed to several. Nothing of what was said is told, nor any key.
- * Throws `invalid_input` on what is no logger, and on bad options. What the logger itself throws is dropped.
+ * Logs runs: one line when a run ends, and one for each failure on the way. Pass the result to
+ * `agent({ telemetry })` or `millrace({ telemetry })`; it can be shared. Neither the conversation
+ * nor API keys are logged. Throws `invalid_input` on an invalid logger or invalid options.
+ * Exceptions of the logger are swallowed.
  */
 export function logs(logger: Logger, options: LogsOptions = {}): Telemetry {
   const op = 'logs'
   checkLogger(logger, op)
   if (!isObject(options as unknown))
-    throw invalidInput(op, `logs() takes an object of options, not ${kindOf(options)}`)
+    throw invalidInput(op, `logs() expects an object of options, not ${kindOf(options)}`)
   checkOptions(options, table, { op, what: 'the option' })
   const { format = 'logfmt', content = false } = options
 
-  function tell(level: LogLevel, message: string, fields: LogFields) {
-    // One line that fails keeps none of the others back.
+  function log(level: LogLevel, message: string, fields: LogFields) {
+    // A logger that fails once must not prevent later lines.
     try {
-      const told = logger[level](...argumentsOf(format, { level, message, fields }))
-      Promise.resolve(told).catch(() => {})
+      const result = logger[level](...argumentsOf(format, { level, message, fields }))
+      Promise.resolve(result).catch(() => {})
     } catch {}
   }
 
   return {
-    begin: (run) => beginRun(run, { tell, content }),
-    open: () => ({
+    startRun: (run) => logRun(run, { log, content }),
+    openApp: () => ({
       flushed() {},
-      failed: (error) => tell('error', 'background failure', errorFields(error, content)),
+      failed: (error) => log('error', 'background failure', errorFields(error, content)),
       closed() {},
     }),
   }
@@ -59,5 +63,8 @@ function checkLogger(logger: unknown, op: string): void {
   const missing = levels.find((level) => typeof given[level] !== 'function')
   if (missing === undefined) return
   const problem = logger === Object(logger) ? `this one has no ${missing}()` : `not ${kindOf(logger)}`
-  throw invalidInput(op, `logs() takes a logger with info(), warn() and error(), such as console: ${problem}`)
+  throw invalidInput(
+    op,
+    `logs() expects a logger with info(), warn() and error(), such as console: ${problem}`,
+  )
 }

@@ -13,8 +13,8 @@ function setUp() {
   return { clock, fired, set }
 }
 
-describe('a clock that moves only when told to', () => {
-  test('stands still by itself', async () => {
+describe('a clock that moves only on demand', () => {
+  test('does not move on its own', async () => {
     const { clock, fired, set } = setUp()
     set('a', 0)
     await new Promise((resolve) => setImmediate(resolve))
@@ -22,7 +22,7 @@ describe('a clock that moves only when told to', () => {
     expect(fired).toEqual([])
   })
 
-  test('fires timers at their own time and in their order, those of one moment as they were set', async () => {
+  test('fires timers at their time and in order, simultaneous ones in the order they were set', async () => {
     const { clock, fired, set } = setUp()
     set('late', 30)
     set('first', 10)
@@ -35,7 +35,7 @@ describe('a clock that moves only when told to', () => {
     expect(fired.at(-1)).toBe('never@101')
   })
 
-  test('a timer fires once, and not at all when it was called off', async () => {
+  test('a timer fires once, and never after it was canceled', async () => {
     const { clock, fired, set } = setUp()
     const cancel = set('off', 10)
     set('on', 10)
@@ -45,7 +45,7 @@ describe('a clock that moves only when told to', () => {
     expect(fired).toEqual(['on@10'])
   })
 
-  test('a timer may call off another of the same moment', async () => {
+  test('a timer may cancel another one of the same time', async () => {
     const { clock, fired, set } = setUp()
     let cancel = () => {}
     set('first', 10, () => cancel())
@@ -54,7 +54,7 @@ describe('a clock that moves only when told to', () => {
     expect(fired).toEqual(['first@10'])
   })
 
-  test('what a timer sets off is done before the next one fires, timers that it sets included', async () => {
+  test('work started by a timer is done before the next one fires, including timers it sets', async () => {
     const { clock, fired, set } = setUp()
     set('outer', 10, async () => {
       await undefined
@@ -67,7 +67,7 @@ describe('a clock that moves only when told to', () => {
     expect(fired).toEqual(['outer@10', 'after outer', 'inner@15', 'last@20'])
   })
 
-  test('a chain of timers beyond the time that passes is left for later', async () => {
+  test('a chain of timers stops at the end of the advance', async () => {
     const { clock, fired, set } = setUp()
     const tick = () => set('tick', 10, tick)
     tick()
@@ -84,19 +84,19 @@ describe('a clock that moves only when told to', () => {
     expect(fired).toEqual(['now@0'])
   })
 
-  test('never goes backwards, even if nobody waits for it to arrive', async () => {
+  test('never goes backward, even with concurrent advances', async () => {
     const { clock } = setUp()
     const seen: number[] = []
-    const look = () => seen.push(clock.now())
-    await Promise.all([clock.advance(100).then(look), clock.advance(10).then(look)])
-    look()
+    const record = () => seen.push(clock.now())
+    await Promise.all([clock.advance(100).then(record), clock.advance(10).then(record)])
+    record()
     expect(seen).toEqual([...seen].sort((a, b) => a - b))
     expect(clock.now()).toBeGreaterThanOrEqual(100)
   })
 })
 
 describe('until', () => {
-  test('lets time pass from timer to timer, and no longer than needed', async () => {
+  test('advances from timer to timer, and no further than needed', async () => {
     const { clock, fired, set } = setUp()
     const value = new Promise<string>((resolve) => set('it', 1000, () => resolve('there')))
     set('before', 10)
@@ -106,7 +106,7 @@ describe('until', () => {
     expect(clock.now()).toBe(1000)
   })
 
-  test('needs no time for what is settled already', async () => {
+  test('needs no time for a settled promise', async () => {
     const { clock, fired, set } = setUp()
     set('later', 1)
     expect(await clock.until(Promise.resolve(1))).toBe(1)
@@ -120,10 +120,10 @@ describe('until', () => {
     await expect(clock.until(failure)).rejects.toThrow('no')
   })
 
-  test('rejects when nothing is left that could settle it, instead of hanging', async () => {
+  test('rejects when no timer is left, instead of hanging', async () => {
     const { clock, fired, set } = setUp()
     set('only', 10)
-    await expect(clock.until(new Promise(() => {}))).rejects.toThrow('the fake clock stands still')
+    await expect(clock.until(new Promise(() => {}))).rejects.toThrow('the fake clock has no timers left')
     expect(fired).toEqual(['only@10'])
   })
 })

@@ -1,12 +1,15 @@
 import type { Clock } from '../protocol/index.ts'
 
-/** A clock that moves only when told to. Give the same one to the agent and to its scripted model. */
+/** A clock that moves only on demand. Pass the same one to the agent and to its scripted model. */
 export interface FakeClock extends Clock {
-  /** Lets so much time pass: timers fire in order, and what they set off is done before the next. */
+  /**
+   * Advances by this much. Timers fire in order, and the work they start is done before the next
+   * one fires.
+   */
   advance(ms: number): Promise<void>
   /**
-   * Lets time pass from timer to timer until the promise settles; rejects if nothing is left that could settle it. It does not
-   * know of real files and sockets, and does not wait for them.
+   * Advances from timer to timer until the promise settles. Rejects if no timer is left. It does
+   * not wait for real files and sockets.
    */
   until<Value>(promise: Promise<Value>): Promise<Value>
 }
@@ -33,9 +36,12 @@ export function fakeClock(): FakeClock {
     timer.callback()
   }
 
-  /** Everything that can happen without time passing has happened: promises have settled, and what they set off too. */
-  async function quiet(): Promise<void> {
-    for (let calm = 0; calm < 3; calm = turns > 0 ? 0 : calm + 1) await immediate()
+  /**
+   * Waits until everything that can happen without time passing has happened: promises have
+   * settled, and so has the work they started.
+   */
+  async function settle(): Promise<void> {
+    for (let idleTurns = 0; idleTurns < 3; idleTurns = turns > 0 ? 0 : idleTurns + 1) await immediate()
   }
 
   return {
@@ -52,10 +58,10 @@ export function fakeClock(): FakeClock {
     },
     async advance(ms) {
       const end = now + ms
-      await quiet()
+      await settle()
       for (let timer = next(); timer && timer.at <= end; timer = next()) {
         fire(timer)
-        await quiet()
+        await settle()
       }
       now = Math.max(now, end)
     },
@@ -66,11 +72,10 @@ export function fakeClock(): FakeClock {
       }
       promise.then(done, done)
       for (;;) {
-        await quiet()
+        await settle()
         if (settled) return promise
         const timer = next()
-        if (!timer)
-          throw new Error('the fake clock stands still: no timer is set, so nothing will happen any more')
+        if (!timer) throw new Error('the fake clock has no timers left, so the promise will never settle')
         fire(timer)
       }
     },

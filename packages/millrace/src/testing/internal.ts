@@ -1,4 +1,4 @@
-// What a script means, and what is wrong with one: for `@millrace/simulator` and `@millrace/voice/testing` alone.
+// Checks and helpers for scripts, only for `@millrace/simulator` and `@millrace/voice/testing`.
 export { checkKitOptions, clockProblem, milliseconds } from './kit-options.ts'
 export { checkScript, finishes, missingRound, roundProblem } from './script-check.ts'
 export { checkSizes, cut } from './scripted-model.ts'

@@ -1,7 +1,9 @@
 import type { OptionTable, Problem } from '../protocol/index.ts'
 import { checkOptions, invalidInput, isObject, kindOf, nameOf } from '../protocol/index.ts'
 
-/** Throws `invalid_input` if these are no options, or one of them does not exist or has a value it cannot have. */
+/**
+ * Throws `invalid_input` if the options are not an object, or one of them is unknown or invalid.
+ */
 export function checkKitOptions<Options>(options: unknown, table: OptionTable<Options>, op: string): void {
   if (!isObject(options))
     throw invalidInput(
@@ -12,9 +14,9 @@ export function checkKitOptions<Options>(options: unknown, table: OptionTable<Op
 }
 
 export function clockProblem(value: unknown): Problem {
-  const sound =
+  const isClock =
     isObject(value) && ['now', 'after', 'turn'].every((method) => typeof value[method] === 'function')
-  return !sound && `must be a clock (with now, after and turn), not ${kindOf(value)}`
+  return !isClock && `must be a clock (with now, after and turn), not ${kindOf(value)}`
 }
 
 export function milliseconds(value: unknown): Problem {

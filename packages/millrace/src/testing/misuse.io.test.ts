@@ -8,11 +8,14 @@ import { scriptedModel } from './scripted-model.ts'
 const cassette = { version: 1, exchanges: [] } as const
 const upstream = 'http://127.0.0.1:1'
 
-/** Whatever is wrong is told as a rejection or thrown, never as a TypeError. */
-async function refusalOf(misuse: () => unknown) {
+/**
+ * Returns the message of the `invalid_input` error that misuse throws or rejects with, never a
+ * TypeError.
+ */
+async function errorFrom(misuse: () => unknown) {
   try {
-    const made = await misuse()
-    await (made as { close?: () => Promise<void> }).close?.()
+    const created = await misuse()
+    await (created as { close?: () => Promise<void> }).close?.()
   } catch (error) {
     expect(error).toMatchObject({ name: 'MillraceError', code: 'invalid_input' })
     return (error as Error).message
@@ -20,7 +23,7 @@ async function refusalOf(misuse: () => unknown) {
   return undefined
 }
 
-describe('an option that does not exist, or cannot be so, is refused', () => {
+describe('unknown and invalid options are rejected', () => {
   test.each<[string, () => unknown, string]>([
     ['fault', () => providerSimulator([], { fault: [] } as never), "did you mean 'faults'?"],
     [
@@ -36,7 +39,7 @@ describe('an option that does not exist, or cannot be so, is refused', () => {
     [
       'nonsense',
       () => scriptedModel([], { zzz: 3 } as never),
-      "'zzz' does not exist: there are id, capabilities",
+      "'zzz' does not exist (available: id, capabilities",
     ],
     ['null', () => scriptedModel([], null as never), 'the options of scriptedModel() must be an object'],
     ['pace', () => scriptedModel([], { paceMs: -1 }), "'paceMs' must be a number of milliseconds, not -1"],
@@ -51,12 +54,12 @@ describe('an option that does not exist, or cannot be so, is refused', () => {
     [
       'secrets',
       () => recordCassette({ upstream, secrets: 'x' as never }),
-      "'secrets' must be a list of texts",
+      "'secrets' must be an array of strings",
     ],
     ['no text', () => recordCassette({ upstream, secrets: ['a', 7 as never] }), 'not a number at [1]'],
-    // It would be found everywhere, and searched for without end.
-    ['empty secret', () => recordCassette({ upstream, secrets: ['a', ''] }), 'an empty secret at [1]'],
-    ['blank secret', () => recordCassette({ upstream, secrets: [' '] }), 'an empty secret at [0]'],
+    // An empty secret would match everywhere.
+    ['empty secret', () => recordCassette({ upstream, secrets: ['a', ''] }), 'an empty string at [1]'],
+    ['blank secret', () => recordCassette({ upstream, secrets: [' '] }), 'an empty string at [0]'],
     ['pace', () => replayCassette(cassette, { pace: true } as never), "did you mean 'paced'?"],
     ['paced', () => replayCassette(cassette, { paced: 1 as never }), "'paced' must be true or false"],
     [
@@ -73,25 +76,25 @@ describe('an option that does not exist, or cannot be so, is refused', () => {
     [
       'a kind',
       () => faultPlan(1, { kinds: ['stal' as never] }),
-      "no fault of kind 'stal': did you mean 'stall'?",
+      "unknown fault kind 'stal': did you mean 'stall'?",
     ],
     ['null', () => faultPlan(1, null as never), 'the options of faultPlan() must be an object'],
-    ['no seed', () => faultPlan(undefined as never), 'the seed must be a number or a text, not undefined'],
+    ['no seed', () => faultPlan(undefined as never), 'the seed must be a number or a string, not undefined'],
   ])('%s', async (_, misuse, message) => {
-    expect(await refusalOf(misuse)).toContain(message)
+    expect(await errorFrom(misuse)).toContain(message)
   })
 })
 
 const badRounds: [unknown, string][] = [
-  [null, 'rounds[0] must be words or a list of steps'],
-  [5, "rounds[0] must be words or a list of steps such as [{ text: '…' }], not a number"],
-  [{ text: 'a' }, 'rounds[0] must be words or a list of steps'],
+  [null, 'rounds[0] must be text or a list of steps'],
+  [5, "rounds[0] must be text or a list of steps such as [{ text: '…' }], not a number"],
+  [{ text: 'a' }, 'rounds[0] must be text or a list of steps'],
   [[{ text: 'a' }, null], "rounds[0][1] must be a step such as { text: '…' }, not null"],
   [['a'], "rounds[0][0] must be a step such as { text: '…' }, not a string"],
   [[{ text: 'a' }, { txt: 'a' }], 'rounds[0][1] must be a step with one of text, reasoning, call, '],
   [[{ txt: 'a' }], "not { txt }: did you mean 'text'?"],
   [[{}], 'rounds[0][0] must be a step with one of'],
-  [[{ text: 5 }], 'rounds[0][0].text must be a text, not a number'],
+  [[{ text: 5 }], 'rounds[0][0].text must be a string, not a number'],
   [[{ call: '' }], 'rounds[0][0].call must be the name of a tool'],
   [
     [{ call: 'a', inputs: {} }],
@@ -103,26 +106,26 @@ const badRounds: [unknown, string][] = [
   [[{ error: 5 }], 'rounds[0][0].error must be a message or the fields of an error'],
   [[{ hang: 'yes' }], 'rounds[0][0].hang must be true, not "yes"'],
   [[{ finish: 'done' }], 'rounds[0][0].finish must be one of stop, tool-calls, '],
-  [[{ usage: {}, finish: 'stop' }], 'rounds[0][0] is usage and finish at once: make each a step of its own'],
+  [[{ usage: {}, finish: 'stop' }], 'rounds[0][0] has both usage and finish: make each a separate step'],
 ]
 
-describe('a script that is none', () => {
-  test.each([[undefined], ['hello'], [{ 0: 'hello' }]])('%j is refused at once', async (script) => {
+describe('an invalid script', () => {
+  test.each([[undefined], ['hello'], [{ 0: 'hello' }]])('%j is rejected right away', async (script) => {
     for (const make of [scriptedModel, providerSimulator])
-      expect(await refusalOf(() => make(script as never))).toMatch(
+      expect(await errorFrom(() => make(script as never))).toMatch(
         /^(scriptedModel|providerSimulator)\(\) needs a script: a list of rounds such as \['Hello\.'\]/,
       )
   })
 
-  test.each(badRounds)('with %o in it is refused at once, with the place', async (round, message) => {
+  test.each(badRounds)('with %o in it is rejected right away, with the position', async (round, message) => {
     for (const make of [scriptedModel, providerSimulator])
-      expect(await refusalOf(() => make([round] as never))).toContain(message)
-    expect(await refusalOf(() => scriptedModel(['a', round] as never))).toContain(
+      expect(await errorFrom(() => make([round] as never))).toContain(message)
+    expect(await errorFrom(() => scriptedModel(['a', round] as never))).toContain(
       message.replace('rounds[0]', 'rounds[1]'),
     )
   })
 
-  test.each(badRounds)('%o of a function fails when it is played', async (round, message) => {
+  test.each(badRounds)('%o returned by a function fails when it is played', async (round, message) => {
     const request: ModelRequest = { messages: [{ role: 'user', content: 'hi' }], tools: [], settings: {} }
     const model = scriptedModel(() => round as ScriptRound)
     expect(() => model.stream(request, { signal: new AbortController().signal })).toThrow(
@@ -137,17 +140,17 @@ describe('a script that is none', () => {
     }
   })
 
-  test('a promise is called by its name', () => {
+  test('a promise is named as such', () => {
     const model = scriptedModel((async () => 'late') as never)
     expect(() => model.stream({} as never, { signal: new AbortController().signal })).toThrow('not a promise')
   })
 
-  test('a hole in it is no round', async () => {
-    expect(await refusalOf(() => scriptedModel(new Array(1)))).toContain('rounds[0] must be words')
+  test('a hole in the list is not a round', async () => {
+    expect(await errorFrom(() => scriptedModel(new Array(1)))).toContain('rounds[0] must be text')
   })
 })
 
-test('what the function of a script throws is told with 500, in the form of each provider', async () => {
+test('an error thrown by a script function becomes a 500, in the format of each provider', async () => {
   await using sim = await providerSimulator(() => {
     throw new Error('no such page')
   })

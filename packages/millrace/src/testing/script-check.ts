@@ -3,7 +3,7 @@ import { closest, invalidInput, isObject, kindOf, messageOf, nameOf } from '../p
 
 type Check = (value: unknown) => Problem
 
-const text: Check = (value) => typeof value !== 'string' && `must be a text, not ${kindOf(value)}`
+const text: Check = (value) => typeof value !== 'string' && `must be a string, not ${kindOf(value)}`
 const name: Check = (value) =>
   (typeof value !== 'string' || value === '') && `must be the name of a tool, not ${nameOf(value)}`
 const flag: Check = (value) => typeof value !== 'boolean' && `must be true or false, not ${kindOf(value)}`
@@ -28,7 +28,7 @@ export const finishes: Record<FinishReason, true> = {
   other: true,
 }
 
-/** What a step is known by, how its value must be, and what else may stand in it. */
+/** The kinds of steps: how the value of each is checked, and which other fields it may have. */
 const steps: Readonly<
   Record<string, { readonly is: Check; readonly also?: Readonly<Record<string, Check>> }>
 > = {
@@ -59,37 +59,39 @@ const steps: Readonly<
   },
 }
 
-/** Throws `invalid_input` that names the place (`rounds[0][1]`) and what belongs there. */
+/** Throws `invalid_input` with the position (`rounds[0][1]`) and what belongs there. */
 export function checkScript(script: unknown, op: string): void {
   if (typeof script === 'function') return
   if (!Array.isArray(script))
     throw invalidInput(
       op,
-      `${op}() needs a script: a list of rounds such as ['Hello.'], or a function that gives them, not ${kindOf(script)}`,
+      `${op}() needs a script: a list of rounds such as ['Hello.'], or a function that returns them, not ${kindOf(script)}`,
     )
-  // By index: a hole in a list is no round either.
+  // By index, since a hole in a list is not a round either.
   for (let index = 0; index < script.length; index++) {
     const problem = roundProblem(script[index], `rounds[${index}]`)
     if (problem) throw invalidInput(op, problem)
   }
 }
 
-/** Why there is no round to play: the script has no more of them, or its function gave something else. */
+/**
+ * Why there is no round to play: the script has no more, or its function returned something else.
+ */
 export function missingRound(script: unknown, round: unknown, index: number): string | undefined {
   if (Array.isArray(script) && index >= script.length)
-    return `the script has ${script.length} rounds and was asked for round ${index + 1}: write the missing one`
-  if (round === undefined) return `the script gave nothing for round ${index + 1}`
+    return `the script has ${script.length} rounds, but round ${index + 1} was requested: add it to the script`
+  if (round === undefined) return `the script returned nothing for round ${index + 1}`
   const problem = roundProblem(round, `rounds[${index}]`)
-  return problem && `the script gave no round: ${problem}`
+  return problem && `the script returned an invalid round: ${problem}`
 }
 
-/** What is wrong with a round that stands at `at`. */
+/** What is wrong with the round at position `at`. */
 export function roundProblem(round: unknown, at: string): string | undefined {
   if (typeof round === 'string') return undefined
   if (!Array.isArray(round))
-    return `${at} must be words or a list of steps such as [{ text: '…' }], not ${round instanceof Promise ? 'a promise' : kindOf(round)}`
-  for (let place = 0; place < round.length; place++) {
-    const problem = stepProblem(round[place], `${at}[${place}]`)
+    return `${at} must be text or a list of steps such as [{ text: '…' }], not ${round instanceof Promise ? 'a promise' : kindOf(round)}`
+  for (let index = 0; index < round.length; index++) {
+    const problem = stepProblem(round[index], `${at}[${index}]`)
     if (problem) return problem
   }
   return undefined
@@ -104,7 +106,7 @@ function stepProblem(step: unknown, at: string): string | undefined {
     const like = given.map((key) => closest(key, Object.keys(steps))).find(Boolean)
     return `${at} must be a step with one of ${Object.keys(steps).join(', ')}, not { ${given.join(', ')} }${like ? `: did you mean '${like}'?` : ''}`
   }
-  if (kinds.length > 1) return `${at} is ${kinds.join(' and ')} at once: make each a step of its own`
+  if (kinds.length > 1) return `${at} has both ${kinds.join(' and ')}: make each a separate step`
   const { is, also = {} } = steps[kind] as (typeof steps)[string]
   const checks: Readonly<Record<string, Check>> = { [kind]: is, ...also }
   for (const key of given) {

@@ -2,9 +2,9 @@ import type { ErrorFields, JsonObject, ScriptRound } from '../protocol/index.ts'
 
 export type { ScriptRound, ScriptStep } from '../protocol/index.ts'
 
-/** Short forms for the usual scripts; each gives rounds, so that they can be strung together with `...`. */
+/** Short forms for common scripts. Each returns rounds, so that they can be combined with `...`. */
 export const script = {
-  /** One round of words. */
+  /** One round of text. */
   text: (text: string): ScriptRound[] => [text],
   /** Calls one tool, then answers. */
   tool: (name: string, input: JsonObject, answer: string): ScriptRound[] => [[{ call: name, input }], answer],
@@ -13,10 +13,10 @@ export const script = {
     calls: readonly (readonly [name: string, input: JsonObject])[],
     answer: string,
   ): ScriptRound[] => [calls.map(([call, input]) => ({ call, input })), answer],
-  /** Says something, if given, and fails. */
+  /** Emits the text, if given, and fails. */
   failing: (error: string | Partial<ErrorFields>, text?: string): ScriptRound[] => [
     [...(text ? [{ text }] : []), { error }],
   ],
-  /** Says something, if given, and never anything more. */
+  /** Emits the text, if given, and hangs. */
   hanging: (text?: string): ScriptRound[] => [[...(text ? [{ text }] : []), { hang: true }]],
 }

@@ -5,8 +5,8 @@ import { foldMessage, MillraceError } from '../protocol/index.ts'
 import type { ScriptRound } from './index.ts'
 import { fakeClock, script, scriptedModel } from './index.ts'
 
-const request = (words = 'hi'): ModelRequest => ({
-  messages: [{ role: 'user', content: words }],
+const request = (text = 'hi'): ModelRequest => ({
+  messages: [{ role: 'user', content: text }],
   tools: [],
   settings: {},
 })
@@ -21,18 +21,18 @@ async function drain(stream: AsyncIterable<ModelEvent>): Promise<ModelEvent[]> {
 
 type Options = Parameters<typeof scriptedModel>[1]
 
-/** Everything one round says. */
+/** All events of one round. */
 const play = (round: ScriptRound, options?: Options) =>
   drain(scriptedModel([round], options).stream(request(), { signal: never }))
 
 const deltas = (events: readonly ModelEvent[]) =>
   events.flatMap((event) => ('text' in event ? [event.text] : 'delta' in event ? [event.delta] : []))
 
-/** Reads a stream in the background and keeps what came and how it ended. */
+/** Reads a stream in the background, and records its events and how it ended. */
 function follow(stream: AsyncIterable<ModelEvent>) {
   const events: ModelEvent[] = []
   const state: { ended: boolean; error?: unknown } = { ended: false }
-  const over = (async () => {
+  const done = (async () => {
     try {
       for await (const event of stream) events.push(event)
     } catch (error) {
@@ -40,11 +40,11 @@ function follow(stream: AsyncIterable<ModelEvent>) {
     }
     state.ended = true
   })()
-  return { events, state, over }
+  return { events, state, done }
 }
 
-describe('what a script says', () => {
-  test('words alone are a round', async () => {
+describe('what a script plays', () => {
+  test('text alone is a round', async () => {
     expect(await play('hello')).toStrictEqual([
       { type: 'text', text: 'hello' },
       { type: 'done', finish: 'stop' },
@@ -74,12 +74,12 @@ describe('what a script says', () => {
     ])
   })
 
-  test('a finish of its own stands in the last event', async () => {
+  test('an explicit finish is part of the last event', async () => {
     const events = await play([{ finish: 'length' }, { text: 'a' }, { usage: { outputTokens: 1 } }])
     expect(events.at(-1)).toStrictEqual({ type: 'done', finish: 'length', usage: { outputTokens: 1 } })
   })
 
-  test('arguments that are no JSON are a call with a problem', async () => {
+  test('invalid JSON in the arguments is a call with a problem', async () => {
     const events = await play([{ call: 'look', raw: '{"id":' }])
     expect(events.find(({ type }) => type === 'tool-call')).toMatchObject({
       input: {},
@@ -89,17 +89,17 @@ describe('what a script says', () => {
     expect(deltas(events).join('')).toBe('{"id":')
   })
 
-  test('no arguments at all are no deltas, and an empty input', async () => {
+  test('empty arguments have no deltas and an empty input', async () => {
     const events = await play([{ call: 'look', raw: '' }])
     expect(events.map(({ type }) => type)).toEqual(['tool-input-start', 'tool-call', 'done'])
   })
 
-  test('a call that is cut is begun and never closed', async () => {
+  test('a cut call is started and never closed', async () => {
     const events = await play([{ call: 'look', raw: '{"id', cut: true }, { finish: 'length' }])
     expect(events.map(({ type }) => type)).toEqual(['tool-input-start', 'tool-input', 'done'])
   })
 
-  test('calls are numbered on over all rounds', async () => {
+  test('calls are numbered across all rounds', async () => {
     const model = scriptedModel([[{ call: 'a' }, { call: 'b' }], [{ call: 'a' }]])
     const first = await drain(model.stream(request(), { signal: never }))
     const second = await drain(model.stream(request(), { signal: never }))
@@ -107,7 +107,7 @@ describe('what a script says', () => {
     expect(ids).toEqual(['call_1', 'call_2', 'call_3'])
   })
 
-  test('it says who it is and can do everything, unless told otherwise', () => {
+  test('has an id and all capabilities, unless overridden', () => {
     expect(scriptedModel([])).toMatchObject({
       id: 'scripted',
       provider: 'scripted',
@@ -119,7 +119,7 @@ describe('what a script says', () => {
   })
 })
 
-describe('how it is cut into deltas', () => {
+describe('cutting into deltas', () => {
   test.each<[number | number[], string[]]>([
     [1, ['a', 'b', 'c', 'd', 'e', 'f', 'g']],
     [3, ['abc', 'def', 'g']],
@@ -139,18 +139,18 @@ describe('how it is cut into deltas', () => {
     expect(deltas(await play([{ call: 'x', raw: 'abcdefg' }], { deltaChars }))).toEqual(pieces)
   })
 
-  test('a character of two halves stays whole', async () => {
+  test('a surrogate pair stays whole', async () => {
     expect(deltas(await play('a😀😀b', { deltaChars: 1 }))).toEqual(['a', '😀', '😀', 'b'])
     expect(deltas(await play('a😀😀b', { deltaChars: 2 }))).toEqual(['a😀', '😀', 'b'])
   })
 
-  test.each([0, -1, Number.NaN, [], [3, 0]])('sizes of %j are refused', (deltaChars) => {
+  test.each([0, -1, Number.NaN, [], [3, 0]])('sizes of %j are rejected', (deltaChars) => {
     expect(() => scriptedModel([], { deltaChars })).toThrow(
       expect.objectContaining({ code: 'invalid_input', message: 'deltaChars must be at least 1' }),
     )
   })
 
-  test('whatever the sizes: no delta is empty or torn, and together they are the whole', async () => {
+  test('for any sizes, no delta is empty or splits a character, and together they are the whole', async () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 4 })
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'grapheme' }), sizes, async (text, deltaChars) => {
@@ -168,18 +168,18 @@ describe('how it is cut into deltas', () => {
   })
 })
 
-describe('its pace', () => {
-  test('each delta waits for its turn on the clock', async () => {
+describe('pacing', () => {
+  test('each delta waits for its time on the clock', async () => {
     const clock = fakeClock()
     const model = scriptedModel(['abcd'], { deltaChars: 2, paceMs: 50, clock })
-    const { events, state, over } = follow(model.stream(request(), { signal: never }))
+    const { events, state, done } = follow(model.stream(request(), { signal: never }))
     await clock.advance(49)
     expect(deltas(events)).toEqual([])
     await clock.advance(1)
     expect(deltas(events)).toEqual(['ab'])
     await clock.advance(50)
     expect(deltas(events)).toEqual(['ab', 'cd'])
-    await over
+    await done
     expect(state).toEqual({ ended: true })
     expect(clock.now()).toBe(100)
   })
@@ -188,19 +188,19 @@ describe('its pace', () => {
     const clock = fakeClock()
     const round: ScriptRound = [{ reasoning: 'ab' }, { call: 'x', raw: '{}' }]
     const model = scriptedModel([round], { deltaChars: 1, paceMs: 10, clock })
-    const { over } = follow(model.stream(request(), { signal: never }))
-    await clock.until(over)
+    const { done } = follow(model.stream(request(), { signal: never }))
+    await clock.until(done)
     expect(clock.now()).toBe(40)
   })
 
-  test('a pause lets that much time pass', async () => {
+  test('a pause takes that much time', async () => {
     const clock = fakeClock()
     const model = scriptedModel([[{ text: 'a' }, { pause: 1000 }, { text: 'b' }]], { clock })
-    const { events, over } = follow(model.stream(request(), { signal: never }))
+    const { events, done } = follow(model.stream(request(), { signal: never }))
     await clock.advance(999)
     expect(deltas(events)).toEqual(['a'])
     await clock.advance(1)
-    await over
+    await done
     expect(deltas(events)).toEqual(['a', 'b'])
   })
 
@@ -217,24 +217,24 @@ describe('an abort', () => {
     ['during a pause', [{ text: 'a' }, { pause: 1000 }, { text: 'b' }], {}],
     ['while it hangs', [{ text: 'a' }, { hang: true }, { text: 'b' }], {}],
     ['between paced deltas', 'ab', { deltaChars: 1, paceMs: 1000 }],
-  ])('%s ends it at once, with the reason', async (_, round, options) => {
+  ])('%s ends it right away, with the reason', async (_, round, options) => {
     const clock = fakeClock()
     const controller = new AbortController()
     const reason = new Error('enough')
     const model = scriptedModel([round], { ...options, clock })
-    const { events, state, over } = follow(model.stream(request(), { signal: controller.signal }))
+    const { events, state, done } = follow(model.stream(request(), { signal: controller.signal }))
     await clock.advance(options?.paceMs ?? 0)
     expect(deltas(events)).toEqual(['a'])
     expect(state.ended).toBe(false)
     controller.abort(reason)
-    await over
+    await done
     expect(state.error).toBe(reason)
     expect(deltas(events)).toEqual(['a'])
-    await expect(clock.until(new Promise(() => {}))).rejects.toThrow('no timer is set')
+    await expect(clock.until(new Promise(() => {}))).rejects.toThrow('no timers left')
     expect(clock.now()).toBe(options?.paceMs ?? 0)
   })
 
-  test('that came before leaves nothing to say', async () => {
+  test('before the start ends it without output', async () => {
     const signal = AbortSignal.abort(new Error('enough'))
     await expect(drain(scriptedModel(['a']).stream(request(), { signal }))).rejects.toThrow('enough')
   })
@@ -255,12 +255,12 @@ describe('an abort', () => {
 
 describe('a failure', () => {
   const failureOf = async (round: ScriptRound) => {
-    const { events, state, over } = follow(scriptedModel([round]).stream(request(), { signal: never }))
-    await over
+    const { events, state, done } = follow(scriptedModel([round]).stream(request(), { signal: never }))
+    await done
     return { events, error: state.error }
   }
 
-  test('of plain words is one of the model, after what it has said', async () => {
+  test('from a message is a model error, after the output so far', async () => {
     const { events, error } = await failureOf([{ text: 'a' }, { error: 'broken' }, { text: 'b' }])
     expect(events).toStrictEqual([{ type: 'text', text: 'a' }])
     expect(error).toBeInstanceOf(MillraceError)
@@ -272,7 +272,7 @@ describe('a failure', () => {
     })
   })
 
-  test('has the fields it is given', async () => {
+  test('has the given fields', async () => {
     const cause = new Error('why')
     const fields = {
       code: 'rate_limit',
@@ -293,21 +293,21 @@ describe('a failure', () => {
     expect(error).toBeUndefined()
   })
 
-  test('a round that was not written fails loudly, and is not tried again', async () => {
+  test('a missing round fails clearly, and is not retried', async () => {
     const model = scriptedModel(['one'])
     await drain(model.stream(request(), { signal: never }))
     const more = async () => drain(model.stream(request(), { signal: never }))
     await expect(more).rejects.toMatchObject({
       code: 'llm_error',
       retryable: false,
-      message: 'the script has 1 rounds and was asked for round 2: write the missing one',
+      message: 'the script has 1 rounds, but round 2 was requested: add it to the script',
     })
-    await expect(more).rejects.toThrow('asked for round 3')
+    await expect(more).rejects.toThrow('round 3 was requested')
   })
 })
 
 describe('requests', () => {
-  test('are recorded in order, also those that fail', async () => {
+  test('are recorded in order, including those that fail', async () => {
     const model = scriptedModel(['one', [{ error: 'no' }]])
     expect(model.requests).toEqual([])
     const requests = ['a', 'b', 'c'].map(request)
@@ -323,22 +323,23 @@ describe('requests', () => {
     expect(model.requests).toHaveLength(1)
   })
 
-  test('at the same time get a round each', async () => {
+  test('get a round each if concurrent', async () => {
     const model = scriptedModel(['one', 'two'])
     const streams = [request(), request()].map((one) => model.stream(one, { signal: never }))
     const [first, second] = await Promise.all(streams.map(drain))
     expect([deltas(first ?? []), deltas(second ?? [])]).toEqual([['one'], ['two']])
   })
 
-  test('a function decides for each of them what to do', async () => {
+  test('a function decides what to do for each of them', async () => {
     const model = scriptedModel(({ messages }, index) => `${index}: ${messages[0]?.content}`)
-    const said = async (words: string) => deltas(await drain(model.stream(request(words), { signal: never })))
-    expect(await said('a')).toEqual(['0: a'])
-    expect(await said('b')).toEqual(['1: b'])
+    const textFor = async (text: string) =>
+      deltas(await drain(model.stream(request(text), { signal: never })))
+    expect(await textFor('a')).toEqual(['0: a'])
+    expect(await textFor('b')).toEqual(['1: b'])
     expect(model.requests).toHaveLength(2)
   })
 
-  test('a function that gives no round fails loudly too', async () => {
+  test('a function that returns no round fails clearly too', async () => {
     const model = scriptedModel(() => undefined as never)
     await expect(async () => drain(model.stream(request(), { signal: never }))).rejects.toMatchObject({
       code: 'llm_error',
@@ -349,12 +350,8 @@ describe('requests', () => {
 
 describe('short forms', () => {
   test.each<[string, ScriptRound[], ScriptRound[]]>([
-    ['words', script.text('a'), ['a']],
-    [
-      'one tool, then words',
-      script.tool('look', { id: 1 }, 'a'),
-      [[{ call: 'look', input: { id: 1 } }], 'a'],
-    ],
+    ['text', script.text('a'), ['a']],
+    ['one tool, then text', script.tool('look', { id: 1 }, 'a'), [[{ call: 'look', input: { id: 1 } }], 'a']],
     [
       'parallel tools',
       script.parallel(
@@ -374,17 +371,17 @@ describe('short forms', () => {
     ],
     ['failing at once', script.failing('no'), [[{ error: 'no' }]]],
     [
-      'failing after words',
+      'failing after text',
       script.failing({ code: 'auth' }, 'a'),
       [[{ text: 'a' }, { error: { code: 'auth' } }]],
     ],
     ['hanging at once', script.hanging(), [[{ hang: true }]]],
-    ['hanging after words', script.hanging('a'), [[{ text: 'a' }, { hang: true }]]],
+    ['hanging after text', script.hanging('a'), [[{ text: 'a' }, { hang: true }]]],
   ])('%s', (_, rounds, written) => {
     expect(rounds).toStrictEqual(written)
   })
 
-  test('can be strung together', async () => {
+  test('can be combined', async () => {
     const model = scriptedModel([...script.tool('look', {}, 'a'), ...script.text('b')])
     const finishes: unknown[] = []
     for (let round = 0; round < 3; round++)

@@ -25,15 +25,15 @@ import { checkScript, missingRound } from './script-check.ts'
 export interface ScriptedModelOptions {
   readonly id?: string
   readonly capabilities?: Partial<ModelCapabilities>
-  /** How many characters a delta has: always so many, or by turns from a list. */
+  /** How many characters a delta has: a number, or a list to cycle through. */
   readonly deltaChars?: number | readonly number[]
-  /** Waits so long before each delta; 0 gives everything at once. */
+  /** Delay before each delta. With 0, everything comes at once. */
   readonly paceMs?: number
   readonly clock?: Clock
 }
 
 export interface ScriptedModel extends Model {
-  /** Every request it was sent, in order. */
+  /** All requests, in order. */
   readonly requests: readonly ModelRequest[]
 }
 
@@ -46,8 +46,9 @@ const table: OptionTable<ScriptedModelOptions> = {
 }
 
 /**
- * A model that plays a script: each request gets the next round. Asking for more rounds than there are fails, and says so.
- * A function instead of a list decides for each request what to do.
+ * A model that plays a script: each request gets the next round. Requesting more rounds than there
+ * are fails with a clear error. Instead of a list, a function can decide what to do for each
+ * request.
  */
 export function scriptedModel(
   rounds: readonly ScriptRound[] | ((request: ModelRequest, index: number) => ScriptRound),
@@ -152,7 +153,9 @@ export function checkSizes(deltaChars: number | readonly number[], op: string): 
   return sizes
 }
 
-/** Cuts text into pieces of the sizes given, by turns. A surrogate pair stays whole, as on every wire. */
+/**
+ * Cuts text into pieces, cycling through the sizes. A surrogate pair stays whole, as on every wire.
+ */
 export function* cut(text: string, sizes: readonly number[]): Generator<string> {
   for (let at = 0, turn = 0; at < text.length; turn++) {
     let end = at + (sizes[turn % sizes.length] as number)

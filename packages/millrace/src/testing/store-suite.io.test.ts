@@ -29,14 +29,14 @@ describe('the SQLite store', () => {
 
 const titles = new Map<string, string | undefined>()
 
-/** Each breaks one promise of a store that keeps them all. */
-const sabotages: Record<string, (store: ThreadStore) => Partial<ThreadStore>> = {
-  'makes a thread twice': (store) => ({ create: (thread) => store.create(thread).then(() => true) }),
-  'forgets what a thread began with': (store) => ({ create: (thread) => store.create(thread) }),
+/** Each breaks one guarantee of a correct store. */
+const brokenStores: Record<string, (store: ThreadStore) => Partial<ThreadStore>> = {
+  'creates a thread twice': (store) => ({ create: (thread) => store.create(thread).then(() => true) }),
+  'drops the initial entries of a thread': (store) => ({ create: (thread) => store.create(thread) }),
   'forks the whole thread': (store) => ({
     fork: async (id, _, ...rest) => store.fork(id, (await store.get(id))?.head ?? 0, ...rest),
   }),
-  'forgets what a fork begins with': (store) => ({
+  'drops the initial events of a fork': (store) => ({
     fork: (id, at, thread, options) => store.fork(id, at, thread, { ...options, events: [] }),
   }),
   'copies the log for a fork': (store) => ({
@@ -49,9 +49,9 @@ const sabotages: Record<string, (store: ThreadStore) => Partial<ThreadStore>> = 
     const forks = new Map<string, string[]>()
     return {
       async fork(id, ...rest) {
-        const made = await store.fork(id, ...rest)
-        if (made) forks.set(id, [...(forks.get(id) ?? []), rest[1].id])
-        return made
+        const created = await store.fork(id, ...rest)
+        if (created) forks.set(id, [...(forks.get(id) ?? []), rest[1].id])
+        return created
       },
       async delete(id) {
         for (const fork of forks.get(id) ?? []) await store.delete(fork)
@@ -60,14 +60,14 @@ const sabotages: Record<string, (store: ThreadStore) => Partial<ThreadStore>> = 
     }
   },
   'keeps only the last snapshot': (store) => ({ snapshot: (id) => store.snapshot(id) }),
-  'deletes what is not there': (store) => ({ delete: (id) => store.delete(id).then(() => true) }),
+  'deletes missing threads': (store) => ({ delete: (id) => store.delete(id).then(() => true) }),
   'lists the oldest first': (store) => ({
     list: async (options) => {
       const page = await store.list(options)
       return { ...page, threads: page.threads.toReversed() }
     },
   }),
-  "lists everybody's threads": (store) => ({
+  'lists the threads of all users': (store) => ({
     list: (options) => store.list({ ...options, user: undefined }),
   }),
   'lists threads of any status': (store) => ({
@@ -76,11 +76,11 @@ const sabotages: Record<string, (store: ThreadStore) => Partial<ThreadStore>> = 
   'finds everything': (store) => ({
     list: (options) => store.list({ ...options, search: undefined }),
   }),
-  'searches only the page that it was asked for': (store) => ({
+  'searches only the requested page': (store) => ({
     async list({ search, ...options }) {
-      const sought = new Set((await store.list({ limit: 1e6, search })).threads.map(({ id }) => id))
+      const matching = new Set((await store.list({ limit: 1e6, search })).threads.map(({ id }) => id))
       const page = await store.list(options)
-      return { ...page, threads: page.threads.filter(({ id }) => sought.has(id)) }
+      return { ...page, threads: page.threads.filter(({ id }) => matching.has(id)) }
     },
   }),
   'searches the titles': (store) => ({
@@ -102,21 +102,21 @@ const sabotages: Record<string, (store: ThreadStore) => Partial<ThreadStore>> = 
       return info && titles.has(id) ? { ...info, title: titles.get(id) as string } : info
     },
   }),
-  'calls no thread anything': (store) => ({
+  'has no titles': (store) => ({
     get: async (id) => {
       const { title, ...info } = (await store.get(id)) ?? {}
       return 'id' in info ? (info as StoredThread) : undefined
     },
   }),
-  'takes any cursor': (store) => ({
+  'accepts any cursor': (store) => ({
     list: (options) =>
       store.list({ ...options, cursor: /^\d+$/.test(options.cursor ?? '') ? options.cursor : undefined }),
   }),
-  'does not say that a writer is fenced': (store) => ({
+  'does not report fenced writers': (store) => ({
     append: async (batches) =>
       (await store.append(batches)).map((result) => (result === 'fenced' ? [] : result)),
   }),
-  'fences all for one': (store) => ({
+  'fences all batches for one': (store) => ({
     append: async (batches) => {
       const results = await store.append(batches)
       return results.includes('fenced') ? results.map(() => 'fenced') : results
@@ -125,40 +125,40 @@ const sabotages: Record<string, (store: ThreadStore) => Partial<ThreadStore>> = 
   'forgets keys': (store) => ({
     signal: (id, _, event, options) => store.signal(id, undefined, event, options),
   }),
-  'does not say what is repeated': (store) => ({
+  'does not report repeated keys': (store) => ({
     signal: async (...args) => ({ ...(await store.signal(...args)), repeated: false }),
   }),
-  'reads what was read already': (store) => ({
+  'reads entries again': (store) => ({
     read: (id, options) => store.read(id, { ...options, after: Math.max(0, options.after - 1) }),
   }),
-  'reads without an end': (store) => ({
+  'ignores the limit': (store) => ({
     read: (id, options) => store.read(id, { ...options, limit: Infinity }),
   }),
-  'reads what is not there': (store) => ({ read: (id, options) => store.read(id, options).catch(() => []) }),
+  'reads missing threads': (store) => ({ read: (id, options) => store.read(id, options).catch(() => []) }),
   'does not split': (store) => ({ read: (id, options) => store.read(id, { ...options, split: false }) }),
-  'compacts nothing': () => ({ compact: async () => {} }),
-  'compacts too much': (store) => ({ compact: (id) => store.compact(id, Infinity) }),
-  'loses nobody': (store) => ({
+  'packs nothing': () => ({ packDeltas: async () => {} }),
+  'packs too much': (store) => ({ packDeltas: (id) => store.packDeltas(id, Infinity) }),
+  'does not count losses': (store) => ({
     claim: async (...args) => {
       const claim = await store.claim(...args)
       return claim && { ...claim, losses: 0 }
     },
   }),
-  'gives leases for ever': (store) => ({ claim: (id, owner) => store.claim(id, owner, 1e12) }),
-  'renews what is lost': (store) => ({ renew: (...args) => store.renew(...args).then(() => []) }),
+  'grants leases forever': (store) => ({ claim: (id, owner) => store.claim(id, owner, 1e12) }),
+  'does not report lost leases': (store) => ({ renew: (...args) => store.renew(...args).then(() => []) }),
   'does not renew': () => ({ renew: async () => [] }),
   'releases at any head': (store) => ({
-    release: async (lease, left) =>
-      store.release(lease, { ...left, head: (await store.get(lease.threadId))?.head ?? 0 }),
+    release: async (lease, options) =>
+      store.release(lease, { ...options, head: (await store.get(lease.threadId))?.head ?? 0 }),
   }),
-  'forgets that a thread is to go on': (store) => ({
+  'does not leave threads runnable': (store) => ({
     release: (lease, { head }) => store.release(lease, { head, status: 'idle' }),
   }),
-  'strands those last that waited longest': (store) => ({
-    stranded: async (...args) => (await store.stranded(...args)).toReversed(),
+  'finds the newest runnable threads first': (store) => ({
+    findRunnable: async (...args) => (await store.findRunnable(...args)).toReversed(),
   }),
-  'strands threads of others': (store) => ({
-    stranded: (limit) => store.stranded(limit, ['a', 'b', 'a b', '"a"']),
+  'finds threads of other agents': (store) => ({
+    findRunnable: (limit) => store.findRunnable(limit, ['a', 'b', 'a b', '"a"']),
   }),
   'counts for the user only': (store) => ({
     create: ({ caller, ...thread }, options) => store.create(thread, options),
@@ -168,21 +168,21 @@ const sabotages: Record<string, (store: ThreadStore) => Partial<ThreadStore>> = 
     signal: (id, key, event, { label } = {}) => store.signal(id, key, event, { label }),
   }),
   'counts no runs': (store) => ({ claim: (id, owner, leaseMs) => store.claim(id, owner, leaseMs) }),
-  'takes up as many threads of a caller as there are': (store) => ({
-    stranded: (limit, agents) => store.stranded(limit, agents),
+  'ignores the limit of runs when finding threads': (store) => ({
+    findRunnable: (limit, agents) => store.findRunnable(limit, agents),
   }),
-  'uses nothing': (store) => ({
+  'reports no waiting messages': (store) => ({
     usage: async (caller) => ({ ...(await store.usage(caller)), waiting: 0 }),
   }),
-  'tells nobody': () => ({ watch: () => () => {} }),
-  'tells for ever': (store) => ({
+  'does not notify watchers': () => ({ watch: () => () => {} }),
+  'never stops notifying': (store) => ({
     watch: (listener) => {
       store.watch(listener)
       return () => {}
     },
   }),
-  'closes for show': () => ({ close: async () => {} }),
-  'fails in its own words': (store) => ({
+  'does not close': () => ({ close: async () => {} }),
+  'rejects with foreign errors': (store) => ({
     read: (...args) => store.read(...args).catch(() => Promise.reject(new Error('no such thread in here'))),
   }),
 }
@@ -192,14 +192,14 @@ describe('the suite', () => {
     vi.useRealTimers()
   })
 
-  it.each(Object.entries(sabotages))('finds out a store that %s', async (_, sabotage) => {
-    // Some cases wait long for what never comes.
+  it.each(Object.entries(brokenStores))('detects a store that %s', async (_, breakStore) => {
+    // Some cases wait long for something that never happens.
     vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
     const cases = storeSuite({
       severalHandles: false,
       open({ now }) {
         const store = memoryStore({ now })
-        return { ...store, ...sabotage(store) }
+        return { ...store, ...breakStore(store) }
       },
     })
     const found: unknown[] = []
@@ -214,7 +214,7 @@ describe('the suite', () => {
     expect(found).toEqual([expect.any(Error)])
   })
 
-  it('refuses options that it does not know', () => {
+  it('rejects unknown and invalid options', () => {
     expect(() => storeSuite({ opens: () => memoryStore() } as never)).toThrow(
       /'opens' does not exist: did you mean 'open'/,
     )

@@ -1,23 +1,23 @@
 import { describe, expect, test } from 'vitest'
-import { lookout } from '../agent/lookout.test-kit.ts'
+import { recordingTelemetry } from '../agent/recording-telemetry.test-kit.ts'
 import { soon } from '../log/sqlite/sqlite.test-kit.ts'
 import { MillraceError } from '../protocol/index.ts'
 import type { ScriptRound } from '../testing/index.ts'
 import type { ThreadStore } from './index.ts'
+import { firstCalls, kinds, testApps } from './test-apps.test-kit.ts'
 import { heldTool, untilIdle } from './threads.test-kit.ts'
-import { firstCalls, kinds, watchedApps } from './watched-apps.test-kit.ts'
 
-const { storeOf, start } = watchedApps()
+const { storeOf, start } = testApps()
 
-describe('whoever looks on at an app', () => {
-  test('can ask from the first moment how it is doing', () => {
-    const { telemetry, apps } = lookout()
+describe('the telemetry of an app', () => {
+  test('can read gauges from the start', () => {
+    const { telemetry, apps } = recordingTelemetry()
     start({ telemetry })
-    expect(apps.map(({ atFirst }) => atFirst)).toEqual([[0, 0, 0, 0]])
+    expect(apps.map(({ gaugesAtOpen }) => gaugesAtOpen)).toEqual([[0, 0, 0, 0]])
   })
 
-  test('learns how many threads are worked on, and how many wait for room', async () => {
-    const { telemetry, apps } = lookout()
+  test('gets the number of running and of waiting threads', async () => {
+    const { telemetry, apps } = recordingTelemetry()
     const held = heldTool('hold')
     const rounds = ({ messages }: { messages: readonly { role: string }[] }): ScriptRound =>
       messages.some(({ role }) => role === 'tool') ? 'Done.' : [{ call: 'hold' }]
@@ -27,7 +27,7 @@ describe('whoever looks on at an app', () => {
     for (const thread of threads) await thread.send('Go.')
     await held.startedTimes(1)
     expect(counts()).toEqual([1, 2])
-    // Said again to one that waits, or that is worked on, it is the same thread.
+    // Another message to a waiting or running thread does not change the counts.
     for (const thread of threads) await thread.send('And?', { mode: 'steer' })
     expect(counts()).toEqual([1, 2])
     held.runs[0]?.release()
@@ -41,9 +41,9 @@ describe('whoever looks on at an app', () => {
     expect(counts()).toEqual([0, 0])
   })
 
-  test('no longer hears of waiting threads that others have done meanwhile', async () => {
+  test('does not count waiting threads that other apps have finished', async () => {
     const store = storeOf('memory')
-    const { telemetry, apps } = lookout()
+    const { telemetry, apps } = recordingTelemetry()
     const held = heldTool('hold')
     const busy = start({ store, telemetry, tools: [held.tool], rounds: firstCalls('hold'), maxRuns: 1 })
     await busy.app.thread('a').send('Go.')
@@ -57,18 +57,18 @@ describe('whoever looks on at an app', () => {
     await soon(() => apps[0]?.gauges.running() === 0)
   })
 
-  test('hears of a thread that begins to wait while the app looks for others', async () => {
+  test('counts a thread that starts to wait during a scan', async () => {
     const store = storeOf('memory')
-    const { telemetry, apps } = lookout()
+    const { telemetry, apps } = recordingTelemetry()
     const held = heldTool('hold')
-    const looking = Promise.withResolvers<void>()
-    let looks = 0
+    const scanning = Promise.withResolvers<void>()
+    let scans = 0
     const slow: ThreadStore = {
       ...store,
-      async stranded(...asked) {
-        const found = await store.stranded(...asked)
-        await looking.promise
-        looks++
+      async findRunnable(...args) {
+        const found = await store.findRunnable(...args)
+        await scanning.promise
+        scans++
         return found
       },
     }
@@ -82,14 +82,14 @@ describe('whoever looks on at an app', () => {
     await app.thread('a').send('Go.')
     await held.startedTimes(1)
     await app.thread('b').send('Go.')
-    looking.resolve()
-    await soon(() => looks > 0)
+    scanning.resolve()
+    await soon(() => scans > 0)
     await new Promise(setImmediate)
     expect([apps[0]?.gauges.running(), apps[0]?.gauges.waiting()]).toEqual([1, 1])
   })
 
-  test('learns how many follow, and how far behind the last of them is', async () => {
-    const { telemetry, apps } = lookout()
+  test('gets the number of followers, and the lag of the slowest', async () => {
+    const { telemetry, apps } = recordingTelemetry()
     const { app } = start({ telemetry, rounds: () => 'It is a long story.' })
     const counts = () => [apps[0]?.gauges.followers(), apps[0]?.gauges.lag()]
     const thread = app.thread()
@@ -109,8 +109,8 @@ describe('whoever looks on at an app', () => {
     expect(counts()).toEqual([0, 0])
   })
 
-  test('learns how far behind one is who begins at the beginning, when nobody else is there', async () => {
-    const { telemetry, apps } = lookout()
+  test('gets the lag of a single follower that starts at the beginning', async () => {
+    const { telemetry, apps } = recordingTelemetry()
     const { app } = start({ telemetry, rounds: () => 'It is a long story.' })
     const thread = app.thread()
     await thread.send('Tell me.')
@@ -123,8 +123,8 @@ describe('whoever looks on at an app', () => {
     await late.return?.()
   })
 
-  test('does not take those who work on a thread for followers', async () => {
-    const { telemetry, apps } = lookout()
+  test('does not count workers as followers', async () => {
+    const { telemetry, apps } = recordingTelemetry()
     const held = heldTool('hold')
     const { app } = start({ telemetry, tools: [held.tool], rounds: firstCalls('hold') })
     await app.thread().send('Go.')
@@ -133,13 +133,15 @@ describe('whoever looks on at an app', () => {
     held.runs[0]?.release()
   })
 
-  test('is told of what fails in the background, and so is onError', async () => {
+  test('gets background errors, and so does onError', async () => {
     const store = storeOf('memory')
-    const { telemetry, apps } = lookout()
+    const { telemetry, apps } = recordingTelemetry()
     const failing: ThreadStore = {
       ...store,
-      stranded: () =>
-        Promise.reject(new MillraceError({ op: 'store.stranded', code: 'store_error', message: 'locked' })),
+      findRunnable: () =>
+        Promise.reject(
+          new MillraceError({ op: 'store.findRunnable', code: 'store_error', message: 'locked' }),
+        ),
     }
     const { errors } = start({ store: failing, telemetry })
     await soon(() => (apps[0]?.errors.length ?? 0) > 0)
@@ -147,8 +149,8 @@ describe('whoever looks on at an app', () => {
     expect(errors).toEqual(apps[0]?.errors)
   })
 
-  test.each(kinds)('is told of all that its runs have written, in %s', async (kind) => {
-    const { telemetry, apps } = lookout()
+  test.each(kinds)('gets all writes of its runs, in %s', async (kind) => {
+    const { telemetry, apps } = recordingTelemetry()
     const { app } = start({
       store: storeOf(kind),
       telemetry,
@@ -174,9 +176,9 @@ describe('whoever looks on at an app', () => {
     }
   })
 
-  test('is told of a flush that failed, and counts nothing that it did not write', async () => {
+  test('gets a failed flush, and counts nothing for it', async () => {
     const store = storeOf('memory')
-    const { telemetry, apps } = lookout()
+    const { telemetry, apps } = recordingTelemetry()
     let failures = 2
     const failing: ThreadStore = {
       ...store,
@@ -199,15 +201,15 @@ describe('whoever looks on at an app', () => {
     expect(flushes.reduce((count, { events }) => count + events, 0)).toBe(head - 1)
   })
 
-  test('is told once that it is closed, when nothing of it goes on', async () => {
-    const { telemetry, apps, runs } = lookout()
+  test('is closed once, when nothing is running any more', async () => {
+    const { telemetry, apps, runs } = recordingTelemetry()
     const held = heldTool('hold')
     const { app } = start({ telemetry, tools: [held.tool], rounds: firstCalls('hold') })
     await app.thread().send('Go.')
     await held.startedTimes(1)
     await Promise.all([app.close({ graceMs: 0 }), app.close()])
     expect(apps).toMatchObject([{ closed: 1 }])
-    expect(runs[0]?.told.at(-1)).toBe('abandoned')
+    expect(runs[0]?.records.at(-1)).toBe('abandoned')
     expect(apps[0]?.gauges.running()).toBe(0)
   })
 })

@@ -6,15 +6,15 @@ import { script, scriptedModel } from '../testing/index.ts'
 import type { App, AppOptions, ThreadStore } from './index.ts'
 import { memoryStore, millrace } from './index.ts'
 import {
+  answering,
+  checkNumbers,
   eventsOf,
   heldTool,
-  numbersOf,
   openStore,
-  saying,
   startApp,
+  textIn,
   typesOf,
   untilIdle,
-  wordsOf,
 } from './threads.test-kit.ts'
 
 const open: { close(): Promise<void> }[] = []
@@ -46,18 +46,18 @@ function shared(): ThreadStore {
   return store
 }
 
-/** Answers with how many messages it was sent, and the last. */
+/** Answers with the number of messages in the request, and the last one. */
 const echo = (request: { messages: readonly Parameters<typeof textOf>[0][] }): ScriptRound =>
   `${request.messages.length}: ${textOf(request.messages.at(-1) as Parameters<typeof textOf>[0])}`
 
-test('packing a thread keeps no further message waiting, and the app ends after it', async () => {
+test('packing a thread does not delay further messages, and close() waits for it', async () => {
   const store = shared()
   const packed = Promise.withResolvers<void>()
   let packings = 0
   const { app } = start(echo, {
     store: {
       ...store,
-      async compact() {
+      async packDeltas() {
         packings++
         await packed.promise
       },
@@ -81,14 +81,14 @@ test('packing a thread keeps no further message waiting, and the app ends after 
 })
 
 describe('a conversation', () => {
-  test('what is said is numbered, answered, and there for whoever reads it', async () => {
+  test('a message is numbered, answered, and readable', async () => {
     const { app } = start(script.text('Hello, you.'))
     const thread = app.thread('greeting')
     expect(await thread.send('Hello')).toBe(1)
     const entries = await untilIdle(thread)
-    numbersOf(entries)
+    checkNumbers(entries)
     expect(typesOf(entries)).toEqual(expect.arrayContaining(['input', 'run-start', 'text', 'run-end']))
-    expect(wordsOf(entries)).toBe('Hello, you.')
+    expect(textIn(entries)).toBe('Hello, you.')
     expect(await thread.read()).toEqual(expect.arrayContaining([entries[0]]))
     const { messages, status, run, usage } = await thread.state()
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
@@ -97,7 +97,7 @@ describe('a conversation', () => {
     expect(usage.inputTokens).toBe(0)
   })
 
-  test('each further message is answered with everything before it in mind', async () => {
+  test('each further message is answered with the whole conversation', async () => {
     const { app, model } = start(echo)
     const thread = app.thread()
     for (const text of ['one', 'two', 'three']) {
@@ -115,7 +115,7 @@ describe('a conversation', () => {
     ])
   })
 
-  test('the same key twice is one input', async () => {
+  test('repeating a key does not repeat the input', async () => {
     const { app, model } = start(echo)
     const thread = app.thread()
     const [first, second] = await Promise.all([
@@ -141,7 +141,7 @@ describe('a conversation', () => {
     await thread.send('third')
     held.runs[0]?.release()
     const entries = await untilIdle(thread)
-    expect(eventsOf(entries, 'run-start').map(({ heard }) => heard?.length)).toEqual([1, 1, 1])
+    expect(eventsOf(entries, 'run-start').map(({ inputs }) => inputs?.length)).toEqual([1, 1, 1])
     expect((await thread.state()).messages.filter(({ role }) => role === 'user').map(textOf)).toEqual([
       'first',
       'second',
@@ -149,7 +149,7 @@ describe('a conversation', () => {
     ])
   })
 
-  test('a steering message is heard by the next round of the run under way', async () => {
+  test('a steering message reaches the next round of the current run', async () => {
     const held = heldTool('hold')
     const rounds = (request: Parameters<typeof echo>[0], index: number): ScriptRound =>
       index === 0 ? [{ call: 'hold' }] : echo(request)
@@ -161,8 +161,8 @@ describe('a conversation', () => {
     held.runs[0]?.release()
     const entries = await untilIdle(thread)
     expect(eventsOf(entries, 'run-start')).toHaveLength(1)
-    expect(eventsOf(entries, 'round-start').at(-1)?.heard).toEqual([seq])
-    expect(wordsOf(entries)).toBe('4: in French')
+    expect(eventsOf(entries, 'round-start').at(-1)?.inputs).toEqual([seq])
+    expect(textIn(entries)).toBe('4: in French')
   })
 
   test('an interrupting message ends the run and is answered', async () => {
@@ -175,8 +175,8 @@ describe('a conversation', () => {
     await thread.send('something else', { mode: 'interrupt' })
     const entries = await untilIdle(thread)
     expect(held.runs[0]?.signal.aborted).toBe(true)
-    expect(eventsOf(entries, 'run-end').map(({ outcome }) => outcome)).toEqual(['cancelled', 'completed'])
-    expect(wordsOf(entries)).toBe('instead')
+    expect(eventsOf(entries, 'run-end').map(({ outcome }) => outcome)).toEqual(['canceled', 'completed'])
+    expect(textIn(entries)).toBe('instead')
   })
 
   test('a stop cancels the run, and what is queued waits for the next message', async () => {
@@ -191,17 +191,17 @@ describe('a conversation', () => {
     await thread.stop('enough')
     const stopped = await untilIdle(thread)
     expect(eventsOf(stopped, 'run-end')).toMatchObject([
-      { outcome: 'cancelled', error: { message: 'enough' } },
+      { outcome: 'canceled', error: { message: 'enough' } },
     ])
     expect((await thread.state()).queued).toHaveLength(1)
     await thread.send('third')
     const entries = await untilIdle(thread)
-    expect(eventsOf(entries, 'run-start').at(-1)?.heard).toHaveLength(2)
+    expect(eventsOf(entries, 'run-start').at(-1)?.inputs).toHaveLength(2)
     // first, the call, its result, second, third
-    expect(wordsOf(entries)).toBe('5: third')
+    expect(textIn(entries)).toBe('5: third')
   })
 
-  test('stopping what does nothing writes nothing', async () => {
+  test('stopping an idle thread writes nothing', async () => {
     const { app } = start(script.text('Hi'))
     const thread = app.thread()
     await thread.send('Hello')
@@ -211,13 +211,13 @@ describe('a conversation', () => {
     expect((await thread.info()).head).toBe(seq)
   })
 
-  test('what was said to steer a run that had not begun is heard by it', async () => {
+  test('a steering message sent before the run starts is part of it', async () => {
     const store = openStore()
     await store.create({ id: 't', agent: 'agent' })
-    const say = (content: string, mode: 'queue' | 'steer') =>
+    const send = (content: string, mode: 'queue' | 'steer') =>
       store.signal('t', undefined, { type: 'input', message: { role: 'user', content }, mode })
-    await say('question', 'queue')
-    await say('and in short', 'steer')
+    await send('question', 'queue')
+    await send('and in short', 'steer')
     const model = scriptedModel(() => 'short')
     const app = startApp({ recoverMs: 20, agents: agent({ model }), store })
     const entries = await untilIdle(app.thread('t'))
@@ -241,24 +241,24 @@ describe('approvals', () => {
     return { store, pay, app, thread, errors, callId: approvals[0]?.callId as string }
   }
 
-  test('a call that is approved runs, and the answer follows', async () => {
+  test('an approved call runs, and the answer follows', async () => {
     const { thread, pay, callId } = await suspended()
     expect((await thread.state()).status).toBe('waiting')
     await thread.approve(callId, { approved: true })
     await pay.startedTimes(1)
     pay.runs[0]?.release()
-    expect(wordsOf(await untilIdle(thread))).toBe('settled')
+    expect(textIn(await untilIdle(thread))).toBe('settled')
   })
 
-  test('a call that is declined is told to the model with the reason', async () => {
+  test('the model gets the reason when a call is denied', async () => {
     const { thread, pay, callId } = await suspended()
-    await thread.approve(callId, { approved: false, reason: 'too dear' })
+    await thread.approve(callId, { approved: false, reason: 'too expensive' })
     const entries = await untilIdle(thread)
-    expect(eventsOf(entries, 'tool-result')).toMatchObject([{ status: 'declined' }])
+    expect(eventsOf(entries, 'tool-result')).toMatchObject([{ status: 'denied' }])
     expect(pay.runs).toHaveLength(0)
   })
 
-  test('the same decision twice is one, another is refused', async () => {
+  test('repeating a decision is fine, a different one is rejected', async () => {
     const { thread, pay, callId } = await suspended()
     const [first, second] = await Promise.all([
       thread.approve(callId, { approved: true }),
@@ -273,7 +273,7 @@ describe('approvals', () => {
     expect(pay.runs).toHaveLength(1)
   })
 
-  test('after the run was stopped a decision comes too late, and says so', async () => {
+  test('a decision after the run was stopped is rejected', async () => {
     const { thread, pay, callId } = await suspended()
     await thread.stop('never mind')
     await untilIdle(thread)
@@ -281,26 +281,26 @@ describe('approvals', () => {
     expect(pay.runs).toHaveLength(0)
   })
 
-  test('racing a stop, whichever came first in the log counts', async () => {
+  test('if a stop and a decision race, the first one in the log counts', async () => {
     for (const order of ['stop first', 'approval first']) {
       const { thread, pay, callId } = await suspended()
-      const acts = [() => thread.stop('no'), () => thread.approve(callId, { approved: true })]
-      if (order === 'approval first') acts.reverse()
-      const results = await Promise.allSettled(acts.map((act) => act()))
+      const actions = [() => thread.stop('no'), () => thread.approve(callId, { approved: true })]
+      if (order === 'approval first') actions.reverse()
+      const results = await Promise.allSettled(actions.map((action) => action()))
       const entries = await untilIdle(thread)
       const accepted = results[order === 'approval first' ? 0 : 1]?.status === 'fulfilled'
-      expect(eventsOf(entries, 'run-end').at(-1)?.outcome).toBe('cancelled')
+      expect(eventsOf(entries, 'run-end').at(-1)?.outcome).toBe('canceled')
       if (!accepted) expect(pay.runs).toHaveLength(0)
-      numbersOf(entries)
+      checkNumbers(entries)
     }
   })
 
-  test('a decision about a call that never asked is refused with those that do', async () => {
+  test('a decision about an unknown call is rejected with the ids of those that wait', async () => {
     const { thread, callId } = await suspended()
     await expect(thread.approve('call_99', { approved: true })).rejects.toThrow(callId)
   })
 
-  test('it is taken up by another app when the first is gone', async () => {
+  test('another app resumes the run when the first is gone', async () => {
     const { app, store, callId } = await suspended()
     await app.close({ graceMs: 0 })
     const pay = paying()
@@ -310,11 +310,11 @@ describe('approvals', () => {
     await pay.startedTimes(1)
     pay.runs[0]?.release()
     const entries = await untilIdle(thread)
-    expect(wordsOf(entries)).toBe('settled')
+    expect(textIn(entries)).toBe('settled')
     expect(eventsOf(entries, 'run-start').at(-1)?.resumes).toBeDefined()
   })
 
-  test('a decision that came after a stop says so each time', async () => {
+  test('a decision that came after a stop is rejected each time', async () => {
     const pay = heldTool('pay', { approve: true })
     const app = startApp({
       recoverMs: 20,
@@ -337,7 +337,7 @@ describe('approvals', () => {
 })
 
 describe('handing over', () => {
-  test('an app that closes lets its tools finish, and another goes on from there', async () => {
+  test('closing an app lets its tools finish, and another continues from there', async () => {
     const store = shared()
     const held = heldTool('hold')
     const first = start(() => [{ call: 'hold' }], { tools: [held.tool], store })
@@ -347,15 +347,15 @@ describe('handing over', () => {
     const closing = first.app.close({ graceMs: 60_000 })
     held.runs[0]?.release('kept')
     await closing
-    const second = start(() => 'went on', { tools: [heldTool('hold').tool], store })
+    const second = start(() => 'continued', { tools: [heldTool('hold').tool], store })
     const entries = await untilIdle(second.app.thread('moving'))
-    expect(wordsOf(entries)).toBe('went on')
+    expect(textIn(entries)).toBe('continued')
     expect(eventsOf(entries, 'tool-result')).toMatchObject([{ status: 'ok' }])
     expect(eventsOf(entries, 'run-start').at(-1)).not.toHaveProperty('losses')
-    numbersOf(entries)
+    checkNumbers(entries)
   })
 
-  test('a tool that takes longer than that is cut off, and its fate unknown', async () => {
+  test('a tool that takes longer is cut off, with an unknown result', async () => {
     const store = shared()
     const held = heldTool('hold')
     const first = start(() => [{ call: 'hold' }], { tools: [held.tool], store })
@@ -364,28 +364,28 @@ describe('handing over', () => {
     await first.app.close({ graceMs: 0 })
     expect(held.runs[0]?.signal.aborted).toBe(true)
     const again = heldTool('hold')
-    const second = start(() => 'went on', { tools: [again.tool], store })
+    const second = start(() => 'continued', { tools: [again.tool], store })
     const entries = await untilIdle(second.app.thread('moving'))
     expect(eventsOf(entries, 'tool-result')).toMatchObject([{ status: 'unknown' }])
     expect(again.runs).toHaveLength(0)
   })
 
-  test('a context that never comes does not keep a thread from being handed over', async () => {
+  test('a context that never resolves does not block the handover', async () => {
     const store = openStore()
     const app = startApp({
       recoverMs: 20,
-      agents: saying('never'),
+      agents: answering('never'),
       store,
       context: () => new Promise(() => {}),
     })
     await app.thread('stuck').send('go')
     await expect.poll(async () => (await app.thread('stuck').info()).status).toBe('running')
     await app.close({ graceMs: 0 })
-    const next = startApp({ recoverMs: 20, agents: saying('taken over'), store })
-    expect(wordsOf(await untilIdle(next.thread('stuck')))).toBe('taken over')
+    const next = startApp({ recoverMs: 20, agents: answering('taken over'), store })
+    expect(textIn(await untilIdle(next.thread('stuck')))).toBe('taken over')
   })
 
-  test('a thread that is handed over with nothing left to do is at rest', async () => {
+  test('a thread handed over with nothing left to do is idle', async () => {
     const store = openStore()
     const held = heldTool('hold')
     const rounds = (_: unknown, index: number): ScriptRound => (index === 0 ? [{ call: 'hold' }] : 'done')
@@ -406,12 +406,12 @@ describe('handing over', () => {
   })
 })
 
-test('a listener for errors that throws stops nothing', async () => {
+test('an error listener that throws is harmless', async () => {
   const store = openStore()
   let broken = true
   const app = startApp({
     recoverMs: 20,
-    agents: saying('after all'),
+    agents: answering('after all'),
     store: {
       ...store,
       append: (batches) => (broken ? Promise.reject(new Error('no disk')) : store.append(batches)),
@@ -423,5 +423,5 @@ test('a listener for errors that throws stops nothing', async () => {
     },
   })
   await app.thread('t').send('go')
-  expect(wordsOf(await untilIdle(app.thread('t')))).toBe('after all')
+  expect(textIn(await untilIdle(app.thread('t')))).toBe('after all')
 })

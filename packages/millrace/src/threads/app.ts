@@ -1,5 +1,5 @@
 import type { Agent } from '../agent/index.ts'
-import { internalsOf, onlookers, telemetryProblem } from '../agent/index.ts'
+import { combineTelemetry, internalsOf, telemetryProblem } from '../agent/index.ts'
 import type { Budget, Quotas, ThreadStore } from '../log/index.ts'
 import { budget, groupCommit, memoryStore, threadFollowers, threadLogs } from '../log/index.ts'
 import type {
@@ -35,58 +35,71 @@ import type { Thread } from './thread.ts'
 import { checkThreadId } from './thread-id.ts'
 
 export interface AppOptions {
-  /** One, or several by name; the first is the one of a thread that names none. */
+  /** One agent, or several by name. A thread that names none uses the first. */
   readonly agents: Agent<never, unknown> | Readonly<Record<string, Agent<never, unknown>>>
-  /** In memory if absent: then nothing survives the process. */
+  /** Where threads are stored. Default: in memory, where nothing survives the process. */
   readonly store?: ThreadStore | undefined
-  /** Where the requests to models and their answers are kept, system prompts included. Nowhere if absent. */
+  /**
+   * Where model requests and responses are stored, including system prompts. Default: not stored.
+   */
   readonly exchanges?: ExchangeStore | undefined
-  /** What tools and hooks of a thread's runs are handed. */
+  /** Returns the context passed to the tools and hooks of a thread's runs. */
   readonly context?: ((thread: ThreadInfo) => unknown) | undefined
-  /** How long a thread is left to a process that gives no sign of life. */
+  /** How long a thread stays with a process that does not respond. */
   readonly leaseMs?: number | undefined
-  /** How often it looks for threads that others left behind. */
+  /** Interval of scans for threads left behind by other processes. */
   readonly recoverMs?: number | undefined
-  /** How long words wait for others, to be written with them; the first after a pause do not. */
+  /**
+   * How long text waits for more, to be written in one commit. The first text after a pause does
+   * not wait.
+   */
   readonly flushMs?: number | undefined
-  /** So many processes may be lost over one run before it is given up. */
+  /** How many processes may be lost over one run before it fails. */
   readonly maxLosses?: number | undefined
-  /** How many threads this process works on at once; those beyond wait. */
+  /** How many threads this process works on at a time; others wait. */
   readonly maxRuns?: number | undefined
-  /** How many bytes the logs of those threads may have in all; those beyond wait. A larger thread runs alone. */
+  /** Limit for the total log bytes of these threads; others wait. A larger thread runs alone. */
   readonly maxRunBytes?: number | undefined
-  /** How many bytes of threads used lately are kept in memory, so that the next message need not open them. */
-  readonly keptBytes?: number | undefined
-  /** What each caller may use, over all processes: see `ThreadOptions.caller`. */
+  /**
+   * How many bytes of recently used threads are cached, so that the next message need not load
+   * them.
+   */
+  readonly cacheBytes?: number | undefined
+  /** What each caller may use, across all processes: see `ThreadOptions.caller`. */
   readonly quotas?: Partial<Quotas> | undefined
-  /** Looks on at all of it: `otel()` of `@millrace/otel`, `logs()`, or several. */
+  /** Telemetry for the app: `otel()` from `@millrace/otel`, `logs()`, or several. */
   readonly telemetry?: Telemetry | readonly Telemetry[] | undefined
-  /** Told of what goes wrong in the background, such as a store that cannot be written. On stderr if absent. */
+  /**
+   * Called with errors in the background, such as a store that cannot be written. Default: writes
+   * to stderr.
+   */
   readonly onError?: ((error: MillraceError) => void) | undefined
 }
 
 interface ThreadOptions {
-  /** The first of the app's if absent. */
+  /** Default: the first agent of the app. */
   readonly agent?: string | undefined
-  /** Whose it is. */
+  /** The user who owns the thread. */
   readonly user?: string | undefined
-  /** Whom quotas count it for; `user` if absent. Where that is absent too, nothing is limited. */
+  /**
+   * The caller whose quotas it counts toward. Default: `user`. Without either, nothing is limited.
+   */
   readonly caller?: string | undefined
   readonly metadata?: JsonObject | undefined
 }
 
 export interface ThreadsOptions {
-  /** 50 if absent, 1000 at most. */
+  /** Default: 50. At most 1000. */
   readonly limit?: number | undefined
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly cursor?: string | undefined
   readonly user?: string | undefined
   readonly agent?: string | undefined
   readonly status?: ThreadStatus | undefined
   /**
-   * Words that must all occur, in upper or lower case, anywhere in title, id, agent or the values of the metadata. With SQLite a search
-   * among 100,000 threads that finds nothing takes about 0.1 s, in steps of a few milliseconds between
-   * which everything else goes on.
+   * Words that must all occur, ignoring case, anywhere in the title, id, agent or metadata values.
+   * With SQLite, a search of 100,000 threads that finds nothing takes about 0.1 s, in steps of a
+   * few milliseconds that let other work run in between.
    */
   readonly search?: string | undefined
 }
@@ -95,42 +108,49 @@ type QuotaUsage = {
   readonly [Name in keyof Quotas]: { readonly used: number; readonly limit: number }
 }
 
-/** Conversations over a store. Works on what is to be done as long as it is open. */
+/** An app: agents, and threads in a store. It works on runnable threads as long as it is open. */
 export interface App {
-  /** The names of its agents; the first is that of a thread that names none. */
+  /** The names of its agents. A thread that names none uses the first. */
   readonly agents: readonly string[]
   /**
-   * What people should know of the tools of an agent (the first if absent) on this machine, such as that commands run without a sandbox.
-   * Rejects if they refuse to work on it.
+   * What users should know about the tools of an agent (default: the first) on this machine, such
+   * as that commands run without a sandbox. Rejects if the tools cannot work on this machine.
    */
   notices(agent?: string): Promise<readonly string[]>
-  /** A handle to a conversation; of a new one, if no id is given. Nothing is read or written yet. The options are for one that is made by it. */
+  /**
+   * Returns a handle to a conversation; without an id, to a new one. Does not read or write
+   * anything yet. The options apply when the handle creates the thread.
+   */
   thread(id?: string, options?: ThreadOptions): Thread
-  /** Those changed last come first. */
+  /** Lists threads, the most recently changed first. */
   threads(options?: ThreadsOptions): Promise<ThreadPage>
-  /** What a caller uses of each quota. */
+  /** Returns what a caller uses of each quota. */
   usage(caller: string): Promise<QuotaUsage>
-  /** Counts what a limit of a server refused, for the metrics. */
-  refused(limit: string): void
-  /** The bytes that this process holds for clients: those of followers that name a caller, and what a server counts beside them. */
+  /** Counts a rejection by a limit of the server, for metrics. */
+  rejected(limit: string): void
+  /**
+   * Counts the bytes that this process holds for clients: those of followers with a caller, and
+   * what the server adds.
+   */
   readonly buffer: Budget
   /**
-   * Ends well: takes nothing up any more, lets running tools finish for `graceMs` (10 s), leaves what is not done to the next
-   * process, and ends all followers. A store that was handed in stays open: whoever opened it closes it.
+   * Shuts down gracefully: starts nothing new, lets running tools finish for `graceMs` (10 s),
+   * leaves unfinished work to the next process, and ends all followers. A store that was passed in
+   * stays open; its creator closes it.
    */
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>
 }
 
-const atLeast = (least: number) => (value: unknown) =>
-  !(typeof value === 'number' && value >= least && value < 2 ** 31) &&
-  `must be a number of milliseconds, at least ${least}`
+const atLeast = (min: number) => (value: unknown) =>
+  !(typeof value === 'number' && value >= min && value < 2 ** 31) &&
+  `must be a number of milliseconds, at least ${min}`
 
 const appTable: OptionTable<AppOptions> = {
   agents: anObject,
   store: (value) => !(isObject(value) && typeof value.append === 'function') && 'must be a ThreadStore',
   exchanges: (value) =>
     !(isObject(value) && [value.put, value.read, value.delete].every((part) => typeof part === 'function')) &&
-    'must be an ExchangeStore, such as memoryExchanges() makes',
+    'must be an ExchangeStore, such as memoryExchanges()',
   context: aFunction,
   leaseMs: atLeast(50),
   recoverMs: atLeast(10),
@@ -138,20 +158,23 @@ const appTable: OptionTable<AppOptions> = {
   maxLosses: wholeNumber(0),
   maxRuns: wholeNumber(1),
   maxRunBytes: wholeNumber(1),
-  keptBytes: wholeNumber(0),
+  cacheBytes: wholeNumber(0),
   quotas: anObject,
   telemetry: telemetryProblem,
   onError: aFunction,
 }
 
-/** It comes with every list and every run, so it is for labels. What is larger is said in the conversation. */
-const mostMetadata = 16 * 1024
+/**
+ * Metadata is part of every list and every run, so it is meant for labels. Larger data belongs in
+ * messages.
+ */
+const maxMetadataBytes = 16 * 1024
 
 function metadataProblem(value: unknown): Problem {
   const problem = anObject(value)
   if (problem) return problem
   const bytes = new TextEncoder().encode(JSON.stringify(value)).length
-  return bytes > mostMetadata && `must be at most ${mostMetadata} bytes of JSON, not ${bytes}`
+  return bytes > maxMetadataBytes && `must be at most ${maxMetadataBytes} bytes of JSON, not ${bytes}`
 }
 
 const threadTable: OptionTable<ThreadOptions> = {
@@ -172,8 +195,8 @@ const listTable: OptionTable<ThreadsOptions> = {
 
 const mebibyte = 1024 * 1024
 
-/** For runs, in each process. */
-export const defaultRoom = { maxRuns: 1000, maxRunBytes: 512 * mebibyte, keptBytes: 64 * mebibyte }
+/** Limits for runs, per process. */
+export const defaultRunLimits = { maxRuns: 1000, maxRunBytes: 512 * mebibyte, cacheBytes: 64 * mebibyte }
 
 const defaultQuotas: Quotas = {
   runs: 20,
@@ -191,7 +214,7 @@ const quotasTable: OptionTable<Quotas> = {
   tokensPerMinute: wholeNumber(1),
 }
 
-/** What a process holds for its clients, unless a server says otherwise. */
+/** How much a process holds for its clients, unless a server sets it. */
 const defaultBufferBytes = 256 * mebibyte
 
 const closeTable: OptionTable<{ graceMs?: number | undefined }> = { graceMs: atLeast(0) }
@@ -209,18 +232,18 @@ export function millrace(options: AppOptions): App {
     recoverMs = 2000,
     flushMs = 20,
     maxLosses = 5,
-    maxRuns = defaultRoom.maxRuns,
-    maxRunBytes = defaultRoom.maxRunBytes,
-    keptBytes = defaultRoom.keptBytes,
+    maxRuns = defaultRunLimits.maxRuns,
+    maxRunBytes = defaultRunLimits.maxRunBytes,
+    cacheBytes = defaultRunLimits.cacheBytes,
   } = options
   checkOptions(options.quotas ?? {}, quotasTable, { op, what: 'the option quotas.' })
   const quotas = { ...defaultQuotas, ...options.quotas }
-  const telemetry = onlookers(options.telemetry)
-  let watching: AppTelemetry | undefined
+  const telemetry = combineTelemetry(options.telemetry)
+  let appTelemetry: AppTelemetry | undefined
   const listener = errorListener(options.onError)
   const onError = (error: MillraceError) => {
     listener(error)
-    watching?.failed(error)
+    appTelemetry?.failed(error)
   }
   const agents = readAgents(options.agents, op)
   const [firstAgent] = [...agents.keys()] as [string]
@@ -230,10 +253,10 @@ export function millrace(options: AppOptions): App {
   const commits = groupCommit({
     store,
     flushMs,
-    patienceMs: leaseMs,
-    onFlushed: telemetry && ((flush) => watching?.flushed(flush)),
+    retryForMs: leaseMs,
+    onFlushed: telemetry && ((flush) => appTelemetry?.flushed(flush)),
   })
-  const logs = threadLogs({ store, followers, commits, keptBytes })
+  const logs = threadLogs({ store, followers, commits, cacheBytes })
   const work = dispatcher({
     store,
     logs,
@@ -250,21 +273,21 @@ export function millrace(options: AppOptions): App {
     runsOfCaller: quotas.runs,
     onError,
   })
-  watching = telemetry?.open?.({
-    followers: () => followers.listeners().count,
-    lag: () => followers.listeners().lag,
+  appTelemetry = telemetry?.openApp?.({
+    followers: () => followers.stats().count,
+    lag: () => followers.stats().lag,
     running: () => work.counts().running,
     waiting: () => work.counts().waiting,
     buffered: () => buffer.used,
   })
-  const refused = (limit: string) => watching?.refused?.(limit)
+  const rejected = (limit: string) => appTelemetry?.rejected?.(limit)
   let closing: Promise<void> | undefined
 
   async function close(graceMs: number) {
     await work.close(graceMs)
     await exchanges?.settled()
     followers.close()
-    watching?.closed()
+    appTelemetry?.closed()
     if (!options.store) await store.close()
   }
 
@@ -277,7 +300,7 @@ export function millrace(options: AppOptions): App {
     telemetry,
     wake: work.wake,
     quotas,
-    refused,
+    rejected,
     checkOpen(op: string) {
       if (closing) throw invalidInput(op, 'the app is closed')
     },
@@ -286,7 +309,7 @@ export function millrace(options: AppOptions): App {
   return {
     agents: [...agents.keys()],
     buffer,
-    refused,
+    rejected,
     async usage(caller) {
       const { runs, waiting, storedBytes, bytesThisMinute, tokensThisMinute } = await store.usage(caller)
       return {

@@ -15,7 +15,7 @@ afterEach(async () => {
 
 const pay = tool({ name: 'pay', description: 'Pays', input: z.object({}), approve: true, run: () => 'paid' })
 
-/** A log of so many answered questions. */
+/** A log of this many answered questions. */
 function pastOf(runs: number): Entry[] {
   const events: ThreadEvent[] = []
   for (let run = 0; run < runs; run++)
@@ -27,7 +27,7 @@ function pastOf(runs: number): Entry[] {
         agent: 'desk',
         input: [],
         runId: `run_${run}`,
-        heard: [events.length + 1],
+        inputs: [events.length + 1],
       },
       { type: 'round-start', round: 1, model: 'm' },
       { type: 'text', text: `answer ${run}` },
@@ -37,7 +37,7 @@ function pastOf(runs: number): Entry[] {
   return events.map((event, index) => ({ seq: index + 1, at: 1000, event }))
 }
 
-/** A store that counts the entries it gives. */
+/** A store that counts the entries it returns. */
 function counting(store: ThreadStore) {
   const count = { entries: 0 }
   const counted: ThreadStore = {
@@ -60,8 +60,8 @@ function appOver(store: ThreadStore): App {
   return app
 }
 
-async function said(thread: Thread, words: string): Promise<void> {
-  const seq = await thread.send(words)
+async function sendAndWait(thread: Thread, text: string): Promise<void> {
+  const seq = await thread.send(text)
   for await (const _ of thread.follow({ after: seq - 1, until: seq })) {
   }
 }
@@ -70,19 +70,22 @@ async function atRest(thread: Thread, status = 'idle'): Promise<void> {
   while ((await thread.info()).status !== status) await new Promise((resolve) => setTimeout(resolve, 2))
 }
 
-/** How many entries each operation reads in a thread with so many runs before it, in a process that has it open or has not. */
+/**
+ * How many entries each operation reads in a thread with this many runs, in a process that has it
+ * in memory (`isWarm`) or not.
+ */
 async function costs(runs: number, { isWarm }: { isWarm: boolean }) {
   const stored = memoryStore()
   open.push(stored)
   const first = appOver(stored)
   await stored.create({ id: 't', agent: 'desk' }, { entries: pastOf(runs) })
-  await said(first.thread('t'), 'Hello.')
+  await sendAndWait(first.thread('t'), 'Hello.')
   await atRest(first.thread('t'))
   await first.close()
 
   const { store, count } = counting(stored)
   let app = appOver(store)
-  /** Read past the count. */
+  /** Reads without counting. */
   async function lastOf<Type extends ThreadEvent['type']>(type: Type) {
     const head = (await stored.get('t'))?.head ?? 0
     const entries = await stored.read('t', { after: head - 20, limit: 20 })
@@ -98,9 +101,9 @@ async function costs(runs: number, { isWarm }: { isWarm: boolean }) {
     await work(app.thread('t'))
     return count.entries - before
   }
-  if (isWarm) await said(app.thread('t'), 'Hello again.')
+  if (isWarm) await sendAndWait(app.thread('t'), 'Hello again.')
 
-  const message = await cost((thread) => said(thread, 'And now?'))
+  const message = await cost((thread) => sendAndWait(thread, 'And now?'))
   await cost(async (thread) => {
     await thread.send('Pay.')
     await atRest(thread, 'waiting')
@@ -112,7 +115,7 @@ async function costs(runs: number, { isWarm }: { isWarm: boolean }) {
   })
   const report = await cost(async (thread) => {
     const run = await lastOf('run-start')
-    await thread.heard({ run: run.resumes ?? run.runId, round: 2, chars: 2 })
+    await thread.reportPlayback({ run: run.resumes ?? run.runId, round: 2, chars: 2 })
     await atRest(thread)
   })
   const stop = await cost(async (thread) => {
@@ -124,7 +127,7 @@ async function costs(runs: number, { isWarm }: { isWarm: boolean }) {
   return { message, approval, report, stop }
 }
 
-test('a run that is resumed reads what came since the snapshot in its middle', async () => {
+test('a resumed run reads only what came after the snapshot saved during it', async () => {
   const stored = memoryStore()
   open.push(stored)
   let worked = 0
@@ -164,7 +167,7 @@ test('a run that is resumed reads what came since the snapshot in its middle', a
   expect(count.entries).toBeLessThan(1500)
 })
 
-test('a round that is too long for a snapshot is looked at now and then, not at every commit', async () => {
+test('a round too large for a snapshot is checked occasionally, not with every commit', async () => {
   const store = memoryStore()
   open.push(store)
   const work = tool({
@@ -192,16 +195,16 @@ test('a round that is too long for a snapshot is looked at now and then, not at 
   expect(clone.mock.calls.filter(([value]) => isRound(value)).length).toBe(0)
 })
 
-describe('what an operation reads does not grow with the age of its thread', () => {
+describe('the entries an operation reads do not grow with the age of its thread', () => {
   test.for([200, 2000])(
-    'after %i runs, in a process that has the thread open: only what is new',
+    'after %i runs, in a process that has the thread in memory: only what is new',
     async (runs) => {
       for (const [name, count] of Object.entries(await costs(runs, { isWarm: true })))
         expect(count, name).toBeLessThan(60)
     },
   )
 
-  test.for([200, 2000])('after %i runs, in another process: what came since the snapshot', async (runs) => {
+  test.for([200, 2000])('after %i runs, in another process: what came after the snapshot', async (runs) => {
     for (const [name, count] of Object.entries(await costs(runs, { isWarm: false })))
       expect(count, name).toBeLessThan(120)
   })

@@ -4,13 +4,16 @@ import { isMillraceError, toMillraceError } from '../protocol/index.ts'
 import type { Worker, WorkerOptions } from './worker.ts'
 import { startWorker } from './worker.ts'
 
-/** Finds threads that have something to do, and does it: those of this process at once, those that others left behind soon. */
+/**
+ * Finds threads that have something to do, and works on them: those of this process right away,
+ * those left behind by other processes soon.
+ */
 export interface Dispatcher {
-  /** There may be something to do. */
+  /** Reports that a thread may have something to do. */
   wake(threadId: string): void
-  /** How many threads are being worked on, and how many wait until there is room for them. */
+  /** How many threads are being worked on, and how many wait until there is room. */
   counts(): { readonly running: number; readonly waiting: number }
-  /** Gives all threads back; those whose tools take longer than this are cut off. */
+  /** Releases all threads. Tools that take longer than `graceMs` are cut off. */
   close(graceMs: number): Promise<void>
 }
 
@@ -21,52 +24,58 @@ export interface DispatcherOptions
   > {
   readonly agents: ReadonlyMap<string, AgentInternals>
   readonly leaseMs: number
-  /** A thread was written to, as far as `head` if that is known. */
+  /** Called when a thread was written to, up to `head` if that is known. */
   readonly changed: (threadId: string, head?: number) => void
-  /** How often it looks for threads that others left behind. */
+  /** Interval of scans for threads left behind by other processes. */
   readonly recoverMs: number
   readonly maxRuns: number
-  /** What the logs of the threads being worked on may have in bytes, in all. */
+  /** Limit for the total bytes of the logs of threads being worked on. */
   readonly maxRunBytes: number
-  /** How many runs one caller may have at once, over all processes. */
+  /** How many concurrent runs one caller may have, across all processes. */
   readonly runsOfCaller: number
 }
 
-/** A thread that this process is at work on, or about to claim. */
-interface Place {
+/** A thread that this process works on, or is about to claim. */
+interface Slot {
   lease?: Lease
   worker?: Worker
-  /** Somebody said something meanwhile. */
+  /** The thread was woken again in the meantime. */
   again: boolean
-  /** The bytes of its log, and who it counts for. */
+  /** The bytes of its log, and the caller they count for. */
   bytes: number
   caller?: string | undefined
-  /** There is something to do, and a quota or `maxRunBytes` was in the way. */
+  /** There is something to do, but a quota or `maxRunBytes` prevents it. */
   isHeldBack: boolean
 }
 
-/** How often it looks at most: each change that others make, and each run that ends, may leave something to do. */
-const glanceMs = 50
-const mostAtOnce = 100
-/** How much of `maxRunBytes` the threads of one caller may take. One thread may be larger. */
-const mostOfCaller = 1 / 4
+/**
+ * Minimum time between scans: each change by another process, and each run that ends, may leave
+ * something to do.
+ */
+const scanMs = 50
+const maxPerScan = 100
+/**
+ * The share of `maxRunBytes` that the threads of one caller may take. A single thread may be
+ * larger.
+ */
+const maxShareOfCaller = 1 / 4
 
 export function dispatcher(options: DispatcherOptions): Dispatcher {
   const { store, agents, leaseMs, recoverMs, maxRuns, maxRunBytes, runsOfCaller, onError } = options
   const owner = `worker_${crypto.randomUUID()}`
-  const workers = new Map<string, Place>()
+  const workers = new Map<string, Slot>()
   const running = new Set<Promise<void>>()
-  /** Those for which there was no room, or that were held back. */
+  /** Threads for which there was no room, or that were held back. */
   const waiting = new Set<string>()
-  /** What the threads being worked on have in their logs, by caller. */
+  /** Log bytes of the threads being worked on, by caller. */
   const runBytes = new Map<string | undefined, number>()
   let closed = false
-  let looking = false
-  let lookAgain = false
-  let lookedAt = 0
+  let scanning = false
+  let scanAgain = false
+  let scannedAt = 0
   /** How many runs have ended here. */
   let ended = 0
-  let glance: ReturnType<typeof setTimeout> | undefined
+  let scanTimer: ReturnType<typeof setTimeout> | undefined
 
   function wake(threadId: string) {
     const busy = workers.get(threadId)
@@ -75,64 +84,65 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
     else if (workers.size >= maxRuns) waiting.add(threadId)
     else {
       waiting.delete(threadId)
-      const begun = begin(threadId).finally(() => running.delete(begun))
-      running.add(begun)
+      const started = start(threadId).finally(() => running.delete(started))
+      running.add(started)
     }
   }
 
-  async function begin(threadId: string) {
-    const place: Place = { again: false, bytes: 0, isHeldBack: false }
+  async function start(threadId: string) {
+    const slot: Slot = { again: false, bytes: 0, isHeldBack: false }
     const endedBefore = ended
-    workers.set(threadId, place)
+    workers.set(threadId, slot)
     try {
-      await work(threadId, place)
+      await work(threadId, slot)
     } catch (thrown) {
       failed(thrown)
     }
     workers.delete(threadId)
-    countBytes(place.caller, -place.bytes)
-    if (place.worker) ended++
+    countBytes(slot.caller, -slot.bytes)
+    if (slot.worker) ended++
     if (closed) return
-    if (place.isHeldBack) waiting.add(threadId)
-    else if (place.again) return wake(threadId)
-    // There may be room for one that had to wait; for one that was held back only if a run has ended since.
-    if (waiting.size > 0 && !(place.isHeldBack && ended === endedBefore)) lookSoon()
+    if (slot.isHeldBack) waiting.add(threadId)
+    else if (slot.again) return wake(threadId)
+    // There may be room for a waiting thread; for one that was held back only if a run has ended
+    // since.
+    if (waiting.size > 0 && !(slot.isHeldBack && ended === endedBefore)) scanSoon()
   }
 
-  async function work(threadId: string, place: Place) {
+  async function work(threadId: string, slot: Slot) {
     const stored = await store.get(threadId)
     const agent = stored && agents.get(stored.agent)
-    // A thread of an agent that is not here is for another process.
+    // Threads of other agents are for other processes.
     if (!agent || closed) return
     const { bytes, caller, ...info } = stored
     const isQueued = info.status === 'queued'
-    place.isHeldBack = isQueued && !hasRoom(caller, bytes)
-    if (place.isHeldBack) return
-    place.caller = caller
+    slot.isHeldBack = isQueued && !hasRoom(caller, bytes)
+    if (slot.isHeldBack) return
+    slot.caller = caller
     grow(bytes)
     const leasedAt = performance.now()
     const claimed = await store.claim(threadId, owner, leaseMs, runsOfCaller)
-    place.isHeldBack = isQueued && !claimed
+    slot.isHeldBack = isQueued && !claimed
     if (!claimed) return
-    place.lease = claimed.lease
-    place.worker = startWorker({ ...options, ...claimed, leasedAt, info, caller, agent, onGrown: grow })
-    // Claimed while the app was being closed: nobody else hands it over.
-    if (closed) await place.worker.handOver(0)
-    const head = await place.worker.done
+    slot.lease = claimed.lease
+    slot.worker = startWorker({ ...options, ...claimed, leasedAt, info, caller, agent, onGrown: grow })
+    // Claimed while the app was closing, so `close()` does not hand it over.
+    if (closed) await slot.worker.handOver(0)
+    const head = await slot.worker.done
     if (head !== undefined) pack(threadId, head)
 
     function grow(bytes: number) {
-      place.bytes += bytes
+      slot.bytes += bytes
       countBytes(caller, bytes)
     }
   }
 
-  /** While the thread may go on. */
+  /** Packs the log in the background; the thread may continue at the same time. */
   function pack(threadId: string, head: number) {
     const packing = store
-      .compact(threadId, head)
+      .packDeltas(threadId, head)
       .catch((thrown: unknown) => {
-        // A thread that was deleted meanwhile is no failure.
+        // A thread deleted in the meantime is not an error.
         if (!(isMillraceError(thrown) && thrown.code === 'not_found')) failed(thrown)
       })
       .finally(() => running.delete(packing))
@@ -150,57 +160,58 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
     for (const held of runBytes.values()) all += held
     if (all > 0 && all + bytes > maxRunBytes) return false
     const own = caller === undefined ? 0 : (runBytes.get(caller) ?? 0)
-    return own === 0 || own + bytes <= maxRunBytes * mostOfCaller
+    return own === 0 || own + bytes <= maxRunBytes * maxShareOfCaller
   }
 
-  function lookSoon() {
-    glance ??= setTimeout(
+  function scanSoon() {
+    scanTimer ??= setTimeout(
       () => {
-        glance = undefined
-        void look()
+        scanTimer = undefined
+        void scan()
       },
-      Math.max(0, lookedAt + glanceMs - performance.now()),
+      Math.max(0, scannedAt + scanMs - performance.now()),
     )
   }
 
-  async function look() {
-    lookedAt = performance.now()
-    lookAgain = looking
-    if (looking || closed) return
-    looking = true
+  async function scan() {
+    scannedAt = performance.now()
+    scanAgain = scanning
+    if (scanning || closed) return
+    scanning = true
     try {
-      const room = Math.min(mostAtOnce, maxRuns - workers.size)
+      const room = Math.min(maxPerScan, maxRuns - workers.size)
       if (room <= 0) return
-      const waited = [...waiting]
-      const found = await store.stranded(room, [...agents.keys()], runsOfCaller)
-      // There was room for more: what had to wait and is not among them is done by now, or held back by the quota of its caller.
-      if (found.length < room && waited.length > 0 && !(await isAnyLeft()))
-        for (const threadId of waited) waiting.delete(threadId)
+      const waitingBefore = [...waiting]
+      const found = await store.findRunnable(room, [...agents.keys()], runsOfCaller)
+      // There was room for more, so threads that waited and were not found are done by now, or held
+      // back by their caller's quota.
+      if (found.length < room && waitingBefore.length > 0 && !(await hasRunnable()))
+        for (const threadId of waitingBefore) waiting.delete(threadId)
       for (const threadId of found) wake(threadId)
     } catch (thrown) {
       failed(thrown)
     } finally {
-      looking = false
+      scanning = false
     }
-    if (lookAgain) void look()
+    if (scanAgain) void scan()
   }
 
-  async function isAnyLeft() {
-    return (await store.stranded(1, [...agents.keys()])).length > 0
+  async function hasRunnable() {
+    return (await store.findRunnable(1, [...agents.keys()])).length > 0
   }
 
   async function renew() {
     const held = [...workers.values()].filter(({ worker }) => worker)
-    const askedAt = performance.now()
+    const requestedAt = performance.now()
     try {
       const lost = await store.renew(
         held.flatMap(({ lease }) => lease ?? []),
         leaseMs,
       )
-      for (const { worker } of held) worker?.renewed(askedAt)
+      for (const { worker } of held) worker?.renewed(requestedAt)
       for (const { threadId, epoch } of lost) {
-        const place = workers.get(threadId)
-        if (place?.lease?.epoch === epoch) place.worker?.abandon()
+        const slot = workers.get(threadId)
+        if (slot?.lease?.epoch === epoch) slot.worker?.abandon()
       }
     } catch (thrown) {
       failed(thrown)
@@ -213,10 +224,10 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
 
   const unwatch = store.watch((threadId, head) => {
     options.changed(threadId, head)
-    lookSoon()
+    scanSoon()
   })
-  const timers = [setInterval(look, recoverMs), setInterval(renew, leaseMs / 3)]
-  void look()
+  const timers = [setInterval(scan, recoverMs), setInterval(renew, leaseMs / 3)]
+  void scan()
 
   return {
     wake,
@@ -225,12 +236,12 @@ export function dispatcher(options: DispatcherOptions): Dispatcher {
       if (closed) return
       closed = true
       clearInterval(timers[0])
-      // Leases are kept up meanwhile, and what others say is still heard.
+      // Leases are still renewed, and changes by other processes still reported.
       await Promise.all([...workers.values()].map(({ worker }) => worker?.handOver(graceMs)))
       while (running.size > 0) await Promise.all(running)
       clearInterval(timers[1])
       unwatch()
-      clearTimeout(glance)
+      clearTimeout(scanTimer)
     },
   }
 }

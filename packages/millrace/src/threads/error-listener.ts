@@ -1,20 +1,23 @@
 import type { MillraceError } from '../protocol/index.ts'
 
-/** Who is told of what goes wrong in the background: the caller's own, or stderr. A listener that fails stops nothing. */
+/**
+ * Reports errors in the background to the app's listener, or to stderr. A listener that fails is
+ * harmless.
+ */
 export function errorListener(
-  listener: (error: MillraceError) => unknown = tellStderr,
+  listener: (error: MillraceError) => unknown = writeToStderr,
 ): (error: MillraceError) => void {
   return (error) => {
     try {
-      const told = listener(error)
-      if (told instanceof Promise) told.catch(() => tellStderr(error))
+      const result = listener(error)
+      if (result instanceof Promise) result.catch(() => writeToStderr(error))
     } catch {
-      tellStderr(error)
+      writeToStderr(error)
     }
   }
 }
 
-function tellStderr(error: MillraceError) {
-  // Without Node there is no stderr to write to.
+function writeToStderr(error: MillraceError) {
+  // Outside Node there is no stderr.
   globalThis.process?.stderr?.write(`millrace: ${error.op}: ${error.message}\n`)
 }

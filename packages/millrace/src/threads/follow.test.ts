@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { budget } from '../log/budget.ts'
+import { deltaBuffer } from '../log/delta-buffer.ts'
 import { threadFollowers } from '../log/followers.ts'
 import { groupCommit } from '../log/group-commit.ts'
 import type { Lease } from '../log/store.ts'
-import { tail } from '../log/tail.ts'
 import type { Entry, RunEvent } from '../protocol/index.ts'
 import type { ThreadStore } from './index.ts'
 import { memoryStore } from './index.ts'
-import { numbersOf, wordsOf } from './threads.test-kit.ts'
+import { checkNumbers, textIn } from './threads.test-kit.ts'
 
 const mebibyte = 1024 * 1024
 
@@ -21,12 +21,12 @@ async function setUp(store = memoryStore(), buffer = budget(64 * mebibyte)) {
   await store.create({ id: 't', agent: 'a' })
   await store.signal('t', undefined, { type: 'stop', reason: 'to make it runnable' })
   const lease = (await store.claim('t', 'me', 60_000))?.lease as Lease
-  const following = threadFollowers(store, buffer)
+  const followers = threadFollowers(store, buffer)
   async function write(...texts: string[]) {
     const [entries] = await store.append([{ lease, events: texts.map((text) => ({ type: 'text', text })) }])
     return entries as readonly Entry[]
   }
-  return { store, lease, following, write, buffer }
+  return { store, lease, followers, write, buffer }
 }
 
 async function take(entries: AsyncIterator<Entry, undefined>, upTo: number): Promise<Entry[]> {
@@ -40,14 +40,14 @@ async function take(entries: AsyncIterator<Entry, undefined>, upTo: number): Pro
 }
 
 describe('following', () => {
-  test('those who keep up are handed the same entry, each as it was written', async () => {
-    const { following, write } = await setUp()
-    const readers = [following.follow('t', 1), following.follow('t', 1)]
-    const asked = readers.map((reader) => reader.next())
-    // Both have read to the end by then.
+  test('live followers get the same entry object, each as it was written', async () => {
+    const { followers, write } = await setUp()
+    const readers = [followers.follow('t', 1), followers.follow('t', 1)]
+    const pending = readers.map((reader) => reader.next())
+    // By now both have read to the buffer.
     await new Promise((resolve) => setImmediate(resolve))
-    following.publish('t', await write('one', 'two'))
-    const [first, second] = await Promise.all(asked)
+    followers.publish('t', await write('one', 'two'))
+    const [first, second] = await Promise.all(pending)
     expect(first?.value).toBe(second?.value)
     expect(await Promise.all(readers.map((reader) => take(reader, 3)))).toMatchObject([
       [{ event: { text: 'two' } }],
@@ -55,63 +55,63 @@ describe('following', () => {
     ])
   })
 
-  test('one that comes late, from any number, gets the rest and then what is new', async () => {
-    const { following, write } = await setUp()
-    for (let count = 0; count < 50; count++) following.publish('t', await write(`${count} `))
+  test('a late follower, from any number, gets the rest and then new entries', async () => {
+    const { followers, write } = await setUp()
+    for (let count = 0; count < 50; count++) followers.publish('t', await write(`${count} `))
     const whole = [...Array(50).keys()].map((count) => `${count} `)
     for (const after of [0, 1, 2, 25, 50]) {
-      const reader = following.follow('t', after)
+      const reader = followers.follow('t', after)
       const entries = await take(reader, 51)
-      numbersOf(entries, after)
-      expect(wordsOf(entries)).toBe(whole.slice(Math.max(0, after - 1)).join(''))
+      checkNumbers(entries, after)
+      expect(textIn(entries)).toBe(whole.slice(Math.max(0, after - 1)).join(''))
       await reader.return?.()
     }
-    const reader = following.follow('t', 51)
+    const reader = followers.follow('t', 51)
     const next = reader.next()
-    following.publish('t', await write('new'))
+    followers.publish('t', await write('new'))
     expect((await next).value).toMatchObject({ seq: 52, event: { text: 'new' } })
   })
 
-  test('one that does not read gets fewer, longer deltas, and nobody waits for it', async () => {
-    const { following, write } = await setUp()
-    const slow = following.follow('t', 1)
-    const quick = following.follow('t', 1)
+  test('a follower that does not read gets fewer, longer deltas, and delays no other', async () => {
+    const { followers, write } = await setUp()
+    const slow = followers.follow('t', 1)
+    const quick = followers.follow('t', 1)
     const first = [slow.next(), quick.next()]
     await new Promise((resolve) => setImmediate(resolve))
-    following.publish('t', await write('first'))
+    followers.publish('t', await write('first'))
     await Promise.all(first)
     let words = ''
     for (let count = 0; count < 3000; count++) {
-      following.publish('t', await write(`${count} `))
+      followers.publish('t', await write(`${count} `))
       words += `${count} `
       expect((await quick.next()).value).toMatchObject({ event: { text: `${count} ` } })
     }
     const entries = await take(slow, 3002)
-    numbersOf(entries, 2)
-    expect(wordsOf(entries)).toBe(words)
+    checkNumbers(entries, 2)
+    expect(textIn(entries)).toBe(words)
     expect(entries.length).toBeLessThan(100)
   })
 
   test('a follower that does not read holds about a mebibyte, and gets large entries when it reads', async () => {
-    const { following, write, buffer } = await setUp()
-    const slow = following.follow('t', 1, { caller: 'ann' })
-    const quick = following.follow('t', 1, { caller: 'bob' })
+    const { followers, write, buffer } = await setUp()
+    const slow = followers.follow('t', 1, { caller: 'ann' })
+    const quick = followers.follow('t', 1, { caller: 'bob' })
     const first = [slow.next(), quick.next()]
     await new Promise((resolve) => setImmediate(resolve))
     const large = 'x'.repeat(300_000)
     for (let count = 0; count < 20; count++) {
-      following.publish('t', await write(large))
+      followers.publish('t', await write(large))
       if (count > 0) expect((await quick.next()).value).toMatchObject({ seq: count + 2 })
       else await Promise.all(first)
       expect(buffer.used).toBeLessThan(4 * mebibyte)
     }
     const entries = await take(slow, 21)
-    numbersOf(entries, 2)
-    expect(wordsOf(entries)).toBe(large.repeat(19))
+    checkNumbers(entries, 2)
+    expect(textIn(entries)).toBe(large.repeat(19))
     const waiting = [slow.next(), quick.next()]
     await expect.poll(() => buffer.used).toBe(0)
     const huge = 'y'.repeat(4_000_000)
-    following.publish('t', await write(huge))
+    followers.publish('t', await write(huge))
     const [one, other] = await Promise.all(waiting)
     expect(one?.value).toBe(other?.value)
     expect(buffer.used).toBeGreaterThan(8_000_000)
@@ -121,9 +121,9 @@ describe('following', () => {
   })
 
   test('followers of one caller share a quarter of the buffer, and wait for each other to read', async () => {
-    const { following, write, buffer } = await setUp(memoryStore(), budget(3 * mebibyte))
+    const { followers, write, buffer } = await setUp(memoryStore(), budget(3 * mebibyte))
     for (let count = 0; count < 4; count++) await write('x'.repeat(300_000))
-    const open = (caller: string) => following.follow('t', 1, { caller })
+    const open = (caller: string) => followers.follow('t', 1, { caller })
     const [one, two, others] = [open('ann'), open('ann'), open('bob')]
     expect((await one.next()).value).toMatchObject({ seq: 2 })
     let isRead = false
@@ -132,17 +132,17 @@ describe('following', () => {
     })
     expect((await others.next()).value).toMatchObject({ seq: 2 })
     expect(isRead).toBe(false)
-    // Asking for more says that what was read is sent.
+    // Calling next() again means that the last entry was sent.
     void one.next()
     await second
     for (const follower of [one, two, others]) await follower.return?.()
     expect(buffer.used).toBe(0)
   })
 
-  test('of those that wait for room, only as many read as there is room for', async () => {
-    const { following, write, buffer } = await setUp(memoryStore(), budget(8 * mebibyte))
+  test('only as many waiting followers read as there is room for', async () => {
+    const { followers, write, buffer } = await setUp(memoryStore(), budget(8 * mebibyte))
     for (let count = 0; count < 2; count++) await write('x'.repeat(900_000))
-    const [first, ...others] = Array.from({ length: 8 }, () => following.follow('t', 1, { caller: 'ann' }))
+    const [first, ...others] = Array.from({ length: 8 }, () => followers.follow('t', 1, { caller: 'ann' }))
     await first?.next()
     let read = 0
     for (const follower of others) void follower.next().then(() => read++)
@@ -156,83 +156,83 @@ describe('following', () => {
     expect(buffer.used).toBe(0)
   })
 
-  test('what others write is read when they say so, also if that is before somebody keeps up', async () => {
-    const { following, write } = await setUp()
-    const reader = following.follow('t', 1)
+  test('entries of other processes are read when they are reported, even before a follower is live', async () => {
+    const { followers, write } = await setUp()
+    const reader = followers.follow('t', 1)
     const next = reader.next()
     await write('from elsewhere')
-    following.changed('t')
+    followers.changed('t')
     expect((await next).value).toMatchObject({ seq: 2 })
     const after = reader.next()
     await new Promise((resolve) => setImmediate(resolve))
-    // One of theirs and one of ours, of which we hear first.
+    // One entry of theirs and one of ours, which is reported first.
     await write('theirs')
-    following.publish('t', await write('ours'))
+    followers.publish('t', await write('ours'))
     expect((await after).value).toMatchObject({ event: { text: 'theirs' } })
     expect((await reader.next()).value).toMatchObject({ event: { text: 'ours' } })
   })
 
-  test('what one reads before anybody was told of it still comes to those who keep up', async () => {
-    const { following, write } = await setUp()
-    const first = following.follow('t', 1)
+  test('an entry that one follower reads before it is reported still reaches the live ones', async () => {
+    const { followers, write } = await setUp()
+    const first = followers.follow('t', 1)
     const next = first.next()
     await new Promise((resolve) => setImmediate(resolve))
-    await write('unheard of')
-    // Reads to the end, and so keeps up as well.
-    const second = following.follow('t', 0)
+    await write('unreported')
+    // Reads to the buffer, and so becomes live as well.
+    const second = followers.follow('t', 0)
     await take(second, 2)
     const later = second.next()
-    expect((await next).value).toMatchObject({ seq: 2, event: { text: 'unheard of' } })
+    expect((await next).value).toMatchObject({ seq: 2, event: { text: 'unreported' } })
     const further = first.next()
     await new Promise((resolve) => setImmediate(resolve))
-    following.publish('t', await write('published'))
+    followers.publish('t', await write('published'))
     expect((await later).value).toMatchObject({ seq: 3 })
     expect((await further).value).toMatchObject({ seq: 3 })
   })
 
-  test('it ends with the signal, with the thread, and with the app, also while it waits', async () => {
-    const { following, store } = await setUp()
+  test('ends with the signal, with the thread, and with the app, even while waiting', async () => {
+    const { followers, store } = await setUp()
     const stopping = new AbortController()
-    const bySignal = following.follow('t', 1, { signal: stopping.signal }).next()
+    const bySignal = followers.follow('t', 1, { signal: stopping.signal }).next()
     await new Promise((resolve) => setImmediate(resolve))
     stopping.abort()
     expect((await bySignal).done).toBe(true)
-    expect((await following.follow('t', 0, { signal: stopping.signal }).next()).done).toBe(true)
+    expect((await followers.follow('t', 0, { signal: stopping.signal }).next()).done).toBe(true)
 
-    const byThread = following.follow('t', 1).next()
-    const byHub = following.follow('other', 0)
+    const byThread = followers.follow('t', 1).next()
+    const byClose = followers.follow('other', 0)
     await store.create({ id: 'other', agent: 'a' })
-    const waiting = byHub.next()
+    const waiting = byClose.next()
     await new Promise((resolve) => setImmediate(resolve))
     await store.delete('t')
-    following.changed('t')
+    followers.changed('t')
     expect((await byThread).done).toBe(true)
-    following.close()
+    followers.close()
     expect((await waiting).done).toBe(true)
   })
 
-  test('whoever asks again without waiting gets the entries in order', async () => {
-    const { following, write } = await setUp()
-    const reader = following.follow('t', 1)
+  test('concurrent next() calls get the entries in order', async () => {
+    const { followers, write } = await setUp()
+    const reader = followers.follow('t', 1)
     let isDone = false
-    const asked = Promise.all([reader.next(), reader.next(), reader.next()]).finally(() => {
+    const pending = Promise.all([reader.next(), reader.next(), reader.next()]).finally(() => {
       isDone = true
     })
-    // Those that are read together come joined, so there may have to be more than three.
+    // Entries read together are joined, so more than three may be needed.
     let written = ''
     while (!isDone) {
       const word = String(written.length % 10)
       written += word
-      following.publish('t', await write(word))
+      followers.publish('t', await write(word))
       await new Promise((resolve) => setImmediate(resolve))
     }
-    const entries = (await asked).map(({ value }) => value as Entry)
-    const words = wordsOf(entries)
+    const entries = (await pending).map(({ value }) => value as Entry)
+    const words = textIn(entries)
     expect(words.length).toBeGreaterThanOrEqual(3)
     expect(words).toBe(written.slice(0, words.length))
   })
 
-  test('a store that fails is told to those who follow, once', async () => {
+  test('a store failure is reported to followers, once', async () => {
     const { store, write } = await setUp()
     let broken = false
     const reads = {
@@ -253,20 +253,20 @@ describe('following', () => {
 })
 
 describe('the group commit', () => {
-  function commitsOver(store: ThreadStore, { patienceMs = 0, lost = [] as unknown[] } = {}) {
+  function commitsOver(store: ThreadStore, { retryForMs = 0, lost = [] as unknown[] } = {}) {
     const written: Entry[] = []
-    const commits = groupCommit({ store, flushMs: 0, patienceMs })
+    const commits = groupCommit({ store, flushMs: 0, retryForMs })
     function open(lease: Lease) {
-      const end = tail(() => {})
+      const buffer = deltaBuffer(() => {})
       const writer = commits.open(lease, {
-        tail: end,
+        buffer: buffer,
         onWritten: (entries) => written.push(...entries),
         onLost: (why) => lost.push(why),
       })
       return {
         commit: writer.commit,
         push(event: RunEvent) {
-          end.push(event)
+          buffer.push(event)
           writer.appended(event.type)
         },
       }
@@ -315,7 +315,7 @@ describe('the group commit', () => {
     expect(commits).toBe(1)
   })
 
-  test('a writer that was fenced is told before its commit resolves, and writes no more', async () => {
+  test('a fenced writer is notified before its commit resolves, and writes no more', async () => {
     const { store, lease } = await setUp()
     const { open, written, lost } = commitsOver(store)
     const writer = open({ ...lease, epoch: lease.epoch - 1 })
@@ -328,26 +328,27 @@ describe('the group commit', () => {
     expect((await store.get('t'))?.head).toBe(1)
   })
 
-  test('what the store could not write is tried again, in order, and nobody hears of it', async () => {
+  test('a failed write is retried, in order, without an error', async () => {
     const { store, lease } = await setUp()
     let failures = 3
     const { open, written, lost } = commitsOver(
       {
         ...store,
-        append: (batches) => (failures-- > 0 ? Promise.reject(new Error('a hiccup')) : store.append(batches)),
+        append: (batches) =>
+          failures-- > 0 ? Promise.reject(new Error('a brief failure')) : store.append(batches),
       },
-      { patienceMs: 60_000 },
+      { retryForMs: 60_000 },
     )
     const writer = open(lease)
     writer.push({ type: 'text', text: 'one ' })
     const first = writer.commit()
     writer.push({ type: 'text', text: 'two' })
     await Promise.all([first, writer.commit()])
-    expect(wordsOf(written)).toBe('one two')
+    expect(textIn(written)).toBe('one two')
     expect(lost).toEqual([])
   })
 
-  test('one batch that cannot be written does not take the others with it', async () => {
+  test('a batch that cannot be written does not affect the others', async () => {
     const { store, lease } = await setUp()
     await store.create({ id: 'bad', agent: 'a' })
     await store.signal('bad', undefined, { type: 'stop', reason: 'x' })
@@ -363,7 +364,7 @@ describe('the group commit', () => {
     good.push({ type: 'text', text: 'fine' })
     broken.push({ type: 'text', text: 'huge' })
     await Promise.all([good.commit(), broken.commit()])
-    expect(wordsOf(written)).toBe('fine')
+    expect(textIn(written)).toBe('fine')
     expect(lost).toMatchObject([{ code: 'store_error', message: 'too big' }])
   })
 })

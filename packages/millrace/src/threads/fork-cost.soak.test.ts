@@ -11,7 +11,7 @@ import { scriptedModel } from '../testing/index.ts'
 import type { Thread, ThreadStore } from './index.ts'
 import { millrace } from './index.ts'
 
-// What a fork costs is counted, not timed: entries that a store was asked for, and rows that SQLite gave.
+// The cost of a fork is counted, not timed: entries read from the store, and rows read from SQLite.
 
 const folder = temporaryFolder()
 const open: { close(): Promise<unknown> }[] = []
@@ -25,7 +25,7 @@ const stores = {
   SQLite: () => sqliteStore(join(folder, `${++files}.db`)),
 } as const
 
-/** Runs of ten entries each, all of which the model reads. */
+/** Runs of ten entries each. The model reads a summary and the last ones. */
 function pastOf(entries: number): Entry[] {
   const events: ThreadEvent[] = []
   for (let run = 0; events.length < entries; run++) {
@@ -37,7 +37,7 @@ function pastOf(entries: number): Entry[] {
         runId: `run_${run}`,
         agent: 'a',
         input: [],
-        heard: [events.length + 1],
+        inputs: [events.length + 1],
       },
       { type: 'summary', replaces: run === 0 ? 0 : 2, message: { role: 'user', content: 'summary' } },
       { type: 'round-start', round: 1, model: 'm' },
@@ -49,7 +49,7 @@ function pastOf(entries: number): Entry[] {
   return events.map((event, index) => ({ seq: index + 1, at: 1000, event }))
 }
 
-/** An app on a store that counts the entries it was asked for. */
+/** An app on a store that counts the entries read. */
 function counted(whole: ThreadStore) {
   const count = { entries: 0 }
   const store: ThreadStore = {
@@ -79,7 +79,7 @@ async function costOf(whole: ThreadStore, length: number, { isEarlier = false } 
   await atRest(thread)
   expect(await store.snapshot('t')).toBeDefined()
   const { head } = await thread.info()
-  // Each is enough for another snapshot.
+  // Each is large enough for another snapshot.
   for (let more = 0; isEarlier && more < 3; more++) {
     await thread.send('x'.repeat(300_000))
     await atRest(thread)
@@ -101,11 +101,11 @@ async function costOf(whole: ThreadStore, length: number, { isEarlier = false } 
 
 describe.each(Object.entries(stores))('in the %s store', (_, openStore) => {
   test.each([false, true])(
-    'a fork and its first message read as little of a long thread as of a short one, also at an earlier number: %s',
+    'a fork and its first message read as little of a long thread as of a short one (at an earlier number: %s)',
     async (isEarlier) => {
       const short = await costOf(openStore(), 2000, { isEarlier })
       const long = await costOf(openStore(), 20_000, { isEarlier })
-      // How words are joined that come at the same time differs a little.
+      // How concurrent deltas are joined differs a little.
       expect(long.forking).toBeLessThan(short.forking + 100)
       expect(long.firstMessage).toBeLessThan(short.firstMessage + 100)
       expect(long.forking + long.firstMessage).toBeLessThan(1500)
@@ -115,7 +115,7 @@ describe.each(Object.entries(stores))('in the %s store', (_, openStore) => {
 
 type Method = (this: StatementSync, ...args: unknown[]) => unknown
 
-/** Counts the rows that SQLite gives and changes meanwhile. */
+/** Counts the rows that SQLite returns and changes during `work`. */
 async function rowsIn(work: () => Promise<void>): Promise<number> {
   let rows = 0
   const methods = StatementSync.prototype as unknown as Record<'iterate' | 'all' | 'get' | 'run', Method>

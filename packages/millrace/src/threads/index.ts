@@ -9,7 +9,7 @@ export type {
   StoredThread,
   ThreadStore,
 } from '../log/index.ts'
-export { entryBytes, findLast, memoryStore, mostOfCaller, readLog } from '../log/index.ts'
+export { entryBytes, findLast, maxShareOfCaller, memoryStore, readLog } from '../log/index.ts'
 export type { App, AppOptions, ThreadsOptions } from './app.ts'
 export { millrace } from './app.ts'
 export { errorListener } from './error-listener.ts'

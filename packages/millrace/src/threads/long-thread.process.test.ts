@@ -16,7 +16,10 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.close()
 })
 
-/** A log of so many runs, each of which was asked before it paid; the model reads a summary of all but the last ten. */
+/**
+ * A log of this many runs, each with an approved payment. The model reads a summary of all but the
+ * last ten.
+ */
 function pastOf(runs: number): Entry[] {
   const events: ThreadEvent[] = []
   for (let run = 0; run < runs; run++) {
@@ -26,7 +29,7 @@ function pastOf(runs: number): Entry[] {
     const end = { type: 'run-end', usage: noUsage } as const
     events.push(
       { type: 'input', mode: 'queue', message: { role: 'user', content: `question ${run}` } },
-      { ...start, runId, heard: [events.length + 1] },
+      { ...start, runId, inputs: [events.length + 1] },
     )
     if (run === runs - 10) {
       const message = { role: 'user', content: 'summary' } as const
@@ -51,7 +54,7 @@ function pastOf(runs: number): Entry[] {
   return events.map((event, index) => ({ seq: index + 1, at: 1000, event }))
 }
 
-/** An app of its own on a file, as another process has it. It notes from where logs are read. */
+/** A separate app on a file, as in another process. It records where logs are read from. */
 function opened(path: string, change: Partial<ThreadStore> = {}) {
   const file = sqliteStore(path)
   const reads: number[] = []
@@ -75,24 +78,24 @@ function opened(path: string, change: Partial<ThreadStore> = {}) {
   return { app, store, model, reads, errors, thread: app.thread('t') }
 }
 
-/** A snapshot is saved before a thread is given back. */
-async function givenBack(thread: Thread): Promise<void> {
+/** Waits until a thread is released. A snapshot is saved before that. */
+async function released(thread: Thread): Promise<void> {
   while ((await thread.info()).status !== 'idle') await new Promise((resolve) => setTimeout(resolve, 2))
 }
 
-/** A thread with a past, which an app has looked at and left. */
-async function left(change: Partial<ThreadStore> = {}, runs = 200) {
+/** A thread with a history, which an app has opened and released. */
+async function withHistory(change: Partial<ThreadStore> = {}, runs = 200) {
   const path = join(folder, `${++files}.db`)
   const entries = pastOf(runs)
   const first = opened(path, change)
   await first.store.create({ id: 't', agent: 'helper' }, { entries })
-  await givenBack(first.thread)
+  await released(first.thread)
   await first.app.close()
   return { path, entries, ...first }
 }
 
-test('a message to a long thread costs only what came since the snapshot', async () => {
-  const { path, entries } = await left()
+test('a message to a long thread reads only what came after the snapshot', async () => {
+  const { path, entries } = await withHistory()
   const { thread, model, reads, store } = opened(path)
   expect(await store.snapshot('t')).toMatchObject({ seq: entries.length })
   const seq = await thread.send('and now?')
@@ -100,8 +103,8 @@ test('a message to a long thread costs only what came since the snapshot', async
   }
   const { messages, earlier } = await thread.state({ bytes: 1000 })
   expect(Math.min(...reads)).toBeGreaterThan(entries.length - 500)
-  const asked = model.requests[0]?.messages ?? []
-  expect(asked.map(textOf).filter(Boolean)).toEqual([
+  const prompt = model.requests[0]?.messages ?? []
+  expect(prompt.map(textOf).filter(Boolean)).toEqual([
     'summary',
     'question 190',
     ...Array.from({ length: 9 }, (_, index) => [`answer ${190 + index}`, `question ${191 + index}`]).flat(),
@@ -112,29 +115,29 @@ test('a message to a long thread costs only what came since the snapshot', async
   expect(earlier).toEqual({ messages: 802 - messages.length })
 })
 
-test('what was heard of an answer in the snapshot reaches the next prompt, and the snapshot', async () => {
-  const { path, entries } = await left()
+test('playback of an answer in the snapshot reaches the next prompt, and the next snapshot', async () => {
+  const { path, entries } = await withHistory()
   const second = opened(path)
-  await second.thread.heard({ run: 'run_199', round: 2, chars: 3 })
-  await second.thread.heard({ run: 'run_5', round: 2, chars: 2 })
+  await second.thread.reportPlayback({ run: 'run_199', round: 2, chars: 3 })
+  await second.thread.reportPlayback({ run: 'run_5', round: 2, chars: 2 })
   expect((await second.thread.state()).messages[23]).toMatchObject({
-    content: [{ text: 'an', unheard: 'swer 5' }],
+    content: [{ text: 'an', unplayed: 'swer 5' }],
   })
   const large = 'x'.repeat(300_000)
   await second.thread.send(large)
-  await givenBack(second.thread)
+  await released(second.thread)
   expect(second.model.requests[0]?.messages.map(textOf).at(-2)).toBe('ans')
   await second.app.close()
   const third = opened(path)
-  // So much was said that it was saved again.
+  // The message was large enough for another snapshot.
   expect((await third.store.snapshot('t'))?.seq).toBeGreaterThan(entries.length + 2)
   const { messages } = await third.thread.state()
   expect(messages.slice(-3).map(textOf)).toEqual(['ans', large, 'Fine.'])
-  expect(messages[23]).toMatchObject({ content: [{ text: 'an', unheard: 'swer 5' }] })
+  expect(messages[23]).toMatchObject({ content: [{ text: 'an', unplayed: 'swer 5' }] })
 })
 
 test('a decision from before the snapshot is still known', async () => {
-  const { path, entries } = await left()
+  const { path, entries } = await withHistory()
   const { thread, reads } = opened(path)
   const { seq } = entries.find(({ event }) => event.type === 'approval' && event.callId === 'call_7') as Entry
   expect(await thread.approve('call_7', { approved: true })).toBe(seq)
@@ -145,20 +148,20 @@ test('a decision from before the snapshot is still known', async () => {
   expect(Math.min(...reads)).toBeGreaterThan(entries.length - 500)
 })
 
-test('a thread whose snapshot cannot be saved works all the same', async () => {
+test('a thread works even if its snapshot cannot be saved', async () => {
   const saveSnapshot = async () => {
     throw new Error('no room')
   }
-  const { path, errors, entries } = await left({ saveSnapshot })
+  const { path, errors, entries } = await withHistory({ saveSnapshot })
   expect(errors.map(({ message }) => message)).toEqual(['no room'])
   const { thread, model, store } = opened(path)
   await thread.send('and now?')
-  await givenBack(thread)
+  await released(thread)
   expect(model.requests[0]?.messages).toHaveLength(1 + 1 + 4 * 10 - 1 + 1)
   expect((await store.snapshot('t'))?.seq).toBeGreaterThan(entries.length)
 })
 
-test('a thread with little in it has no snapshot', async () => {
-  const { store } = await left({}, 20)
+test('a short thread has no snapshot', async () => {
+  const { store } = await withHistory({}, 20)
   expect(await store.snapshot('t')).toBeUndefined()
 })

@@ -14,8 +14,8 @@ import type {
   ExchangePage,
   ExchangePageOptions,
   FollowOptions,
-  Heard,
   OptionTable,
+  Playback,
   StateOptions,
   Telemetry,
   ThreadEvent,
@@ -40,11 +40,11 @@ import {
 import { decide, readAnswer } from './approve.ts'
 import type { ExchangeRecorder } from './exchanges/recorder.ts'
 import { labelOf } from './label.ts'
-import type { ReadOptions, SayOptions, Thread } from './thread.ts'
+import type { ReadOptions, Thread, ThreadSendOptions } from './thread.ts'
 import { checkThreadId } from './thread-id.ts'
 import { readView } from './view.ts'
 
-/** What the threads of an app share. */
+/** What all threads of an app share. */
 export interface Shared {
   readonly store: ThreadStore
   readonly logs: ThreadLogs
@@ -52,20 +52,20 @@ export interface Shared {
   readonly agents: ReadonlyMap<string, AgentInternals>
   readonly wake: (threadId: string) => void
   readonly quotas: Quotas
-  /** Is told the name of a quota that refused something. */
-  readonly refused: (quota: string) => void
+  /** Called with the name of a quota that rejected something. */
+  readonly rejected: (quota: string) => void
   readonly exchanges: ExchangeRecorder | undefined
   readonly telemetry: Telemetry | undefined
   /** Throws if the app is closed. */
   readonly checkOpen: (op: string) => void
 }
 
-/** A page that is asked for is read in steps of `stepSize` entries, until it has so many entries or bytes. */
+/** A page is read in steps of `stepSize` entries, until it has this many entries or bytes. */
 const pageSize = 1000
 const pageBytes = 1024 * 1024
 const stepSize = 200
 
-const sendTable: OptionTable<SayOptions> = {
+const sendTable: OptionTable<ThreadSendOptions> = {
   mode: oneOf('queue', 'steer', 'interrupt'),
   key: (value) => someText(value) || (String(value).length > 256 && 'must be at most 256 characters long'),
   trace: (value) => someText(value) || (!isTraceContext(String(value)) && 'must be a W3C traceparent'),
@@ -86,19 +86,19 @@ const exchangesTable: OptionTable<ExchangePageOptions> = {
   after: wholeNumber(0),
   bytes: wholeNumber(1),
 }
-const heardTable: OptionTable<Heard> = { run: someText, round: wholeNumber(1), chars: wholeNumber(0) }
-const createTable: OptionTable<{ anew?: boolean | undefined }> = { anew: yesOrNo }
+const playbackTable: OptionTable<Playback> = { run: someText, round: wholeNumber(1), chars: wholeNumber(0) }
+const createTable: OptionTable<{ failIfExists?: boolean | undefined }> = { failIfExists: yesOrNo }
 const forkTable: OptionTable<{ id?: string; user?: string; caller?: string }> = {
   id: someText,
   user: someText,
   caller: someText,
 }
 
-/** `asked` is what the thread becomes if it has to be made. */
-export function openThread(asked: NewThread, shared: Shared): Thread {
-  const { store, logs, followers, agents, wake, quotas, refused, exchanges, telemetry, checkOpen } = shared
-  const { id } = asked
-  const log = { store, threadId: id, caller: asked.caller }
+/** `requested` describes the thread if it has to be created. */
+export function openThread(requested: NewThread, shared: Shared): Thread {
+  const { store, logs, followers, agents, wake, quotas, rejected, exchanges, telemetry, checkOpen } = shared
+  const { id } = requested
+  const log = { store, threadId: id, caller: requested.caller }
 
   async function info(op: string): Promise<ThreadInfo> {
     checkOpen(op)
@@ -108,14 +108,14 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
     return known
   }
 
-  /** False if it is there already. */
-  function make(): Promise<boolean> {
-    return limited(store.create({ ...asked, label: labelOf(asked) }, { quotas }))
+  /** Returns false if the thread exists. */
+  function createThread(): Promise<boolean> {
+    return countRejections(store.create({ ...requested, label: labelOf(requested) }, { quotas }))
   }
 
-  async function create(op: string, anew: boolean): Promise<ThreadInfo> {
+  async function create(op: string, failIfExists: boolean): Promise<ThreadInfo> {
     checkOpen(op)
-    if (!(await make()) && anew) throw taken(id, op)
+    if (!(await createThread()) && failIfExists) throw idTaken(id, op)
     return info(op)
   }
 
@@ -125,13 +125,13 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
     const names = [...agents.keys()].join(', ')
     throw invalidInput(
       op,
-      `the thread '${id}' belongs to the agent '${agent}', which is not here: there are ${names}`,
+      `thread '${id}' belongs to agent '${agent}', which this app does not have. Its agents: ${names}`,
     )
   }
 
-  /** How long the words of a round are so far; undefined if there is no such round. */
-  async function wordsIn(run: string, round: number): Promise<number | undefined> {
-    const { head } = await info('thread.heard')
+  /** The length of a round's text so far; undefined if there is no such round. */
+  async function textLength(run: string, round: number): Promise<number | undefined> {
+    const { head } = await info('thread.reportPlayback')
     const start = await findLast(log, head, ({ event }) => isNewRun(event) && event.runId === run)
     let current = 0
     let length: number | undefined
@@ -146,23 +146,26 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
     return length
   }
 
-  /** The first page of the log up to a number that a title can be made of. */
+  /** The first page of the log, up to a number, that has an input to make a title from. */
   async function firstInput(upTo: number): Promise<readonly Entry[]> {
     for await (const page of readLog(log, { after: 0, upTo })) if (titleOf(page) !== undefined) return page
     return []
   }
 
-  /** Counts what a quota refuses. */
-  async function limited<Value>(work: Promise<Value>): Promise<Value> {
+  /** Counts rejections by quotas. */
+  async function countRejections<Value>(work: Promise<Value>): Promise<Value> {
     try {
       return await work
     } catch (error) {
-      if (isMillraceError(error) && error.limit !== undefined) refused(error.limit)
+      if (isMillraceError(error) && error.limit !== undefined) rejected(error.limit)
       throw error
     }
   }
 
-  /** With quotas where a caller could write without end: a stop and a decision are always taken. */
+  /**
+   * Quotas are passed only where a caller could write without end. A stop or a decision is always
+   * accepted.
+   */
   async function signal(key: string | undefined, event: ThreadEvent, options?: SignalOptions) {
     const { entry, repeated } = await store.signal(id, key, event, options)
     if (!repeated) followers.publish(id, [entry])
@@ -177,7 +180,7 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
     checkOptions({ ...options, run: options.run ?? null }, exchangesTable, { op, what: 'the option' })
     const known = await info(op)
     if (exchanges) return exchangesOf(known, options, { store, exchanges })
-    const message = 'nothing is kept of what goes to models: give millrace() or serve() the option exchanges'
+    const message = "model calls are not recorded: pass the option 'exchanges' to millrace() or serve()"
     throw new MillraceError({ op, code: 'not_found', message })
   }
 
@@ -186,7 +189,7 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
     async create(options = {}) {
       const op = 'thread.create'
       checkOptions(options, createTable, { op, what: 'the option' })
-      return create(op, options.anew ?? false)
+      return create(op, options.failIfExists ?? false)
     },
     info: () => info('thread.info'),
 
@@ -195,20 +198,20 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
       checkOptions(options, sendTable, { op, what: 'the option' })
       checkOpen(op)
       const { mode = 'queue', key } = options
-      // Before anything is waited for: who is calling is known only now. Where a server is itself instrumented, its span stands
-      // between the one that the request has named and the run.
-      const trace = telemetry && (telemetry.active?.() ?? options.trace)
+      // Before the first await, since the active span is known only now. If a server is itself
+      // instrumented, its span sits between the one named by the request and the run.
+      const trace = telemetry && (telemetry.activeTrace?.() ?? options.trace)
       let found = await store.get(id)
       const event = {
         type: 'input',
-        message: agentOf(found ?? asked, op).readMessage(message, op),
+        message: agentOf(found ?? requested, op).readMessage(message, op),
         mode,
         ...(trace !== undefined && { trace }),
       } as const
-      // Only now: what cannot be said makes no thread.
-      if (!found && !(await make())) found = await store.get(id)
-      const label = found?.title === undefined ? labelOf(found ?? asked, [{ event }]) : undefined
-      const { seq } = await limited(
+      // Only now, so that an invalid message does not create a thread.
+      if (!found && !(await createThread())) found = await store.get(id)
+      const label = found?.title === undefined ? labelOf(found ?? requested, [{ event }]) : undefined
+      const { seq } = await countRejections(
         signal(key === undefined ? undefined : `input:${key}`, event, { quotas, label }),
       )
       return seq
@@ -224,7 +227,7 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
         after,
         until,
         info: () => info(op),
-        follow: (after) => followers.follow(id, after, { signal, caller: asked.caller }),
+        follow: (after) => followers.follow(id, after, { signal, caller: requested.caller }),
       })
     },
 
@@ -237,8 +240,8 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
       let bytes = 0
       for (let steps = 0; entries.length < limit && bytes < pageBytes; steps++) {
         await pause(steps)
-        const most = Math.min(limit - entries.length, stepSize)
-        const page = await store.read(id, { after: entries.at(-1)?.seq ?? after, limit: most, split })
+        const max = Math.min(limit - entries.length, stepSize)
+        const page = await store.read(id, { after: entries.at(-1)?.seq ?? after, limit: max, split })
         for (const entry of page) {
           entries.push(entry)
           bytes += entryBytes(entry)
@@ -253,7 +256,7 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
       checkOptions(options, stateTable, { op, what: 'the option' })
       const { bytes = Number.POSITIVE_INFINITY, before = Number.POSITIVE_INFINITY } = options
       const known = await info(op)
-      // What the store says of it may be older or newer, so its head and status are the log's.
+      // The store's info may be older or newer, so head and status come from the log.
       return { ...known, ...(await readView(log, { bytes, before })) }
     },
 
@@ -276,7 +279,7 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
       const known = await info(op)
       const agent = agentOf(known, op)
       const { createdAt, head } = known
-      const state = await logs.state({ id, createdAt, caller: asked.caller }, head)
+      const state = await logs.state({ id, createdAt, caller: requested.caller }, head)
       return decide(decision, {
         log,
         state,
@@ -285,24 +288,24 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
       })
     },
 
-    async heard(heard) {
-      const op = 'thread.heard'
-      if (!isObject(heard as unknown))
-        throw invalidInput(op, `heard() takes { run, round, chars }, not ${kindOf(heard)}`)
-      const { run, round, chars } = heard
-      const given = { ...heard, run: run ?? null, round: round ?? null, chars: chars ?? null }
-      checkOptions(given, heardTable, { op, what: 'the field' })
-      const length = await wordsIn(run, round)
+    async reportPlayback(playback) {
+      const op = 'thread.reportPlayback'
+      if (!isObject(playback as unknown))
+        throw invalidInput(op, `reportPlayback() takes { run, round, chars }, not ${kindOf(playback)}`)
+      const { run, round, chars } = playback
+      const given = { ...playback, run: run ?? null, round: round ?? null, chars: chars ?? null }
+      checkOptions(given, playbackTable, { op, what: 'the field' })
+      const length = await textLength(run, round)
       if (length === undefined) {
-        const message = `there is no round ${round} of a run '${run}' in the thread '${id}': run is the id of its first run-start`
+        const message = `thread '${id}' has no round ${round} of run '${run}': 'run' must be the id of the run's first run-start`
         throw new MillraceError({ op, code: 'not_found', message })
       }
       if (chars > length)
         throw invalidInput(
           op,
-          `the round has ${length} characters of words so far, so ${chars} cannot be heard`,
+          `'chars' is ${chars}, but the round has only ${length} characters of text so far`,
         )
-      return (await signal(undefined, { type: 'heard', run, round, chars })).seq
+      return (await signal(undefined, { type: 'playback', run, round, chars })).seq
     },
 
     async fork(atSeq, options = {}) {
@@ -313,7 +316,7 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
       if (!Number.isInteger(atSeq) || atSeq < 0 || atSeq > known.head)
         throw invalidInput(
           op,
-          `a thread is forked at one of its numbers, from 0 to ${known.head}, not ${String(atSeq)}`,
+          `atSeq must be a number from 0 to ${known.head}, the end of the thread's log, not ${String(atSeq)}`,
         )
       const { agent, metadata } = known
       const { user = known.user, caller = user } = options
@@ -326,17 +329,17 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
         ...(metadata && { metadata }),
         forkedFrom: { id, seq: atSeq },
       }
-      // What is under way in the thread goes on there, not in its fork.
+      // A run in progress continues in the original thread, not in the fork.
       const isRunning = state.run && state.run.outcome === undefined
       const end = { type: 'stop', reason: 'the thread was forked here' } as const
       const label = labelOf(forked, known.title === undefined ? [] : await firstInput(atSeq))
-      const made = store.fork(
+      const forking = store.fork(
         id,
         atSeq,
         { ...forked, label },
         { events: isRunning ? [end] : [], waiting: state.waiting.length, quotas },
       )
-      if (!(await limited(made))) throw taken(forked.id, op)
+      if (!(await countRejections(forking))) throw idTaken(forked.id, op)
       const thread = openThread(forked, shared)
       wake(forked.id)
       return thread
@@ -344,16 +347,19 @@ export function openThread(asked: NewThread, shared: Shared): Thread {
 
     async delete() {
       checkOpen('thread.delete')
-      const gone = await store.delete(id)
+      const existed = await store.delete(id)
       followers.deleted(id)
       logs.deleted(id)
       await exchanges?.delete(id)
-      return gone
+      return existed
     },
   }
 }
 
-/** The runs that a fork took along are kept with the thread in which they ran, if that is still there. */
+/**
+ * Exchanges of runs that a fork inherited are stored with the original thread, if that still
+ * exists.
+ */
 async function exchangesOf(
   { id, forkedFrom }: ThreadInfo,
   which: ExchangePageOptions,
@@ -364,6 +370,6 @@ async function exchangesOf(
   return origin ? exchangesOf(origin, which, { store, exchanges }) : own
 }
 
-function taken(id: string, op: string): MillraceError {
-  return new MillraceError({ op, code: 'conflict', message: `there is a thread '${id}' already` })
+function idTaken(id: string, op: string): MillraceError {
+  return new MillraceError({ op, code: 'conflict', message: `thread '${id}' already exists` })
 }

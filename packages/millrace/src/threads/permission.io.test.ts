@@ -24,7 +24,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 let files = 0
 const kept = memoryStore()
 
-/** The same thread in one process after another: each opens the store anew. */
+/** The same thread in one process after another: each opens the store again. */
 const stores: Record<string, () => () => ThreadStore> = {
   memory: () => () => kept,
   sqlite: () => {
@@ -70,7 +70,7 @@ describe.each(Object.keys(stores))('in a thread of %s', (name) => {
   }
   const id = () => `thread-${name}-${++files}`
 
-  test('what is allowed there is not asked again, also by another process', async () => {
+  test('what is allowed for the thread is not asked again, not even by another process', async () => {
     const store = open()
     const first = start(store())
     const thread = first.thread(id())
@@ -99,7 +99,7 @@ describe.each(Object.keys(stores))('in a thread of %s', (name) => {
     expect(sent).toEqual(['a.example', 'a.example'])
   })
 
-  test('what is allowed there answers the same that waits already', async () => {
+  test('allowing something for the thread answers identical waiting calls', async () => {
     const app = start(open()(), permission({}), 2)
     const thread = app.thread(id())
     await thread.send('go')
@@ -111,7 +111,7 @@ describe.each(Object.keys(stores))('in a thread of %s', (name) => {
     expect(sent).toEqual(['a.example', 'a.example'])
   })
 
-  test('it is asked in the next one', async () => {
+  test('another thread asks again', async () => {
     const app = start(open()())
     const [one, other] = [app.thread(id()), app.thread(id())]
     await one.send('go')
@@ -124,7 +124,7 @@ describe.each(Object.keys(stores))('in a thread of %s', (name) => {
     expect(sent).toEqual(['a.example'])
   })
 
-  test('the same decision twice is one; another way to remember is another decision', async () => {
+  test('repeating a decision is fine; another way to remember it is a conflict', async () => {
     const thread = start(open()()).thread(id())
     await thread.send('go')
     await untilIdle(thread)
@@ -141,7 +141,7 @@ describe.each(Object.keys(stores))('in a thread of %s', (name) => {
     await untilIdle(thread)
   })
 
-  test('what cannot be remembered is refused before anything is written', async () => {
+  test('invalid rules to remember are rejected before anything is written', async () => {
     const thread = start(open()()).thread(id())
     await thread.send('go')
     await untilIdle(thread)

@@ -5,7 +5,7 @@ import type { AppOptions } from './index.ts'
 import { memoryStore, millrace } from './index.ts'
 import { heldTool, untilIdle } from './threads.test-kit.ts'
 
-/** Every run calls a tool that waits to be let go. Nothing is looked for by the clock. */
+/** Every run calls a tool that waits until it is released. There are no periodic scans. */
 function opened(options: Omit<AppOptions, 'agents'>) {
   const held = heldTool('held')
   const model = scriptedModel(({ messages }) =>
@@ -17,7 +17,7 @@ function opened(options: Omit<AppOptions, 'agents'>) {
   return { app, held }
 }
 
-test('what a quota holds back runs as soon as a run of its caller ends', async () => {
+test('a thread held back by a quota runs as soon as a run of its caller ends', async () => {
   const { app, held } = opened({ quotas: { runs: 1 } })
   const [one, two, bobs] = ['ann', 'ann', 'bob'].map((user) => app.thread(undefined, { user }))
   await one?.send('go')
@@ -37,7 +37,7 @@ test('what a quota holds back runs as soon as a run of its caller ends', async (
   expect((await app.usage('ann')).runs.used).toBe(0)
 })
 
-test('where all runs are taken, the next is for the caller that has the fewest', async () => {
+test('when all slots are taken, the next run goes to the caller with the fewest', async () => {
   const { app, held } = opened({ maxRuns: 2 })
   const threads = ['ann', 'ann', 'ann', 'bob'].map((user, index) => app.thread(`${user}-${index}`, { user }))
   for (const [index, thread] of threads.entries()) {
@@ -50,7 +50,7 @@ test('where all runs are taken, the next is for the caller that has the fewest',
   expect(running.map(({ user }) => user).sort()).toEqual(['ann', 'bob'])
 })
 
-test('threads whose logs are too large together run one after the other, one that is too large alone', async () => {
+test('threads whose logs are too large together run one after the other; one that is too large runs alone', async () => {
   const { app, held } = opened({ maxRunBytes: 2000 })
   const [large, small] = [app.thread('large'), app.thread('small')]
   await large.send(`go ${'x'.repeat(5000)}`)
@@ -64,34 +64,34 @@ test('threads whose logs are too large together run one after the other, one tha
   await untilIdle(small)
 })
 
-test('what has no caller is neither counted nor limited', async () => {
+test('threads without a caller are not counted or limited', async () => {
   const { app, held } = opened({ quotas: { runs: 1, waiting: 1, storedBytes: 1 } })
   for (let count = 0; count < 3; count++) await app.thread(`t${count}`).send('go')
   await held.startedTimes(3)
 })
 
-test('a refusal by a quota is told to telemetry by its name', async () => {
-  const refused: string[] = []
+test('telemetry gets the name of a quota that rejected a message', async () => {
+  const rejected: string[] = []
   const { app } = opened({
     quotas: { storedBytes: 1 },
     telemetry: {
-      begin: () => ({
+      startRun: () => ({
         event() {},
-        call: () => ({ end() {} }),
-        within: (_, work) => work(),
-        inside: () => ({}) as never,
-        abandoned() {},
+        modelCall: () => ({ end() {} }),
+        runInContext: (_, work) => work(),
+        nested: () => ({}) as never,
+        handedOver() {},
       }),
-      open: () => ({ flushed() {}, failed() {}, closed() {}, refused: (limit) => refused.push(limit) }),
+      openApp: () => ({ flushed() {}, failed() {}, closed() {}, rejected: (limit) => rejected.push(limit) }),
     },
   })
   const thread = app.thread('t', { user: 'ann' })
   await thread.create()
   await expect(thread.send('go')).rejects.toMatchObject({ code: 'rate_limit', limit: 'storedBytes' })
-  expect(refused).toEqual(['storedBytes'])
+  expect(rejected).toEqual(['storedBytes'])
 })
 
-test('metadata is for labels: 16 KiB of JSON at most', async () => {
+test('metadata is limited to 16 KiB of JSON', async () => {
   const { app } = opened({ store: memoryStore() })
   const of = (length: number) => ({ note: 'ü'.repeat(length / 2) })
   expect((await app.thread('t', { metadata: of(16_000) }).create()).metadata).toBeDefined()

@@ -8,11 +8,12 @@ import { sqliteStore } from '../log/sqlite.ts'
 import type { Lease, ListOptions, Quotas, ThreadStore } from '../log/store.ts'
 import type { ThreadEvent } from '../protocol/index.ts'
 
-// Whatever is asked of them in whatever order, all stores answer the same. Only names of their own making differ: epochs and cursors.
+// All stores return the same for any sequence of calls. Only the values they generate differ:
+// epochs and cursors.
 
 const folder = temporaryFolder()
 
-/** Where the stores are most different: what SQL, JSON or UTF-8 could take for something else. */
+/** Characters that stores may treat differently: those with a meaning in SQL, JSON or UTF-8. */
 const char = fc.constantFrom(
   'a',
   'A',
@@ -48,7 +49,7 @@ const event: fc.Arbitrary<ThreadEvent> = fc.oneof(
     type: fc.constant('round-start' as const),
     round: fc.constant(1),
     model: fc.constant('m'),
-    heard: fc.array(fc.nat(9), { maxLength: 2 }),
+    inputs: fc.array(fc.nat(9), { maxLength: 2 }),
   }),
   fc.record({
     type: fc.constant('round-end' as const),
@@ -73,17 +74,17 @@ const quotas = fc.record<Quotas>({
   tokensPerMinute: fc.constantFrom(10, 100),
 })
 const status = fc.constantFrom<NonNullable<ListOptions['status']>>('idle', 'queued', 'running', 'waiting')
-const left = fc.constantFrom<'idle' | 'waiting' | 'runnable'>('idle', 'waiting', 'runnable')
-/** Which of the leases that were ever given: one of the last. */
+const releaseStatus = fc.constantFrom<'idle' | 'waiting' | 'runnable'>('idle', 'waiting', 'runnable')
+/** Which of the leases granted so far: one of the last. */
 const lease = fc.nat(3)
 
-/** Everything that may come up; each step takes of it what it needs. */
+/** All possible arguments; each step uses those it needs. */
 const step = fc.record({
   what: fc.constantFrom(
-    ...(['create', 'signal', 'claim', 'append', 'release', 'renew', 'compact', 'delete', 'fork'] as const),
-    // What changes much comes more often.
+    ...(['create', 'signal', 'claim', 'append', 'release', 'renew', 'packDeltas', 'delete', 'fork'] as const),
+    // Calls that change a lot are more frequent.
     ...(['create', 'signal', 'claim', 'append', 'append', 'release'] as const),
-    ...(['get', 'read', 'stranded', 'list', 'list', 'usage', 'save', 'snapshot'] as const),
+    ...(['get', 'read', 'findRunnable', 'list', 'list', 'usage', 'save', 'snapshot'] as const),
   ),
   id: fc.constantFrom('t', 'u', 'v', 'w'),
   other: fc.constantFrom('t', 'u', 'v', 'w'),
@@ -96,7 +97,7 @@ const step = fc.record({
   event,
   batches: fc.array(fc.record({ lease, events: fc.array(event, { maxLength: 6 }) }), { maxLength: 3 }),
   lease,
-  left,
+  releaseStatus,
   behind: fc.constantFrom(0, 0, 0, 1),
   number: fc.nat(25),
   split: fc.boolean(),
@@ -117,12 +118,12 @@ const step = fc.record({
       nil: undefined,
     },
   ),
-  // Now and then the clock is set back.
+  // Sometimes the clock is set back.
   passMs: fc.constantFrom(0, 0, 0, 1, 1, 60, 60, 30_000, -50, -500),
 })
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
 
-/** One store, with what its users hold of it. */
+/** One store, and the leases granted by it. */
 interface Side {
   readonly store: ThreadStore
   readonly leases: Lease[]
@@ -139,13 +140,13 @@ async function play({ store, leases }: Side, step: Step): Promise<unknown> {
     owner,
     event,
     batches,
-    left,
+    releaseStatus,
     behind,
     number,
     split,
     metadata,
   } = step
-  const leaseAt = (index: number) => leases.at(-1 - index) ?? { threadId: 't', owner: 'nobody', epoch: -1 }
+  const leaseAt = (index: number) => leases.at(-1 - index) ?? { threadId: 't', owner: 'none', epoch: -1 }
   switch (step.what) {
     case 'create':
       return store.create(
@@ -169,14 +170,14 @@ async function play({ store, leases }: Side, step: Step): Promise<unknown> {
     case 'release': {
       const lease = leaseAt(step.lease)
       const head = ((await store.get(lease.threadId))?.head ?? 0) - behind
-      return store.release(lease, { head, status: left })
+      return store.release(lease, { head, status: releaseStatus })
     }
     case 'renew': {
       const held = batches.map(({ lease }) => leaseAt(lease))
       return (await store.renew(held, 100)).map((lease) => held.indexOf(lease))
     }
-    case 'compact':
-      return store.compact(id, number)
+    case 'packDeltas':
+      return store.packDeltas(id, number)
     case 'delete':
       return store.delete(id)
     case 'fork':
@@ -200,8 +201,8 @@ async function play({ store, leases }: Side, step: Step): Promise<unknown> {
       return store.get(id)
     case 'read':
       return store.read(id, { after: number, limit: 7, split })
-    case 'stranded':
-      return store.stranded(2, split ? ['a', 'b'] : [agent], quotas?.runs)
+    case 'findRunnable':
+      return store.findRunnable(2, split ? ['a', 'b'] : [agent], quotas?.runs)
     case 'usage':
       return store.usage(user ?? 'x')
     case 'list':
@@ -226,7 +227,7 @@ async function everyPage(store: ThreadStore, filter: Partial<ListOptions>): Prom
   return pages
 }
 
-it('every store answers as the others do', async () => {
+it('all stores return the same results', async () => {
   let files = 0
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 100, size: 'max' }), async (steps) => {

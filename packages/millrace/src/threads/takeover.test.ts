@@ -8,7 +8,7 @@ import { scriptedModel } from '../testing/index.ts'
 import { tool } from '../tools/index.ts'
 import type { App, AppOptions, ThreadStore } from './index.ts'
 import { memoryStore, millrace } from './index.ts'
-import { eventsOf, heldTool, numbersOf, untilIdle, wordsOf } from './threads.test-kit.ts'
+import { checkNumbers, eventsOf, heldTool, textIn, untilIdle } from './threads.test-kit.ts'
 
 const leaseMs = 60_000
 const open: { close(): Promise<void> }[] = []
@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.close()
 })
 
-/** A store that can be made to stand still for one app, as the whole process does under SIGSTOP. */
+/** A store that can be frozen for one app, as the whole process is under SIGSTOP. */
 function freezable(store: ThreadStore) {
   let thawed: Promise<void> = Promise.resolve()
   let thaw = () => {}
@@ -38,7 +38,7 @@ function freezable(store: ThreadStore) {
       return async (...args: unknown[]) => {
         await thawed
         const result = await (value as (...args: unknown[]) => Promise<unknown>)(...args)
-        // The commit is there, but the process never hears of it.
+        // The commit is done, but the process never learns of it.
         if (name === 'append' && ++appends === freezeAfter) freeze()
         await thawed
         return result
@@ -51,7 +51,7 @@ function freezable(store: ThreadStore) {
       return appends
     },
     thaw: () => thaw(),
-    /** Resolves when it stands still: after so many commits. */
+    /** Freezes after this many commits. Resolves when it is frozen. */
     freezeAfter(count: number): Promise<void> {
       freezeAfter = count
       return new Promise((resolve) => {
@@ -61,8 +61,8 @@ function freezable(store: ThreadStore) {
   }
 }
 
-/** Says something, calls three tools beside each other, and answers from what they said. */
-function story({ messages }: { messages: readonly Parameters<typeof textOf>[0][] }): ScriptRound {
+/** Writes some text, calls three tools in parallel, and answers from their results. */
+function scenario({ messages }: { messages: readonly Parameters<typeof textOf>[0][] }): ScriptRound {
   const results = messages.filter(({ role }) => role === 'tool')
   if (results.length === 0)
     return [
@@ -96,11 +96,11 @@ function world() {
   const tools = [counted('never', 'never'), counted('safe', 'safe')]
 
   function app(options: Partial<AppOptions> = {}) {
-    const side = freezable(store)
+    const link = freezable(store)
     const errors: string[] = []
     const opened: App = millrace({
-      agents: agent({ name: 'teller', model: scriptedModel(story, { deltaChars: 8, paceMs: 1 }), tools }),
-      store: side.store,
+      agents: agent({ name: 'helper', model: scriptedModel(scenario, { deltaChars: 8, paceMs: 1 }), tools }),
+      store: link.store,
       leaseMs,
       recoverMs: 10,
       flushMs: 0,
@@ -109,18 +109,18 @@ function world() {
     })
     open.push({
       async close() {
-        side.thaw()
+        link.thaw()
         await opened.close({ graceMs: 0 })
       },
     })
-    return { ...side, app: opened, errors, side }
+    return { ...link, app: opened, errors, link }
   }
 
   return { store, runs, tools, app, pass: (ms: number) => (time += ms) }
 }
 
 function check(entries: readonly Entry[], runs: readonly string[]) {
-  numbersOf(entries)
+  checkNumbers(entries)
   const state = emptyThread()
   for (const entry of entries) applyEntry(state, entry)
   expect(state.run?.outcome).toBe('completed')
@@ -137,29 +137,29 @@ function check(entries: readonly Entry[], runs: readonly string[]) {
   )
 }
 
-describe('a process that stands still', () => {
-  test('after any commit, another takes the thread over; when it wakes it is fenced', async () => {
+describe('a frozen process', () => {
+  test('after any commit, another process takes over the thread; when the first wakes, it is fenced', async () => {
     const undisturbed = world()
     const alone = undisturbed.app()
     await alone.app.thread('t').send('go')
     check(await untilIdle(alone.app.thread('t')), undisturbed.runs)
     expect(undisturbed.runs.toSorted()).toEqual(['m', 'n', 's'])
-    const commits = alone.side.appends
+    const commits = alone.link.appends
     expect(commits).toBeGreaterThan(4)
 
     for (let count = 1; count <= commits; count++) {
       const { app, runs, pass } = world()
       const first = app()
-      const stands = first.freezeAfter(count)
+      const frozen = first.freezeAfter(count)
       await first.app.thread('t').send('go')
-      await stands
+      await frozen
       const second = app()
       const thread = second.app.thread('t')
       pass(leaseMs + 1)
       check(await untilIdle(thread), runs)
       const { head } = await thread.info()
       first.thaw()
-      // Whatever the first wanted to write has come back fenced when its own reader has seen the end.
+      // Once its own reader has seen the end, every write of the first has come back fenced.
       check(await untilIdle(first.app.thread('t')), runs)
       await first.app.close({ graceMs: 0 })
       expect((await thread.info()).head).toBe(head)
@@ -168,19 +168,19 @@ describe('a process that stands still', () => {
     }
   })
 
-  test('starts no tool if its lease has run out and another claims the thread at that moment', async () => {
+  test('starts no tool if its lease has expired and another process claims the thread at that moment', async () => {
     const { store, runs, tools, app, pass } = world()
     const shortLease = 50
     const claimed = Promise.withResolvers<void>()
     let isClaimed = false
     const first = app({
       leaseMs: shortLease,
-      // The call comes when the lease is over.
-      agents: agent({ model: scriptedModel(story, { paceMs: 2 * shortLease }), tools }),
+      // The call comes after the lease has expired.
+      agents: agent({ model: scriptedModel(scenario, { paceMs: 2 * shortLease }), tools }),
       store: {
         ...store,
         async renew(leases, ms) {
-          // As if the process had stood still meanwhile.
+          // As if the process had been frozen.
           if (!isClaimed) await new Promise(() => {})
           return store.renew(leases, ms)
         },
@@ -202,7 +202,7 @@ describe('a process that stands still', () => {
     expect(runs).toEqual([])
   })
 
-  test('takes a decision that the new owner has asked for, before it knows that there is one', async () => {
+  test('accepts a decision about a request of the new owner, before it knows that there is one', async () => {
     const { store, app, pass } = world()
     const rounds: ScriptRound[] = [
       [{ call: 'look', input: {}, id: 'l' }],
@@ -221,7 +221,7 @@ describe('a process that stands still', () => {
     const look = heldTool('look', { repeat: 'safe' })
     const first = app({
       agents: desk(look),
-      // It hears of nothing that others do, and does not look after its leases.
+      // It gets no changes from others, and does not renew its leases.
       store: { ...store, watch: () => () => {}, renew: () => new Promise(() => {}) },
     })
     await first.app.thread('t').send('go')
@@ -236,20 +236,20 @@ describe('a process that stands still', () => {
     await first.app.thread('t').approve('p', { approved: true })
     await pay.startedTimes(1)
     pay.runs[0]?.release()
-    expect(wordsOf(await untilIdle(second.app.thread('t')))).toBe('Paid.')
-    // It has noticed, and stopped what it did.
+    expect(textIn(await untilIdle(second.app.thread('t')))).toBe('Paid.')
+    // It has noticed, and stopped its tool.
     expect(look.runs[0]?.signal.aborted).toBe(true)
     expect([...first.errors, ...second.errors]).toEqual([])
   })
 
-  test('each that goes is counted, and after a few the run is given up', async () => {
+  test('each lost process is counted, and after a few the run fails', async () => {
     const { app, pass } = world()
     const lost: ReturnType<typeof app>[] = []
     for (let turn = 0; turn <= 2; turn++) {
       const next = app({ maxLosses: 2 })
-      const stands = next.freezeAfter(1)
+      const frozen = next.freezeAfter(1)
       if (turn === 0) await next.app.thread('t').send('go')
-      await stands
+      await frozen
       lost.push(next)
       pass(leaseMs + 1)
     }
@@ -259,9 +259,9 @@ describe('a process that stands still', () => {
     expect(eventsOf(entries, 'run-end')).toMatchObject([
       { outcome: 'failed', error: { code: 'workers_lost' } },
     ])
-    numbersOf(entries)
-    // The next message is answered as if nothing had been.
+    checkNumbers(entries)
+    // The next message is answered normally.
     await last.app.thread('t').send('again')
-    expect(wordsOf(await untilIdle(last.app.thread('t')))).toContain('That is all there is to say.')
+    expect(textIn(await untilIdle(last.app.thread('t')))).toContain('That is all there is to say.')
   })
 })

@@ -5,19 +5,19 @@ import type { ScriptRound } from '../testing/index.ts'
 import { script, scriptedModel } from '../testing/index.ts'
 import { memoryStore, millrace } from './index.ts'
 import {
+  answering,
+  checkNumbers,
   eventsOf,
   heldTool,
-  numbersOf,
   openStore,
-  saying,
   startApp,
+  textIn,
   untilIdle,
-  wordsOf,
 } from './threads.test-kit.ts'
 
 describe('a fork', () => {
-  test('has the log up to its number, and goes its own way', async () => {
-    const app = startApp({ agents: saying('yes') })
+  test('has the log up to its number, and is independent from there', async () => {
+    const app = startApp({ agents: answering('yes') })
     const thread = app.thread()
     await thread.send('first')
     const { seq } = (await untilIdle(thread)).at(-1) as { seq: number }
@@ -34,7 +34,7 @@ describe('a fork', () => {
     expect((await thread.state()).messages.map(textOf)).toEqual(['first', 'yes', 'second', 'yes'])
   })
 
-  test('in the middle of a run ends that run there, and leaves it alone here', async () => {
+  test('in the middle of a run cancels the run in the fork, not in the original', async () => {
     const held = heldTool('hold')
     const rounds = (_: unknown, index: number): ScriptRound => (index === 0 ? [{ call: 'hold' }] : 'done')
     const app = startApp({ agents: agent({ model: scriptedModel(rounds), tools: [held.tool] }) })
@@ -43,26 +43,26 @@ describe('a fork', () => {
     await held.startedTimes(1)
     const fork = await thread.fork((await thread.info()).head)
     const entries = await untilIdle(fork)
-    numbersOf(entries)
-    expect(eventsOf(entries, 'run-end')).toMatchObject([{ outcome: 'cancelled' }])
+    checkNumbers(entries)
+    expect(eventsOf(entries, 'run-end')).toMatchObject([{ outcome: 'canceled' }])
     expect(held.runs).toHaveLength(1)
     held.runs[0]?.release()
-    expect(wordsOf(await untilIdle(thread))).toBe('done')
+    expect(textIn(await untilIdle(thread))).toBe('done')
   })
 
-  test('at an input is answered once more', async () => {
-    const app = startApp({ agents: saying('again') })
+  test('at an input is answered again', async () => {
+    const app = startApp({ agents: answering('again') })
     const thread = app.thread()
     const seq = await thread.send('question')
     await untilIdle(thread)
     const fork = await thread.fork(seq, { id: 'second-try' })
     expect(fork.id).toBe('second-try')
-    expect(wordsOf(await untilIdle(fork))).toBe('again')
+    expect(textIn(await untilIdle(fork))).toBe('again')
     await expect(thread.fork(seq, { id: 'second-try' })).rejects.toMatchObject({ code: 'conflict' })
     await expect(thread.fork(10_000)).rejects.toThrow('from 0 to')
   })
 
-  test('in the middle of a run is never taken up as if it went on', async () => {
+  test('in the middle of a run never resumes it', async () => {
     const held = heldTool('hold', { repeat: 'safe' })
     const app = startApp({
       recoverMs: 20,
@@ -79,8 +79,8 @@ describe('a fork', () => {
   })
 })
 
-describe('a thread that is deleted', () => {
-  test('is gone for everyone, its run is cut off and its followers end', async () => {
+describe('a deleted thread', () => {
+  test('is gone for all clients, its run is cut off and its followers end', async () => {
     const held = heldTool('hold')
     const app = startApp({
       agents: agent({ model: scriptedModel(() => [{ call: 'hold' }]), tools: [held.tool] }),
@@ -105,8 +105,8 @@ describe('a thread that is deleted', () => {
       await expect(act()).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  test('and made again under its id is another thread: its followers end', async () => {
-    const app = startApp({ recoverMs: 20, agents: saying('first life') })
+  test('ends its followers when created again under its id', async () => {
+    const app = startApp({ recoverMs: 20, agents: answering('first life') })
     const thread = app.thread('twice')
     await thread.send('one')
     const entries = await untilIdle(thread)
@@ -115,15 +115,15 @@ describe('a thread that is deleted', () => {
     await thread.delete()
     await thread.send('two')
     expect((await next).done).toBe(true)
-    const anew = await untilIdle(thread)
-    expect(anew[0]).toMatchObject({ seq: 1, event: { type: 'input', message: { content: 'two' } } })
+    const second = await untilIdle(thread)
+    expect(second[0]).toMatchObject({ seq: 1, event: { type: 'input', message: { content: 'two' } } })
   })
 
-  test('and made again by another app on the store ends its followers too', async () => {
+  test('ends its followers when created again by another app on the store', async () => {
     const store = openStore()
     const [first, second] = [
-      startApp({ recoverMs: 20, agents: saying('a'), store }),
-      startApp({ recoverMs: 20, agents: saying('b'), store }),
+      startApp({ recoverMs: 20, agents: answering('a'), store }),
+      startApp({ recoverMs: 20, agents: answering('b'), store }),
     ]
     await first.thread('twice').send('one')
     const entries = await untilIdle(first.thread('twice'))
@@ -137,11 +137,11 @@ describe('a thread that is deleted', () => {
     expect((await next).done).toBe(true)
   })
 
-  test('and made again keeps new followers when those of the old one end', async () => {
+  test('keeps new followers when created again, while the old ones end', async () => {
     const store = openStore()
     const [first, second] = [
-      startApp({ recoverMs: 20, agents: saying('some words'), store }),
-      startApp({ recoverMs: 20, agents: saying('x'), store }),
+      startApp({ recoverMs: 20, agents: answering('some words'), store }),
+      startApp({ recoverMs: 20, agents: answering('x'), store }),
     ]
     for (let turn = 0; turn < 9; turn++) {
       await first.thread('t').send('one')
@@ -163,9 +163,9 @@ describe('a thread that is deleted', () => {
   })
 })
 
-describe('what is asked for', () => {
-  test("following from 'now' on begins after what is there when it is asked for", async () => {
-    const thread = startApp({ agents: saying('yes') }).thread()
+describe('reading and following', () => {
+  test("following from 'now' starts after the current head", async () => {
+    const thread = startApp({ agents: answering('yes') }).thread()
     await thread.send('one')
     await untilIdle(thread)
     const following = thread.follow({ after: 'now' })
@@ -176,8 +176,8 @@ describe('what is asked for', () => {
     expect(await following.next()).toEqual({ done: true, value: undefined })
   })
 
-  test("following from 'now' on can be left before it has begun, and rejects if there is no thread", async () => {
-    const app = startApp({ agents: saying('yes') })
+  test("following from 'now' can be stopped before it has started, and rejects if the thread does not exist", async () => {
+    const app = startApp({ agents: answering('yes') })
     const thread = app.thread()
     await thread.create()
     const following = thread.follow({ after: 'now' })
@@ -190,7 +190,7 @@ describe('what is asked for', () => {
     expect(await app.thread('none').follow({ after: 'now' }).return?.()).toMatchObject({ done: true })
   })
 
-  test('following until an input is dealt with ends at the end of its run, not later', async () => {
+  test('following until an input is answered ends with its run, not later', async () => {
     const held = heldTool('hold')
     const rounds = (_: unknown, index: number): ScriptRound => (index === 1 ? [{ call: 'hold' }] : `${index}`)
     const app = startApp({ agents: agent({ model: scriptedModel(rounds), tools: [held.tool] }) })
@@ -199,27 +199,27 @@ describe('what is asked for', () => {
     await thread.send('two')
     const entries = []
     for await (const entry of thread.follow({ after: first - 1, until: first })) entries.push(entry)
-    expect(wordsOf(entries)).toBe('0')
+    expect(textIn(entries)).toBe('0')
     expect(entries.at(-1)?.event.type).toBe('run-end')
     held.startedTimes(1).then(() => held.runs[0]?.release())
     await untilIdle(thread)
-    // Also when all of it is long past.
+    // Also when all of it is in the past.
     const again = []
     for await (const entry of thread.follow({ after: first - 1, until: first })) again.push(entry)
-    expect(wordsOf(again)).toBe('0')
+    expect(textIn(again)).toBe('0')
   })
 
-  test('whoever has asked for more than there is until then is told that it is over', async () => {
-    const app = startApp({ agents: saying('one word') })
+  test('pending next() calls resolve as done when following ends', async () => {
+    const app = startApp({ agents: answering('one word') })
     const thread = app.thread()
     const seq = await thread.send('go')
     const following = thread.follow({ until: seq })
-    const asked = Array.from({ length: 20 }, () => following.next())
-    expect((await Promise.all(asked)).at(-1)?.done).toBe(true)
+    const pending = Array.from({ length: 20 }, () => following.next())
+    expect((await Promise.all(pending)).at(-1)?.done).toBe(true)
   })
 
-  test('a listing shows those changed last first, page by page, and can be narrowed', async () => {
-    const app = startApp({ agents: { a: saying('a'), b: saying('b') } })
+  test('a list has the most recently changed first, in pages, and can be filtered', async () => {
+    const app = startApp({ agents: { a: answering('a'), b: answering('b') } })
     for (let count = 0; count < 5; count++)
       await app.thread(`t${count}`, { agent: count % 2 ? 'b' : 'a', user: `u${count % 3}` }).create()
     const first = await app.threads({ limit: 2 })
@@ -230,9 +230,9 @@ describe('what is asked for', () => {
     expect((await app.threads({ user: 'u0' })).threads.map(({ id }) => id)).toEqual(['t3', 't0'])
   })
 
-  test('a page has 1,000 entries unless another number is asked for, however many steps that takes', async () => {
+  test('a page has 1,000 entries by default, read in several steps', async () => {
     const store = memoryStore()
-    const app = startApp({ agents: { helper: saying('x') }, store })
+    const app = startApp({ agents: { helper: answering('x') }, store })
     const stops = Array.from({ length: 1200 }, (_, index) => {
       return { seq: index + 1, at: 1, event: { type: 'stop', reason: 'test' } as const }
     })
@@ -243,7 +243,7 @@ describe('what is asked for', () => {
     expect(await thread.read({ limit: 10_000 })).toHaveLength(1200)
   })
 
-  test('a log that was compacted reads the same from every number', async () => {
+  test('a packed log reads the same from every number', async () => {
     const app = startApp({
       agents: agent({ model: scriptedModel(script.text('word '.repeat(40)), { paceMs: 1, deltaChars: 5 }) }),
     })
@@ -256,19 +256,19 @@ describe('what is asked for', () => {
     const { head } = await thread.info()
     for (let after = 0; after < head; after++) {
       const rest = await thread.read({ after })
-      numbersOf(rest, after)
-      expect(wordsOf(rest)).toBe(wordsOf(live.filter((entry) => entry.seq > after)))
+      checkNumbers(rest, after)
+      expect(textIn(rest)).toBe(textIn(live.filter((entry) => entry.seq > after)))
     }
   })
 
-  test('the context of a thread reaches its tools; one that cannot be made fails the run', async () => {
+  test('the context of a thread is passed to its tools; if creating it fails, the run fails', async () => {
     const held = heldTool('hold')
     const errors: string[] = []
     const app = startApp({
       agents: agent({ model: scriptedModel(() => [{ call: 'hold' }]), tools: [held.tool] }),
       onError: ({ message }) => errors.push(message),
       context: ({ user }) => {
-        if (!user) throw new Error('nobody is logged in')
+        if (!user) throw new Error('no user is logged in')
       },
     })
     const thread = app.thread()
@@ -276,10 +276,10 @@ describe('what is asked for', () => {
     expect(eventsOf(await untilIdle(thread), 'run-end')).toMatchObject([
       {
         outcome: 'failed',
-        error: { code: 'hook_failed', message: 'the context of the thread could not be made' },
+        error: { code: 'hook_failed', message: 'creating the context for the thread failed' },
       },
     ])
-    expect(errors).toEqual(['nobody is logged in'])
+    expect(errors).toEqual(['no user is logged in'])
   })
 })
 
@@ -287,17 +287,17 @@ describe('misuse', () => {
   test.each([
     [{}, 'agents'],
     [{ agents: {} }, 'at least one'],
-    [{ agents: { x: 1 } }, "the agent 'x' must be made by agent"],
-    [{ agents: saying('x'), stroe: 1 }, "did you mean 'store'?"],
-    [{ agents: saying('x'), leaseMs: 'long' }, 'leaseMs'],
-  ])('%o is refused', (options, message) => {
+    [{ agents: { x: 1 } }, "the agent 'x' must be created with agent"],
+    [{ agents: answering('x'), stroe: 1 }, "did you mean 'store'?"],
+    [{ agents: answering('x'), leaseMs: 'long' }, 'leaseMs'],
+  ])('%o is rejected', (options, message) => {
     expect(() => millrace(options as never)).toThrow(message)
   })
 
-  test('ids, agents and options that make no sense are refused before anything is written', async () => {
-    const app = startApp({ agents: saying('x') })
+  test('invalid ids, agents and options are rejected before anything is written', async () => {
+    const app = startApp({ agents: answering('x') })
     expect(() => app.thread('a b')).toThrow('1 to 128 letters')
-    expect(() => app.thread('x', { agent: 'syaer' })).toThrow("Did you mean 'sayer'?")
+    expect(() => app.thread('x', { agent: 'hepler' })).toThrow("Did you mean 'helper'?")
     const thread = app.thread('x')
     await expect(thread.send('')).rejects.toThrow('empty')
     await expect(thread.send('hi', { mode: 'quick' as never })).rejects.toThrow('mode')
@@ -309,8 +309,8 @@ describe('misuse', () => {
     await expect(app.thread('y').state()).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  test('a closed app says so', async () => {
-    const app = startApp({ agents: saying('x') })
+  test('a closed app rejects calls', async () => {
+    const app = startApp({ agents: answering('x') })
     const thread = app.thread('x')
     await thread.create()
     await app.close()
@@ -318,11 +318,11 @@ describe('misuse', () => {
     await expect(app.threads()).rejects.toThrow('the app is closed')
   })
 
-  test('a thread of an agent that is not here is left to others', async () => {
+  test('a thread of an unknown agent is left to other apps', async () => {
     const store = memoryStore()
-    const first = startApp({ agents: { one: saying('1') }, store })
+    const first = startApp({ agents: { one: answering('1') }, store })
     await first.thread('t', { agent: 'one' }).create()
-    const second = startApp({ agents: { two: saying('2') }, store })
-    await expect(second.thread('t').send('hi')).rejects.toThrow("belongs to the agent 'one'")
+    const second = startApp({ agents: { two: answering('2') }, store })
+    await expect(second.thread('t').send('hi')).rejects.toThrow("belongs to agent 'one'")
   })
 })

@@ -1,70 +1,93 @@
 import type { Following } from '../log/index.ts'
 import type {
-  Answer,
+  ApprovalAnswer,
   Entry,
   Exchange,
   ExchangePage,
   ExchangePageOptions,
   ExchangesOptions,
   FollowOptions,
-  Heard,
   InputUserMessage,
+  Playback,
   SendOptions,
   StateOptions,
   ThreadInfo,
   ThreadView,
 } from '../protocol/index.ts'
 
-export interface SayOptions extends SendOptions {
-  /** Where runs are traced: the trace context of whoever speaks, a W3C `traceparent`. A span that is active here counts more. */
+export interface ThreadSendOptions extends SendOptions {
+  /**
+   * The trace context of the sender, a W3C `traceparent`, for tracing. An active span in this
+   * process takes precedence.
+   */
   readonly trace?: string | undefined
 }
 
 export interface ReadOptions {
   readonly after?: number | undefined
-  /** About how many entries at most; 1000 if absent. */
+  /** Approximate maximum number of entries. Default: 1000. */
   readonly limit?: number | undefined
-  /** Deltas as they were first written, not joined. */
+  /** Return deltas as they were first written, not joined. */
   readonly split?: boolean | undefined
 }
 
-/** A conversation. What has no thread yet is made by the first `send` or `create`; everything else rejects with `not_found`. */
+/**
+ * A conversation. The first `send` or `create` creates it in the store; everything else rejects
+ * with `not_found` until then.
+ */
 export interface Thread {
   readonly id: string
-  /** Makes the thread if it is not there yet; with `anew` it rejects with `conflict` if it is. */
-  create(options?: { readonly anew?: boolean | undefined }): Promise<ThreadInfo>
+  /**
+   * Creates the thread if it does not exist. With `failIfExists`, rejects with `conflict` if it
+   * does.
+   */
+  create(options?: { readonly failIfExists?: boolean | undefined }): Promise<ThreadInfo>
   info(): Promise<ThreadInfo>
-  /** Says something. Resolves with its number when it is durable; whoever follows sees what comes of it. */
-  send(message: string | InputUserMessage, options?: SayOptions): Promise<number>
-  /** Every entry after a number, as it becomes durable, at the reader's pace: one far behind gets deltas joined. */
+  /** Sends a message. Resolves with its number when it is durable; followers see the answer. */
+  send(message: string | InputUserMessage, options?: ThreadSendOptions): Promise<number>
+  /**
+   * Follows the log after a number. Entries arrive as they become durable, at the reader's pace; a
+   * reader that is far behind gets deltas joined.
+   */
   follow(options?: FollowOptions): Following
   read(options?: ReadOptions): Promise<readonly Entry[]>
-  /** Its `earlier` says how many messages `bytes` or `before` has left out. */
+  /**
+   * Returns the view of the thread. Its `earlier` has the number of messages left out because of
+   * `bytes` or `before`.
+   */
   state(options?: StateOptions): Promise<ThreadView>
   /**
-   * The model calls of a run as they went over the wire, in order; those under way in this process as far as they have come.
-   * Rejects with `not_found` if the app does not record them.
+   * Returns the model calls of a run as they went over the wire, in order. Those in progress in
+   * this process are included as far as they have come. Rejects with `not_found` if the app does
+   * not record exchanges.
    */
   exchanges(options: ExchangesOptions): Promise<readonly Exchange[]>
-  /** The same in pages of about so many bytes. */
+  /** Returns the same in pages of about `bytes` bytes. */
   exchangePage(options: ExchangePageOptions): Promise<ExchangePage>
-  /** Cancels the current run; what is queued is not answered by itself. Harmless if there is nothing to stop. */
+  /**
+   * Cancels the current run. Queued inputs are not answered until the next message. Does nothing if
+   * there is nothing to stop.
+   */
   stop(reason?: string): Promise<number>
   /**
-   * Decides about a call that waits. The same decision twice is one; rejects with `conflict` if it was decided otherwise, or
-   * if the run was over before.
+   * Approves or denies a tool call that waits for a decision. Repeating a decision is fine. Rejects
+   * with `conflict` if the call was decided differently, or the run had already ended.
    */
-  approve(callId: string, answer: Answer): Promise<number>
+  approve(callId: string, answer: ApprovalAnswer): Promise<number>
   /**
-   * Keeps what a person has heard of an answer that was being spoken, apart from what was generated and not heard: the next prompt
-   * has the first alone. The last word on a round counts. Rejects with `not_found` if the log has no such round.
+   * Records how much of a spoken answer was played. The next prompt contains only that part, not
+   * what was generated but never played. The last report for a round counts. Rejects with
+   * `not_found` if the log has no such round.
    */
-  heard(heard: Heard): Promise<number>
-  /** A new thread with the log of this one up to a number. A run that was under way there is cancelled; an input without its run is answered. */
+  reportPlayback(playback: Playback): Promise<number>
+  /**
+   * Creates a new thread with the log of this one up to a number. A run in progress at that point
+   * is canceled; an input without a run is answered.
+   */
   fork(
     atSeq: number,
     options?: { readonly id?: string; readonly user?: string; readonly caller?: string },
   ): Promise<Thread>
-  /** With everything in it. False if it was not there. */
+  /** Deletes the thread and everything in it. Returns false if it did not exist. */
   delete(): Promise<boolean>
 }

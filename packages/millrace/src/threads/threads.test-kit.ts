@@ -7,24 +7,24 @@ import { tool } from '../tools/index.ts'
 import type { App, AppOptions, Thread, ThreadStore } from './index.ts'
 import { memoryStore, millrace } from './index.ts'
 
-/** An app that is closed when the test is over. */
+/** An app that is closed when the test ends. */
 export function startApp(options: Partial<AppOptions> & Pick<AppOptions, 'agents'>): App {
   const app = millrace({ flushMs: 0, ...options })
   onTestFinished(() => app.close({ graceMs: 0 }))
   return app
 }
 
-/** A store that is closed when the test is over, after the apps on it. */
+/** A store that is closed when the test ends, after the apps on it. */
 export function openStore(): ThreadStore {
   const store = memoryStore()
   onTestFinished(() => store.close())
   return store
 }
 
-/** An agent that always answers with these words. */
-export const saying = (text: string) => agent({ name: 'sayer', model: scriptedModel(() => text) })
+/** An agent that always answers with this text. */
+export const answering = (text: string) => agent({ name: 'helper', model: scriptedModel(() => text) })
 
-/** What is there of a thread, up to when it comes to rest. */
+/** Reads a thread until it comes to rest. */
 export async function untilIdle(thread: Thread, after = 0): Promise<Entry[]> {
   const entries: Entry[] = []
   for await (const entry of thread.follow({ after, until: 'idle' })) entries.push(entry)
@@ -41,14 +41,14 @@ export function typesOf(entries: readonly Entry[]): string[] {
   return entries.map(({ event }) => event.type)
 }
 
-export function wordsOf(entries: readonly Entry[]): string {
+export function textIn(entries: readonly Entry[]): string {
   return eventsOf(entries, 'text')
     .map(({ text }) => text)
     .join('')
 }
 
-/** Fails if a number is missing or there twice. */
-export function numbersOf(entries: readonly Entry[], after = 0): void {
+/** Throws if a number is missing or occurs twice. */
+export function checkNumbers(entries: readonly Entry[], after = 0): void {
   let last = after
   for (const { seq, from = seq } of entries) {
     if (from !== last + 1) throw new Error(`after ${last} came ${from}`)
@@ -56,19 +56,19 @@ export function numbersOf(entries: readonly Entry[], after = 0): void {
   }
 }
 
-/** A tool that counts its runs and waits to be let go, each run for itself. */
+/** A tool that counts its runs; each run waits until it is released. */
 export function heldTool(name: string, options: { repeat?: 'safe' | 'never'; approve?: boolean } = {}) {
   const runs: { readonly release: (value?: unknown) => void; readonly signal: AbortSignal }[] = []
   const started: ((count: number) => void)[] = []
   return {
     runs,
-    /** Resolves when it has been started so many times. */
+    /** Resolves when it has been started this many times. */
     async startedTimes(count: number): Promise<void> {
       while (runs.length < count) await new Promise((resolve) => started.push(resolve))
     },
     tool: tool({
       name,
-      description: 'Waits until it is let go',
+      description: 'Waits until it is released',
       input: z.object({}),
       ...options,
       run: (_, { signal }) =>

@@ -5,7 +5,7 @@ import { textOf } from '../protocol/index.ts'
 import { memoryStore } from './index.ts'
 import { readView } from './view.ts'
 
-test('a short look at an old thread does not wait for the longer work of others', async () => {
+test('reading a short view of an old thread does not wait for longer work of others', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const past = 5000
@@ -22,14 +22,14 @@ test('a short look at an old thread does not wait for the longer work of others'
     },
   }
   let shown: string | undefined
-  const looking = readView({ store, threadId: 't' }, { bytes: 1000, before: 1000 }).then(({ messages }) => {
+  const reading = readView({ store, threadId: 't' }, { bytes: 1000, before: 1000 }).then(({ messages }) => {
     shown = messages.map(textOf).join()
   })
-  // Others, which have made three steps each.
+  // Other work, with three steps each.
   for (let count = 0; count < 20; count++) {
     await pause(3)
     vi.advanceTimersByTime(5)
   }
   expect(shown).toBe('Hello.')
-  await looking
+  await reading
 })

@@ -1,4 +1,4 @@
-import type { Log, Shelf, Snapshot } from '../log/index.ts'
+import type { Log, Snapshot, SnapshotSource } from '../log/index.ts'
 import { bytesOf, fromSnapshot, messagesBefore, pause, readLog } from '../log/index.ts'
 import type { Entry, Message, ThreadEvent, ThreadSnapshot, ThreadState } from '../protocol/index.ts'
 import {
@@ -7,58 +7,64 @@ import {
   conversationOf,
   countSummary,
   emptyThread,
-  restoreOutline,
+  restoreWithoutMessages,
   snapshotOf,
 } from '../protocol/index.ts'
 
-/** Which messages of a conversation are asked for. */
+/** Which messages of a conversation to return. */
 export interface ViewOptions {
-  /** About so many bytes of them, the last ones. At least one message, unless it is 0. */
+  /**
+   * Approximate size of the messages, the last ones first. At least one message is returned, unless
+   * this is 0.
+   */
   readonly bytes: number
-  /** Only those before this place. */
+  /** Only messages before this index. */
   readonly before: number
 }
 
-/** Messages of so many bytes are one step of work. */
+/** How many bytes of messages count as one step of work. */
 const stepBytes = 128 * 1024
 
-/** Stands for a message that is not asked for. */
+/** Stands for a message that is not returned. */
 const omitted: Message = { role: 'assistant', content: [] }
 
-/** What a log tells of its thread, with the messages that are asked for: it holds few others at any time. */
-export async function readView(log: Log & Shelf, options: ViewOptions): Promise<ThreadSnapshot> {
+/**
+ * Reads the view of a thread from its log, with the requested messages. Holds few others at any
+ * time.
+ */
+export async function readView(log: Log & SnapshotSource, options: ViewOptions): Promise<ThreadSnapshot> {
   const view = await fromSnapshot(log, (snapshot) => viewFrom(log, options, snapshot))
   return view ?? ((await viewFrom(log, options, undefined)) as ThreadSnapshot)
 }
 
 async function viewFrom(
-  log: Log & Shelf,
+  log: Log & SnapshotSource,
   options: ViewOptions,
   snapshot: Snapshot | undefined,
 ): Promise<ThreadSnapshot | undefined> {
-  const state = snapshot ? restoreOutline(snapshot) : emptyThread()
-  const heard = new Map<string, number>()
-  const shed = shedder(state, options)
+  const state = snapshot ? restoreWithoutMessages(snapshot) : emptyThread()
+  const played = new Map<string, number>()
+  const dropOld = messageDropper(state, options)
   let pages = 0
   for await (const page of readLog(log, { after: state.head })) {
     for (const entry of page) {
-      applyForView(state, entry, heard)
-      if (shed(entry.event)) await pause(pages)
+      applyForView(state, entry, played)
+      if (dropOld(entry.event)) await pause(pages)
     }
     pages++
   }
   const dropped = state.run?.dropped ?? 0
   const messages = conversationOf(state)
   const before = Math.min(options.before, dropped + messages.length)
-  const shown = await lastOf(messages.slice(0, Math.max(0, before - dropped)), options.bytes)
+  const shown = await lastFitting(messages.slice(0, Math.max(0, before - dropped)), options.bytes)
   const start = before - shown.messages.length
-  const window = {
+  const range = {
     before: start,
-    bytes: shown.room,
-    least: shown.messages.length === 0 && options.bytes > 0 ? 1 : 0,
+    bytes: shown.remaining,
+    min: shown.messages.length === 0 && options.bytes > 0 ? 1 : 0,
   }
   const saved =
-    snapshot && start <= snapshot.messages ? await messagesBefore(log, snapshot, window, heard) : []
+    snapshot && start <= snapshot.messages ? await messagesBefore(log, snapshot, range, played) : []
   if (!saved) return undefined
   const earlier = start - saved.length
   return {
@@ -67,20 +73,23 @@ async function viewFrom(
   }
 }
 
-/** As `applyEntry`, but the history keeps all messages, as they were said: it is not what a model reads. */
-function applyForView(state: ThreadState, entry: Entry, heard: Map<string, number>): void {
+/**
+ * Like `applyEntry`, but the history keeps all messages unchanged, since it is not what a model
+ * reads.
+ */
+function applyForView(state: ThreadState, entry: Entry, played: Map<string, number>): void {
   const { seq, event } = entry
   state.head = seq
-  if (event.type === 'heard') heard.set(answerKey(event.run, event.round), event.chars)
+  if (event.type === 'playback') played.set(answerKey(event.run, event.round), event.chars)
   if (event.type === 'summary') {
     if (state.run) countSummary(state.run, event)
-    // What a sub-agent says is no message of this conversation.
+    // Text of a sub-agent is not a message of this conversation.
   } else if (event.type !== 'tool-progress' || event.event?.type === 'approval')
     applyEntry(state, 'shown' in event && event.shown ? { ...entry, event: { ...event, output: [] } } : entry)
 }
 
-/** Drops the oldest messages as a conversation grows. Gives true if it had something to look at. */
-function shedder(state: ThreadState, { bytes, before }: ViewOptions): (event: ThreadEvent) => boolean {
+/** Drops the oldest messages as a conversation grows. Returns true if it did any work. */
+function messageDropper(state: ThreadState, { bytes, before }: ViewOptions): (event: ThreadEvent) => boolean {
   const sizes: number[] = []
   let total = 0
   return ({ type }) => {
@@ -96,9 +105,9 @@ function shedder(state: ThreadState, { bytes, before }: ViewOptions): (event: Th
       total += size
     }
     if (total <= 2 * bytes) return true
-    const most = Math.min(sizes.length, end) - 1
+    const max = Math.min(sizes.length, end) - 1
     let count = 0
-    while (count < most && total > bytes) total -= sizes[count++] as number
+    while (count < max && total > bytes) total -= sizes[count++] as number
     history.splice(0, count)
     sizes.splice(0, count)
     run.dropped += count
@@ -106,22 +115,22 @@ function shedder(state: ThreadState, { bytes, before }: ViewOptions): (event: Th
   }
 }
 
-/** As many of the last messages as fit, and what is left of the room. */
-async function lastOf(messages: readonly Message[], bytes: number) {
-  if (bytes === Number.POSITIVE_INFINITY) return { messages: [...messages], room: bytes }
+/** As many of the last messages as fit, and the bytes that remain. */
+async function lastFitting(messages: readonly Message[], bytes: number) {
+  if (bytes === Number.POSITIVE_INFINITY) return { messages: [...messages], remaining: bytes }
   let start = messages.length
-  let room = bytes
+  let remaining = bytes
   for (; start > 0; start--) {
-    await pause(Math.floor((bytes - room) / stepBytes))
+    await pause(Math.floor((bytes - remaining) / stepBytes))
     const size = sizeOf(messages[start - 1] as Message)
-    if (size > room && (start < messages.length || bytes === 0)) break
-    room -= size
+    if (size > remaining && (start < messages.length || bytes === 0)) break
+    remaining -= size
   }
-  // One that does not fit ends it, also if the next would.
-  return { messages: messages.slice(start), room: start > 0 ? 0 : Math.max(0, room) }
+  // Stops at the first message that does not fit, even if the next one would.
+  return { messages: messages.slice(start), remaining: start > 0 ? 0 : Math.max(0, remaining) }
 }
 
-/** How many bytes a message takes in an answer. */
+/** The size of a message in a response. */
 function sizeOf(message: Message): number {
   return bytesOf(JSON.stringify(message)) + 1
 }

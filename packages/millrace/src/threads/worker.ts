@@ -11,57 +11,67 @@ import {
 } from '../protocol/index.ts'
 import type { ExchangeRecorder } from './exchanges/recorder.ts'
 
-/** Does what a thread that was claimed has to do, until there is nothing left. */
+/** Does what a claimed thread has to do, until nothing is left. */
 export interface Worker {
   /**
-   * Resolves when the thread is given back, or lost, with the number up to which its log can be packed, if something ran. Never rejects.
+   * Resolves when the thread is released or lost, with the number up to which its log can be
+   * packed, if something ran. Never rejects.
    */
   readonly done: Promise<number | undefined>
-  /** The lease was lengthened when it was this late (`performance.now()`), or later. */
+  /** Called after the lease was renewed; `at` is when that was requested (`performance.now()`). */
   renewed(at: number): void
-  /** Somebody else has the lease, or nobody can write: stops everything, without a word. */
+  /**
+   * Stops everything without writing: another process has the lease, or the store cannot be
+   * written.
+   */
   abandon(): void
-  /** Lets running tools come to an end, at most so long, and leaves the rest to the next owner. */
+  /** Waits for running tools, `graceMs` at most, and leaves the rest to the next owner. */
   handOver(graceMs: number): Promise<void>
 }
 
 export interface WorkerOptions {
   readonly store: ThreadStore
   readonly logs: ThreadLogs
-  /** Another process may have written to the thread. */
+  /** Called when another process may have written to the thread. */
   readonly changed: (threadId: string) => void
   readonly lease: Lease
-  /** When it was asked for (`performance.now()`): it is valid at least `leaseMs` from then on. */
+  /**
+   * When the lease was requested (`performance.now()`). It is valid for at least `leaseMs` from
+   * then on.
+   */
   readonly leasedAt: number
-  /** How many owners before did not give the thread back: their processes are gone. */
+  /** How many previous owners did not release the thread, because their processes died. */
   readonly losses: number
   readonly info: ThreadInfo
-  /** Who it counts for. */
+  /** The caller whose quotas it counts toward. */
   readonly caller: string | undefined
   readonly agent: AgentInternals
   readonly context: (thread: ThreadInfo) => unknown
   readonly exchanges: ExchangeRecorder | undefined
   readonly telemetry: Telemetry | undefined
   readonly leaseMs: number
-  /** So many processes may be lost over one run before it is given up. */
+  /** How many processes may be lost over one run before it fails. */
   readonly maxLosses: number
-  /** About so many bytes were added to the log. */
+  /** Called with the approximate number of bytes added to the log. */
   readonly onGrown: (bytes: number) => void
   readonly onError: (error: MillraceError) => void
 }
 
-/** No tool starts when more of the lease is over than this: another process may be about to claim the thread. */
+/**
+ * No tool starts when more than this share of the lease has passed: another process may be about to
+ * claim the thread.
+ */
 const safeShare = 2 / 3
 
-/** What a run begins with: the context of its tools, or why it is over at once. */
-interface Given {
+/** What a run starts with: the context of its tools, or why it ends right away. */
+interface RunSetup {
   readonly context?: unknown
   readonly reason?: string
   readonly error?: MillraceError
 }
 
-/** How a thread is left for which this is what comes next. */
-function restOf(next: ReturnType<typeof nextThreadAction>['type']): 'idle' | 'waiting' | 'runnable' {
+/** The status in which a thread is left if this is its next action. */
+function restStatus(next: ReturnType<typeof nextThreadAction>['type']): 'idle' | 'waiting' | 'runnable' {
   if (next === 'idle') return 'idle'
   return next === 'wait' ? 'waiting' : 'runnable'
 }
@@ -74,7 +84,7 @@ export function startWorker(options: WorkerOptions): Worker {
   let abandoned = false
   let handingOver = false
   let ranSomething = false
-  /** Those of the run that was under way, or about to begin. */
+  /** These apply to the run that is in progress or about to start. */
   let { losses, leasedAt } = options
   const exchanges = options.exchanges?.open(threadId)
   const leaving = Promise.withResolvers<void>()
@@ -87,56 +97,60 @@ export function startWorker(options: WorkerOptions): Worker {
     log?.close({ lost: true })
   }
 
-  async function contextOf(): Promise<Given> {
+  async function contextOf(): Promise<RunSetup> {
     try {
-      // One that never comes must not keep the thread when it is given back, or lost.
+      // A context that never resolves must not block releasing the thread.
       return { context: await Promise.race([options.context(options.info), leaving.promise]) }
     } catch (thrown) {
-      // What it says may be a secret of ours: the log is for everybody who sees the thread.
-      const message = 'the context of the thread could not be made'
+      // The error may contain secrets, and everyone who can see the thread can read its log.
+      const message = 'creating the context for the thread failed'
       const error = new MillraceError({ op: 'millrace.context', code: 'hook_failed', message })
       onError(toMillraceError(thrown, { op: 'millrace.context', code: 'hook_failed' }))
       return { error }
     }
   }
 
-  /** What was told so far is durable, and the thread is ours for a while: a tool may start. */
+  /**
+   * Makes everything appended so far durable and ensures that the lease is valid for a while, so
+   * that a tool may start.
+   */
   async function commit(log: ThreadLog): Promise<void> {
     await log.commit()
-    // The lease of a process that stood still may have run out, even if nobody had claimed the thread when this was written.
+    // If the process was suspended, its lease may have expired, even if no other process had
+    // claimed the thread by the time of this write.
     while (!abandoned && performance.now() - leasedAt > options.leaseMs * safeShare) await renew()
   }
 
   async function renew(): Promise<void> {
-    const askedAt = performance.now()
+    const requestedAt = performance.now()
     try {
       const lost = await store.renew([lease], options.leaseMs)
       if (lost.length > 0) abandon()
-      else leasedAt = askedAt
+      else leasedAt = requestedAt
     } catch (thrown) {
       failed(thrown)
     }
   }
 
-  /** Runs the agent: anew for these inputs, or on from where the log stands. */
-  async function run(log: ThreadLog, inputs: readonly WaitingInput[], ending?: Given) {
-    const given = ending ?? (losses > options.maxLosses ? { error: givenUp(losses) } : await contextOf())
+  /** Runs the agent: starts a run for these inputs, or continues from the end of the log. */
+  async function run(log: ThreadLog, inputs: readonly WaitingInput[], ending?: RunSetup) {
+    const setup = ending ?? (losses > options.maxLosses ? { error: workersLost(losses) } : await contextOf())
     if (abandoned || handingOver) return
-    const start = { heard: inputs.map(({ seq }) => seq), losses }
+    const start = { inputs: inputs.map(({ seq }) => seq), losses }
     losses = 0
     loop = agent.start(log, start, {
-      context: given.context,
+      context: setup.context,
       commit: () => commit(log),
       observe: exchanges?.observe,
       telemetry: options.telemetry,
       conversation: threadId,
-      causes: inputs.flatMap(({ trace }) => trace ?? []),
+      parentTraces: inputs.flatMap(({ trace }) => trace ?? []),
     })
     ranSomething = true
-    // It may have been stopped while the context was being made.
-    const reason = given.reason ?? cancelReason(log.state)
+    // The thread may have been stopped while the context was created.
+    const reason = setup.reason ?? cancelReason(log.state)
     if (reason !== undefined) loop.cancel(reason)
-    else if (given.error) loop.fail(given.error)
+    else if (setup.error) loop.fail(setup.error)
     await loop.ended
     if (abandoned || handingOver) return
     await log.commit()
@@ -145,18 +159,18 @@ export function startWorker(options: WorkerOptions): Worker {
   }
 
   async function release(log: ThreadLog, status: 'idle' | 'waiting' | 'runnable'): Promise<boolean> {
-    // The log has it all: without a snapshot it only takes longer the next time.
+    // A failure is harmless: the log has everything, and the next load only takes longer.
     if (status === 'idle') await log.save().catch(report)
-    if (abandoned || status !== restOf(nextThreadAction(log.state).type)) return false
+    if (abandoned || status !== restStatus(nextThreadAction(log.state).type)) return false
     const { head } = log.state
-    const left = await store.release(lease, { head, status })
-    if (left === 'moved') {
-      // Another process may have written, of which we hear a little later.
+    const result = await store.release(lease, { head, status })
+    if (result === 'moved') {
+      // Another process may have written, and the change has not been reported yet.
       options.changed(threadId)
       await log.passed(head)
     }
-    if (left === 'fenced') abandon()
-    return left === 'released'
+    if (result === 'fenced') abandon()
+    return result === 'released'
   }
 
   async function work(): Promise<number | undefined> {
@@ -173,14 +187,15 @@ export function startWorker(options: WorkerOptions): Worker {
     while (!abandoned && !handingOver) {
       const action = nextThreadAction(log.state)
       if (ranSomething && options.losses > 0 && action.type === 'start') {
-        // The store counts on until the thread is given back; the next run must not answer for the losses of this one.
+        // The store keeps counting losses until the thread is released. The next run must not be
+        // charged with those of this one.
         if (await release(log, 'runnable')) break
         continue
       }
       if (action.type === 'start') await run(log, action.inputs)
       else if (action.type === 'continue') await run(log, [])
       else if (action.type === 'cancel') await run(log, [], { reason: action.reason })
-      else if (await release(log, restOf(action.type))) break
+      else if (await release(log, restStatus(action.type))) break
     }
     if (handingOver) return undefined
     const { run: last, head } = log.state
@@ -193,20 +208,23 @@ export function startWorker(options: WorkerOptions): Worker {
   }
 
   function failed(thrown: unknown): undefined {
-    // A thread that was deleted meanwhile is no failure.
+    // A thread deleted in the meantime is not an error.
     if (!(isMillraceError(thrown) && thrown.code === 'not_found')) report(thrown)
     abandon()
   }
 
-  /** Another process may have deleted the thread, with what was recorded of it; what was recorded here since must go too. */
-  async function leaveExchanges(): Promise<void> {
-    // A store that does not answer has been told of already.
-    const isThere = !exchanges || !(abandoned || handingOver) || (await store.get(threadId).catch(() => true))
-    if (!isThere) await options.exchanges?.delete(threadId).catch(onError)
+  /**
+   * Another process may have deleted the thread and its recorded exchanges. If so, deletes what was
+   * recorded here since.
+   */
+  async function closeExchanges(): Promise<void> {
+    // A store failure has already been reported.
+    const exists = !exchanges || !(abandoned || handingOver) || (await store.get(threadId).catch(() => true))
+    if (!exists) await options.exchanges?.delete(threadId).catch(onError)
     exchanges?.close()
   }
 
-  const done = work().catch(failed).finally(leaveExchanges)
+  const done = work().catch(failed).finally(closeExchanges)
   return {
     done,
     renewed(at) {
@@ -218,19 +236,19 @@ export function startWorker(options: WorkerOptions): Worker {
       leaving.resolve()
       if (loop) {
         let timer: ReturnType<typeof setTimeout> | undefined
-        const late = new Promise<void>((resolve) => {
+        const timeout = new Promise<void>((resolve) => {
           timer = setTimeout(resolve, graceMs)
         })
-        await Promise.race([loop.hold(), loop.ended, late])
+        await Promise.race([loop.drain(), loop.ended, timeout])
         clearTimeout(timer)
-        // A store that failed meanwhile has ended it.
+        // Undefined if a store failure has ended the loop in the meantime.
         loop?.abandon()
       }
       await done
       try {
         await log?.commit()
         await log?.settled()
-        while (log && !abandoned && !(await release(log, restOf(nextThreadAction(log.state).type)))) {}
+        while (log && !abandoned && !(await release(log, restStatus(nextThreadAction(log.state).type)))) {}
       } catch (thrown) {
         failed(thrown)
       }
@@ -239,7 +257,7 @@ export function startWorker(options: WorkerOptions): Worker {
   }
 }
 
-function givenUp(losses: number): MillraceError {
-  const message = `${losses} processes that worked on this run were lost, so it is given up`
+function workersLost(losses: number): MillraceError {
+  const message = `the run failed because ${losses} processes that worked on it were lost`
   return new MillraceError({ op: 'thread.run', code: 'workers_lost', message })
 }

@@ -7,48 +7,50 @@ import type {
   ToolCallEvent,
 } from '../protocol/index.ts'
 import { messageOf } from '../protocol/index.ts'
-import { andThen, isThenable } from './and-then.ts'
-import type { Guard } from './guard.ts'
+import { isThenable, mapMaybeAsync } from './map-maybe-async.ts'
 import type { Resumed } from './nested-run.ts'
-import type { Access, Ruling } from './policy.ts'
+import type { Access, PolicyDecision } from './policy.ts'
+import type { PolicyChain } from './policy-chain.ts'
 import type { BeforeCall, Prepared } from './prepare.ts'
 import { checkInput, prepareCall } from './prepare.ts'
-import type { RepeatGuard } from './repeats.ts'
+import type { RepeatDetector } from './repeats.ts'
 import type { Tool } from './tool.ts'
-import { asksPerson } from './tool.ts'
+import { needsApproval } from './tool.ts'
 
-/** A call to deal with, and what the log already knows of it. */
-export interface CallOrder {
+/** A tool call to run, with its state from the log. */
+export interface CallRequest {
   readonly call: ToolCallEvent
   /** The tools of the round in which the call was made. */
   readonly tools: ReadonlyMap<string, Tool>
-  /** Which run of this call it would be; 1 if it has never started. */
+  /** 1 if the call has never started. */
   readonly attempt: number
-  /** What a person was asked, and decided of it, if it needed that. */
-  readonly asked?: ApprovalRequestEvent | undefined
+  /** The approval request and its decision, if the call needed one. */
+  readonly approvalRequest?: ApprovalRequestEvent | undefined
   readonly decision?: ApprovalEvent | undefined
-  /** The input that it ran with before, or that the person was shown, if that was not the model's. */
-  readonly ranWith?: JsonObject | undefined
-  /** Where the run inside it stood, if it has started one before. */
+  /**
+   * The input that it ran with before or that was shown for approval, if it was not the model's.
+   */
+  readonly effectiveInput?: JsonObject | undefined
+  /** The state of its nested run, if it has started one before. */
   readonly resumed?: Resumed | undefined
 }
 
-/** What the rules said of a call, and what it was found to touch. */
-interface Judged {
-  readonly ruling: Ruling
+/** The decision of the rules on a call, and what the call would touch. */
+interface PolicyCheck {
+  readonly result: PolicyDecision
   readonly access: readonly Access[] | undefined
 }
 
 export interface Ready extends Extract<Prepared, { type: 'ready' }> {
-  /** Undefined where there are no rules. */
-  readonly judged?: Judged
+  /** Undefined if there are no rules. */
+  readonly policyCheck?: PolicyCheck
 }
 
-/** It may run; or not, and why; or a person has to say. */
+/** The call may run, is rejected with a reason, or needs approval. */
 export type Admission =
   | Ready
   | {
-      readonly type: 'refused'
+      readonly type: 'rejected'
       readonly reason: string
       readonly status: CallStatus
       readonly permission?: Permission
@@ -58,141 +60,155 @@ export type Admission =
 export interface AdmitOptions<Context> {
   readonly runId: string
   readonly context: Context
-  /** The agent's rules, and those of the agents above it. */
-  readonly guard: Guard | undefined
-  readonly repeats: RepeatGuard | undefined
+  /** The rules of the agent and of its parent agents. */
+  readonly policies: PolicyChain | undefined
+  readonly repeats: RepeatDetector | undefined
   readonly beforeCall: BeforeCall<Context> | undefined
 }
 
 /**
- * Whether a call may run: it is one that can, the hook lets it, it goes in no circle, the rules allow it, and a person agrees
- * where one is to be asked. Never rejects, and is synchronous where all of that is.
+ * Decides whether a call may run: it must be valid, pass the `beforeCall` hook, not repeat itself
+ * too often, be allowed by the rules, and be approved if it needs approval. Never rejects, and is
+ * synchronous if all checks are.
  */
 export function admitCall<Context>(
-  order: CallOrder,
+  request: CallRequest,
   options: AdmitOptions<Context>,
 ): Admission | Promise<Admission> {
-  const { call, attempt, decision, tools } = order
-  if (decision) return admitDecided(order, decision, options)
-  // It was let through when it first started, and is repeated just as it was.
+  const { call, attempt, decision, tools } = request
+  if (decision) return admitDecided(request, decision, options)
+  // It was admitted when it first started, and is repeated with the same input.
   if (attempt > 1)
-    return admitDecided(order, { type: 'approval', callId: call.callId, approved: true }, options)
-  return andThen(prepareCall(call, { ...options, tools }), (prepared) => {
-    if (prepared.type === 'refused') return prepared
-    const circle = prepared.tool.polling ? undefined : options.repeats?.refusal(call.name, prepared.input)
-    if (circle) return refused(circle, 'blocked')
-    return andThen(judge(prepared, options.guard), (judged) =>
-      judged.type === 'ready' ? askPerson(call.callId, judged, options) : judged,
+    return admitDecided(request, { type: 'approval', callId: call.callId, approved: true }, options)
+  return mapMaybeAsync(prepareCall(call, { ...options, tools }), (prepared) => {
+    if (prepared.type === 'rejected') return prepared
+    const repeated = prepared.tool.polling
+      ? undefined
+      : options.repeats?.blockReason(call.name, prepared.input)
+    if (repeated) return rejected(repeated, 'blocked')
+    return mapMaybeAsync(checkPolicy(prepared, options.policies), (admission) =>
+      admission.type === 'ready' ? checkApproval(call.callId, admission, options) : admission,
     )
   })
 }
 
-/** What a person agreed to runs, unless there is a rule against it. */
+/** An approved call runs, unless a rule denies it. */
 function admitDecided<Context>(
-  order: CallOrder,
+  request: CallRequest,
   { approved, reason, input, remember }: ApprovalEvent,
   options: AdmitOptions<Context>,
 ): Admission | Promise<Admission> {
-  const { call, tools, ranWith = call.input } = order
-  const { guard } = options
-  if (!approved) return refused(`Not run: the call was declined${reason ? `: ${reason}` : '.'}`, 'declined')
+  const { call, tools, effectiveInput = call.input } = request
+  const { policies } = options
+  if (!approved) return rejected(`Not run: the call was denied${reason ? `: ${reason}` : '.'}`, 'denied')
   const tool = tools.get(call.name)
-  if (!tool) return refused(`Not run: there is no tool named '${call.name}' any more.`, 'rejected')
-  // What the hook let through is not asked again. What a person wrote since it has not seen, and may block, but not change:
-  // what runs is what the person agreed to.
+  if (!tool) return rejected(`Not run: the tool '${call.name}' no longer exists.`, 'rejected')
+  // The hook is not called again for input it has let through. It has not seen input that a person
+  // changed. It may block that input but not replace it, since the person approved exactly that
+  // input.
   const checked = input
-    ? andThen(prepareCall({ ...call, input }, { ...options, tools }), (prepared) =>
-        prepared.type === 'refused' ? prepared : checkInput(tool, input),
+    ? mapMaybeAsync(prepareCall({ ...call, input }, { ...options, tools }), (prepared) =>
+        prepared.type === 'rejected' ? prepared : checkInput(tool, input),
       )
-    : checkInput(tool, ranWith)
-  return andThen(checked, (prepared) => {
-    if (prepared.type === 'refused') return prepared
-    return andThen(judge(prepared, guard), (judged) => {
-      if (judged.type !== 'ready') return judged
-      const moved = input ? undefined : movedSince(order, judged.judged)
-      if (moved) return refused(moved, 'blocked')
-      if (remember?.for !== 'always' || !guard) return judged
-      return safely(
-        () => guard.keep(remember.rules).then(() => judged),
-        (problem) => `it was approved, but could not be kept for good as it should be (${problem})`,
+    : checkInput(tool, effectiveInput)
+  return mapMaybeAsync(checked, (prepared) => {
+    if (prepared.type === 'rejected') return prepared
+    return mapMaybeAsync(checkPolicy(prepared, policies), (admission) => {
+      if (admission.type !== 'ready') return admission
+      const changed = input ? undefined : changedSinceApproval(request, admission.policyCheck)
+      if (changed) return rejected(changed, 'blocked')
+      if (remember?.for !== 'always' || !policies) return admission
+      return failClosed(
+        () => policies.remember(remember.rules).then(() => admission),
+        (problem) => `it was approved, but the approval could not be saved permanently (${problem})`,
       )
     })
   })
 }
 
-/** The call with what the rules say of it; refused if they deny it. */
-function judge(prepared: Ready, guard: Guard | undefined): Admission | Promise<Admission> {
+/** Adds the decision of the rules to the call; rejects the call if they deny it. */
+function checkPolicy(prepared: Ready, guard: PolicyChain | undefined): Admission | Promise<Admission> {
   if (!guard) return prepared
   const { tool, input, value } = prepared
   const { name, fingerprint } = tool
-  return safely(
+  return failClosed(
     () =>
-      andThen(tool.access?.(value as never), (access) =>
-        andThen(guard.judge({ name, input, access, fingerprint }), (ruling): Admission => {
-          if (ruling.decision !== 'deny') return { ...prepared, judged: { ruling, access } }
+      mapMaybeAsync(tool.access?.(value as never), (access) =>
+        mapMaybeAsync(guard.decide({ name, input, access, fingerprint }), (result): Admission => {
+          if (result.decision !== 'deny') return { ...prepared, policyCheck: { result, access } }
           return {
-            ...refused(`Not run: ${ruling.reason}.`, 'blocked'),
-            permission: permissionOf(ruling),
+            ...rejected(`Not run: ${result.reason}.`, 'blocked'),
+            permission: permissionOf(result),
           }
         }),
       ),
-    (problem) => `whether it is allowed could not be decided (${problem})`,
+    (problem) => `the permission check failed (${problem})`,
   )
 }
 
-/** The rules may ask a person, and the tool itself. */
-function askPerson<Context>(
+/** Approval may be required by the rules and by the tool itself. */
+function checkApproval<Context>(
   callId: string,
   ready: Ready,
-  { guard, context }: AdmitOptions<Context>,
+  { policies, context }: AdmitOptions<Context>,
 ): Admission | Promise<Admission> {
-  const { tool, input, value, judged } = ready
-  const ruling = judged?.ruling.decision === 'ask' ? judged.ruling : undefined
-  return safely(
+  const { tool, input, value, policyCheck } = ready
+  const askDecision = policyCheck?.result.decision === 'ask' ? policyCheck.result : undefined
+  return failClosed(
     () =>
-      andThen(tool.approve(value, { callId, context }), (asks): Admission => {
-        if (!ruling && !asksPerson(asks)) return ready
-        const reasons = [typeof asks === 'string' && asks, ruling?.reason].filter(Boolean)
+      mapMaybeAsync(tool.approve(value, { callId, context }), (toolResult): Admission => {
+        if (!askDecision && !needsApproval(toolResult)) return ready
+        const reasons = [typeof toolResult === 'string' && toolResult, askDecision?.reason].filter(Boolean)
         const request: ApprovalRequestEvent = {
           type: 'approval-request',
           callId,
           name: tool.name,
           input,
           ...(reasons.length > 0 && { reason: reasons.join('; ') }),
-          ...(ruling && { permission: permissionOf(ruling) }),
-          // A tool that asks by itself asks each time.
-          ...(ruling?.rules &&
-            !asksPerson(asks) && {
-              remember: { rules: ruling.rules, for: guard?.keeps ? ['thread', 'always'] : ['thread'] },
+          ...(askDecision && { permission: permissionOf(askDecision) }),
+          // A tool that requires approval itself requires it each time.
+          ...(askDecision?.rules &&
+            !needsApproval(toolResult) && {
+              remember: {
+                rules: askDecision.rules,
+                for: policies?.canRemember ? ['thread', 'always'] : ['thread'],
+              },
             }),
         }
         return { type: 'ask', request }
       }),
-    (problem) => `whether it needs approval could not be decided (${problem})`,
+    (problem) => `the approval check failed (${problem})`,
   )
 }
 
-/** A person has agreed to what they were shown: where a link leads elsewhere by now, that is something else. */
-function movedSince({ asked, decision, resumed }: CallOrder, judged: Judged | undefined): string | undefined {
-  if (judged?.ruling.decision !== 'ask') return undefined
-  // It ran without asking, and is repeated. What a sub-agent does is judged where it does it.
+/**
+ * Why an approval no longer applies: the call would touch something else now, such as the new
+ * target of a link.
+ */
+function changedSinceApproval(
+  { approvalRequest, decision, resumed }: CallRequest,
+  policyCheck: PolicyCheck | undefined,
+): string | undefined {
+  if (policyCheck?.result.decision !== 'ask') return undefined
+  // It first ran without approval. A sub-agent's accesses are checked in its own run instead.
   if (!decision && !resumed)
-    return `Not run again: what was allowed when it first ran needs a person now (${judged.ruling.reason}). Call it again to ask.`
-  if (!asked?.permission) return undefined
-  const before = asked.remember?.rules
-  // Less than was asked is what somebody has allowed in the meantime.
-  if (before && judged.ruling.rules?.every((rule) => before.includes(rule))) return undefined
-  // Of what cannot be remembered there are only the words that they read.
-  if (!before && asked.reason?.endsWith(judged.ruling.reason)) return undefined
-  return `Not run: what it would touch has changed since it was approved (${judged.ruling.reason}). Call it again to ask anew.`
+    return `Not run again: it was allowed when it first ran, but needs approval now (${policyCheck.result.reason}). Call it again to request approval.`
+  if (!approvalRequest?.permission) return undefined
+  const approvedRules = approvalRequest.remember?.rules
+  // Fewer rules than before: the others were allowed in the meantime.
+  if (approvedRules && policyCheck.result.rules?.every((rule) => approvedRules.includes(rule)))
+    return undefined
+  // A request that cannot be remembered has no rules to compare, only its reason.
+  if (!approvedRules && approvalRequest.reason?.endsWith(policyCheck.result.reason)) return undefined
+  return `Not run: what it would touch has changed since it was approved (${policyCheck.result.reason}). Call it again to request approval.`
 }
 
-/** Fail closed: what breaks while it is decided whether a call may run must not let it through. */
-function safely(
+/** Fails closed: an error during a check must not let the call run. */
+function failClosed(
   decide: () => Admission | Promise<Admission>,
   why: (problem: string) => string,
 ): Admission | Promise<Admission> {
-  const fail = (error: unknown) => refused(`Not run: ${why(messageOf(error))}.`, 'failed')
+  const fail = (error: unknown) => rejected(`Not run: ${why(messageOf(error))}.`, 'failed')
   try {
     const decided = decide()
     return isThenable(decided) ? decided.catch(fail) : decided
@@ -201,10 +217,10 @@ function safely(
   }
 }
 
-function refused(reason: string, status: CallStatus) {
-  return { type: 'refused', reason, status } as const
+function rejected(reason: string, status: CallStatus) {
+  return { type: 'rejected', reason, status } as const
 }
 
-export function permissionOf({ decision, rule }: Ruling): Permission {
+export function permissionOf({ decision, rule }: PolicyDecision): Permission {
   return { decision, rule }
 }

@@ -3,22 +3,25 @@ import { checkMessages, messageOf, toJson } from '../protocol/index.ts'
 
 const brand = Symbol.for('millrace.content')
 
-/** A tool's result made of parts, as `toolContent` makes it. */
+/** A tool result of several parts, created by `toolContent`. */
 export interface ToolContent {
   readonly [brand]: readonly unknown[]
 }
 
-/** As in the protocol, with bytes where that has base64. */
+/** A part as in the protocol, but images may be bytes instead of base64. */
 type InputPart = Exclude<ToolResultPart, { type: 'image' }> | InputImagePart
 
-/** Lets a tool answer with images or several parts: `return toolContent([{ type: 'image', data, mediaType: 'image/png' }])`. */
+/**
+ * Lets a tool return images or several parts: `return toolContent([{ type: 'image', data,
+ * mediaType: 'image/png' }])`.
+ */
 export function toolContent(parts: readonly InputPart[]): ToolContent {
   return { [brand]: parts }
 }
 
-/** What a tool returned, as parts. Throws if that is neither text, JSON nor content. */
+/** Converts a tool's return value to parts. Throws if it is not text, JSON or `toolContent()`. */
 export function toParts(value: unknown): readonly ToolResultPart[] {
-  // Some providers refuse an empty result.
+  // Some providers reject an empty result.
   if (value === undefined || value === '') return [{ type: 'text', text: '(no output)' }]
   if (typeof value === 'string') return [{ type: 'text', text: value }]
   if (typeof value === 'object' && value !== null && brand in value) {
@@ -33,11 +36,14 @@ export function toParts(value: unknown): readonly ToolResultPart[] {
   try {
     return [{ type: 'json', value: toJson(value) }]
   } catch (error) {
-    throw new TypeError(`the tool returned something that cannot be written as JSON: ${messageOf(error)}`)
+    throw new TypeError(`the tool returned something that cannot be serialized as JSON: ${messageOf(error)}`)
   }
 }
 
-/** False for what JSON.stringify would quietly make nothing of, as of a Map, an Error or a function; or too much, as of bytes. */
+/**
+ * False for values that JSON.stringify silently empties (a Map, an Error, a function) or bloats
+ * (bytes).
+ */
 function hasJson(value: unknown): boolean {
   if (typeof value === 'function' || typeof value === 'symbol') return false
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return true
@@ -53,7 +59,10 @@ function describe(value: unknown): string {
   return name ? `a value of class ${name}` : `a ${typeof value}`
 }
 
-/** Parts short enough for a model: text and JSON share `limit` characters, each cut in the middle. The same array if nothing is cut. */
+/**
+ * Truncates parts for a model: text and JSON share `limit` characters, each cut in the middle.
+ * Returns the same array if nothing is cut.
+ */
 export function cutParts(parts: readonly ToolResultPart[], limit: number): readonly ToolResultPart[] {
   const written = parts.map((part) =>
     part.type === 'text' ? part.text : part.type === 'json' ? JSON.stringify(part.value) : undefined,
@@ -67,13 +76,16 @@ export function cutParts(parts: readonly ToolResultPart[], limit: number): reado
   return parts.map((part, index) => {
     const text = written[index]
     if (text === undefined || text.length <= share) return part
-    // What a provider wants back in a form of its own has its own limits.
+    // Opaque data must go back to the provider unchanged.
     const opaque = part.type === 'text' && part.opaque ? { opaque: part.opaque } : undefined
     return { type: 'text', text: cutMiddle(text, share), ...opaque }
   })
 }
 
-/** How long each may be at most, so that all of them together keep to the limit and short ones lose nothing. */
+/**
+ * The maximum length of each part, so that all parts together fit the limit and short ones are not
+ * cut.
+ */
 function fairShare(lengths: readonly number[], limit: number): number {
   let [left, count] = [limit, lengths.length]
   for (const length of lengths.toSorted((a, b) => a - b)) {
@@ -91,7 +103,8 @@ function cutMiddle(text: string, limit: number): string {
   const tail = half > 0 ? text.slice(-half).replace(/^[\uDC00-\uDFFF]/, '') : ''
   const left = text.length - head.length - tail.length
   const cut = `${head}\n[… ${left} of ${text.length} characters left out here …]\n${tail}`
-  // Until it is looked into, V8 keeps the pieces as places in the whole text, and with them the whole text.
+  // Flattens the string: V8 keeps slices as references into the whole text, which would stay in
+  // memory.
   cut.charCodeAt(0)
   return cut
 }

@@ -1,27 +1,30 @@
 import type { Clock } from '../protocol/index.ts'
 import type { Tool, ToolContext } from './tool.ts'
 
-/** How a call that ran came out. */
+/** The outcome of running a tool. */
 export type Execution =
   | { readonly type: 'returned'; readonly value: unknown }
   | { readonly type: 'threw'; readonly error: unknown }
   | { readonly type: 'timed-out'; readonly timeoutMs: number }
   | { readonly type: 'abandoned' }
 
-export interface Executing {
+export interface RunningCall {
   /** Never rejects. */
   readonly done: Promise<Execution>
-  /** Aborts the tool's signal and settles `done` at once, whatever the tool does. */
+  /** Aborts the tool's signal and settles `done` at once, even if the tool keeps running. */
   abandon(reason: Error): void
 }
 
-/** Runs a tool once with input that has been checked. A tool that goes on after a time-out or `abandon` is not heard any more. */
+/**
+ * Runs a tool once with checked input. If the tool keeps running after a timeout or `abandon`, its
+ * result is ignored.
+ */
 export function executeCall(
   tool: Tool,
   input: unknown,
   context: Omit<ToolContext, 'signal'>,
   { clock, timeoutMs }: { clock: Clock; timeoutMs: number },
-): Executing {
+): RunningCall {
   const controller = new AbortController()
   const done = Promise.withResolvers<Execution>()
   let cancelTimer = () => {}
@@ -38,18 +41,21 @@ export function executeCall(
     closeGenerator()
   }
 
-  /** Lets a generator's `finally` run. It may well be stuck in an await, so nobody waits for it. */
+  /** Runs a generator's `finally`. Not awaited, since the generator may be stuck in an await. */
   function closeGenerator() {
     try {
       Promise.resolve(generator?.return(undefined)).catch(() => {})
     } catch {
-      // Its own affair: the call is settled.
+      // Ignored: the call is settled.
     }
   }
 
   if (Number.isFinite(timeoutMs))
     cancelTimer = clock.after(timeoutMs, () => {
-      stop(new DOMException(`the tool had ${timeoutMs} ms`, 'TimeoutError'), { type: 'timed-out', timeoutMs })
+      stop(new DOMException(`the tool timed out after ${timeoutMs} ms`, 'TimeoutError'), {
+        type: 'timed-out',
+        timeoutMs,
+      })
     })
 
   async function invoke(): Promise<unknown> {
@@ -66,7 +72,7 @@ export function executeCall(
         closeGenerator()
         throw error
       }
-      // A generator that never waits for anything would hold up the timer that is to stop it.
+      // A generator that never awaits anything would block the timer that has to stop it.
       if (steps % stepsPerTurn === 0) await clock.turn()
     }
   }

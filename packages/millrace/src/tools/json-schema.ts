@@ -3,42 +3,43 @@ import { isObject, messageOf } from '../protocol/index.ts'
 
 const types = new Set(['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'])
 
-/** Keywords whose value is a schema or a list of them, and those whose value has schemas by name. */
+/** Keywords whose value is a schema or a list of schemas. */
 const schemas = new Set(
   'items prefixItems additionalItems contains additionalProperties unevaluatedItems unevaluatedProperties propertyNames allOf anyOf oneOf not if then else'.split(
     ' ',
   ),
 )
+/** Keywords whose value is an object of schemas. */
 const named = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 
 /**
- * What would make a JSON Schema fail on every value it is held against: a type that does not exist, a pattern that does not
- * compile, a reference into nowhere. Better said to its author than to the model.
+ * Finds what would make a JSON Schema fail on every value: an unknown type, a pattern that does not
+ * compile, a broken reference. The author should see this, not the model.
  */
-export function flawIn(root: JsonObject): string | undefined {
+export function jsonSchemaProblem(root: JsonObject): string | undefined {
   const open: { schema: JsonValue; at: string }[] = [{ schema: root, at: '#' }]
   for (const { schema, at } of open) {
     if (Array.isArray(schema))
       for (const [index, item] of schema.entries()) open.push({ schema: item, at: `${at}/${index}` })
     if (!isObject(schema)) continue
-    const flaw = flawAt(schema as JsonObject, root)
-    if (flaw) return `${flaw} at ${at}`
+    const problem = problemAt(schema as JsonObject, root)
+    if (problem) return `${problem} at ${at}`
     for (const [keyword, value] of Object.entries(schema as JsonObject)) {
-      const below = `${at}/${keyword}`
-      if (schemas.has(keyword)) open.push({ schema: value, at: below })
+      const path = `${at}/${keyword}`
+      if (schemas.has(keyword)) open.push({ schema: value, at: path })
       if (named.has(keyword) && isObject(value))
         for (const [name, item] of Object.entries(value as JsonObject))
-          open.push({ schema: item, at: `${below}/${name}` })
+          open.push({ schema: item, at: `${path}/${name}` })
     }
   }
   return undefined
 }
 
-function flawAt({ type, pattern, $ref }: JsonObject, root: JsonObject): string | undefined {
+function problemAt({ type, pattern, $ref }: JsonObject, root: JsonObject): string | undefined {
   const unknown = (Array.isArray(type) ? type : [type]).find(
     (name) => typeof name === 'string' && !types.has(name),
   )
-  if (unknown !== undefined) return `there is no type ${JSON.stringify(unknown)}`
+  if (unknown !== undefined) return `unknown type ${JSON.stringify(unknown)}`
   if (typeof pattern === 'string') {
     try {
       new RegExp(pattern, 'u')
@@ -47,7 +48,7 @@ function flawAt({ type, pattern, $ref }: JsonObject, root: JsonObject): string |
     }
   }
   if (typeof $ref === 'string' && $ref.startsWith('#/') && !resolves($ref, root))
-    return `${$ref} points nowhere`
+    return `${$ref} does not resolve`
   return undefined
 }
 

@@ -1,24 +1,32 @@
 import type { JsonObject } from '../protocol/index.ts'
 
-/** One thing of the world that a call would touch, as rules speak of it. */
+/** One thing that a call would touch, as matched by rules. */
 export type Access = RunAccess | PathAccess | FetchAccess
 
-/** One simple command: of a line such as `a | b && c` each is one. Or a line that cannot be read, as a whole. */
+/**
+ * One simple command: a line such as `a | b && c` has three. Or a whole line that cannot be parsed.
+ */
 export interface RunAccess {
   readonly kind: 'run'
-  /** Its words with a space between, each without the quotes it does not need: `git commit -m 'a b'`. */
+  /** Its words joined by spaces, without unneeded quotes: `git commit -m 'a b'`. */
   readonly command: string
-  /** The same in other words, for rules that ask or deny: its name without folders, or what it hands on to. */
+  /**
+   * Other forms to match against ask and deny rules: its name without folders, or the command it
+   * runs.
+   */
   readonly also?: readonly string[]
-  /** What it runs does not show in its words, as with `$CMD`, `eval "$x"` or `xargs`. */
+  /** What it runs is not visible in its words, as with `$CMD`, `eval "$x"` or `xargs`. */
   readonly opaque?: boolean
-  /** Of what is opaque: the words at its beginning that a rule with a `*` has to name, such as `find . -exec grep`. All of them if absent. */
+  /**
+   * For an opaque command: the leading words that a rule with a `*` must name, such as `find .
+   * -exec grep`. All words if absent.
+   */
   readonly form?: string
-  /** Why it is opaque, as the rest of a sentence. */
+  /** Why it is opaque, as a clause. */
   readonly why?: string
-  /** The same words may do something else another time: in another folder, fed with other text. */
+  /** The same words may do something else next time: in another folder, or with other input. */
   readonly varies?: boolean
-  /** The line it stands in, if only that as a whole can be allowed for good. */
+  /** The line it is part of, if only the whole line can be allowed permanently. */
   readonly line?: string
   /** It is known to change nothing. */
   readonly readOnly?: boolean
@@ -28,13 +36,19 @@ export interface RunAccess {
 
 export interface PathAccess {
   readonly kind: 'read' | 'write'
-  /** With `/`, no link in it: below the workspace relative to that (`src/a.ts`, `.` for itself), elsewhere absolute. */
+  /**
+   * With `/` and links resolved: relative inside the workspace (`src/a.ts`, `.` for the workspace),
+   * absolute elsewhere.
+   */
   readonly path: string
-  /** Which path it comes to is known only when it runs; `path` is then what was written. */
+  /** The actual path is only known when the call runs; `path` is as written. */
   readonly opaque?: boolean
-  /** It comes with a command that is judged itself: rules that deny or ask speak of it, and it needs none that allows it. */
+  /**
+   * It belongs to a command that is checked itself: ask and deny rules apply to it, but it needs no
+   * allow rule.
+   */
   readonly implied?: boolean
-  /** As with a command. */
+  /** As for `RunAccess`. */
   readonly contained?: boolean
 }
 
@@ -44,43 +58,57 @@ export interface FetchAccess {
   readonly host: string
 }
 
-/** A call as a policy sees it. */
-export interface JudgedCall {
+/** A tool call as passed to a policy. */
+export interface PolicyRequest {
   readonly name: string
   readonly input: JsonObject
-  /** Undefined if the tool does not say what it touches. */
+  /** Undefined if the tool does not declare what it touches. */
   readonly access: readonly Access[] | undefined
   /** The tool's `fingerprint`, if it has one. */
   readonly fingerprint?: string | undefined
 }
 
-/** What a policy says of a call. */
-export interface Ruling {
+/** A policy's decision on a tool call. */
+export interface PolicyDecision {
   readonly decision: 'allow' | 'ask' | 'deny'
   /** The rule that decided, as people wrote it: `deny run(rm *)`. */
   readonly rule: string
-  /** What it is about, for the person who is asked, or the model that is refused: a sentence without its last stop. */
+  /**
+   * The reason, for the person who is asked or the model whose call is denied: a sentence without
+   * its final period.
+   */
   readonly reason: string
-  /** With `ask`: the rules that would let the same pass from now on; none if nothing may be remembered. */
+  /**
+   * With `ask`: the rules that would allow the same call in the future; absent if it cannot be
+   * remembered.
+   */
   readonly rules?: readonly string[]
 }
 
-/** Keeps what is allowed for good, past the thread in which it was said. */
+/** Stores permanently allowed rules, beyond the thread in which they were allowed. */
 export interface PermissionMemory {
-  /** Where it is, if that is a file: whoever could write it could allow itself anything. */
+  /**
+   * The path, if it is a file. Tools must not write to it: they could allow themselves anything.
+   */
   readonly file?: string | undefined
   rules(): readonly string[] | Promise<readonly string[]>
-  /** Resolves when they are kept. A rule that is there already changes nothing. */
+  /** Resolves when the rules are stored. Existing rules are ignored. */
   add(rules: readonly string[]): Promise<void>
 }
 
-/** What an agent may do without asking. Made by `permission()`; `judge` never changes anything and may be asked at any time. */
+/**
+ * What an agent may do without approval. Created by `permission()`. `decide` has no side effects
+ * and may be called at any time.
+ */
 export interface Policy {
   /** `granted` are the rules that people have allowed in this thread. */
-  judge(call: JudgedCall, granted: readonly string[]): Ruling | Promise<Ruling>
-  /** What is wrong with a rule that a person wants to be remembered, as a sentence without its last stop; undefined if nothing is. */
+  decide(call: PolicyRequest, granted: readonly string[]): PolicyDecision | Promise<PolicyDecision>
+  /**
+   * What is wrong with a rule to remember, as a sentence without its final period; undefined if it
+   * is valid.
+   */
   ruleProblem?(rule: unknown): string | undefined
   readonly memory: PermissionMemory | undefined
-  /** Nothing may be changed: a tool that can see to that itself does. */
+  /** Nothing may be changed. Tools that can enforce this themselves do. */
   readonly readOnly?: boolean
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { systemClock } from '../protocol/index.ts'
 import { createPool } from './pool.ts'
 
-/** Jobs that run until they are told to end, and what happened to them. */
+/** Jobs that run until the test ends them, and what happened to them. */
 function jobs(limit: number) {
   const pool = createPool(limit, systemClock.turn)
   const started: number[] = []
@@ -34,7 +34,7 @@ function jobs(limit: number) {
 }
 
 describe('a pool of jobs', () => {
-  test('starts a job in the very turn in which it is added', () => {
+  test('starts a job in the same turn in which it is added', () => {
     const { add, started } = jobs(2)
     add()
     expect(started).toEqual([1])
@@ -51,7 +51,7 @@ describe('a pool of jobs', () => {
     expect(started).toEqual([1, 2, 3, 4])
   })
 
-  test('an exclusive job waits for the rest, runs alone and holds up those behind it', async () => {
+  test('an exclusive job waits for the rest, runs alone and blocks those after it', async () => {
     const { add, end, running } = jobs(8)
     add()
     add()
@@ -72,7 +72,7 @@ describe('a pool of jobs', () => {
     expect(running()).toEqual([1])
   })
 
-  test('exclusive jobs go one after the other', async () => {
+  test('exclusive jobs run one after the other', async () => {
     const { add, end, running } = jobs(8)
     add(true)
     add(true)
@@ -81,7 +81,7 @@ describe('a pool of jobs', () => {
     expect(running()).toEqual([2])
   })
 
-  test('what has not started can be forgotten, and the pool goes on', async () => {
+  test('jobs that have not started can be dropped, and the pool continues', async () => {
     const { add, end, pool, running, started } = jobs(1)
     add()
     add()
@@ -94,7 +94,7 @@ describe('a pool of jobs', () => {
     expect(started).toEqual([1, 4])
   })
 
-  test('whatever comes and ends when: order, limit and solitude hold, and every job gets its turn', async () => {
+  test('for any timing, order, limit and exclusivity hold, and every job runs', async () => {
     const steps = fc.array(fc.oneof(fc.constantFrom('add', 'exclusive'), fc.nat(5)), { maxLength: 40 })
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 4 }), steps, async (limit, steps) => {

@@ -1,56 +1,58 @@
-/** Starts jobs in the order they came, at most `limit` at once; an exclusive one waits for the rest and holds up those behind it. */
+/**
+ * Starts jobs in order, at most `limit` at once. An exclusive job waits for running jobs and blocks
+ * those after it.
+ */
 export interface Pool {
   add(job: { readonly exclusive: boolean; start(): Promise<void> }): void
-  /** Forgets the jobs that have not started. */
+  /** Drops the jobs that have not started. */
   clear(): void
-  /** Starts nothing more. */
-  hold(): void
+  /** Starts no more jobs. */
+  stop(): void
 }
 
 type Job = Parameters<Pool['add']>[0]
 
-/** Jobs that never wait for anything would otherwise all run in one turn. */
+/** Jobs that never await anything would otherwise all run in one turn. */
 const startsPerTurn = 64
 
-/** `turn` lets everything else that is due have its turn. */
-export function createPool(limit: number, turn: () => Promise<void>): Pool {
+/** `yieldTurn` yields to timers and sockets. */
+export function createPool(limit: number, yieldTurn: () => Promise<void>): Pool {
   let waiting: Job[] = []
-  /** The place of the next one. */
-  let at = 0
+  let nextIndex = 0
   let starts = 0
   let running = 0
-  let alone = false
-  let held = false
-  let resting = false
+  let runsExclusive = false
+  let stopped = false
+  let yielding = false
 
-  function over() {
+  function onSettled() {
     running--
-    alone = false
+    runsExclusive = false
     startNext()
   }
 
   function startNext() {
     for (;;) {
-      const next = waiting[at]
+      const next = waiting[nextIndex]
       if (!next) return clear()
-      if (held || resting || alone || running >= limit || (next.exclusive && running > 0)) return
-      at++
+      if (stopped || yielding || runsExclusive || running >= limit || (next.exclusive && running > 0)) return
+      nextIndex++
       running++
-      alone = next.exclusive
-      resting = ++starts % startsPerTurn === 0
-      if (resting) void turn().then(goOn)
-      next.start().then(over, over)
+      runsExclusive = next.exclusive
+      yielding = ++starts % startsPerTurn === 0
+      if (yielding) void yieldTurn().then(resume)
+      next.start().then(onSettled, onSettled)
     }
   }
 
-  function goOn() {
-    resting = false
+  function resume() {
+    yielding = false
     startNext()
   }
 
   function clear() {
     waiting = []
-    at = 0
+    nextIndex = 0
   }
 
   return {
@@ -59,8 +61,8 @@ export function createPool(limit: number, turn: () => Promise<void>): Pool {
       startNext()
     },
     clear,
-    hold() {
-      held = true
+    stop() {
+      stopped = true
     },
   }
 }

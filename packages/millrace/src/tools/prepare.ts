@@ -1,9 +1,9 @@
 import type { CallStatus, JsonObject, ToolCallEvent } from '../protocol/index.ts'
 import { closest, isObject, messageOf, toJson } from '../protocol/index.ts'
-import { andThen, isThenable } from './and-then.ts'
+import { isThenable, mapMaybeAsync } from './map-maybe-async.ts'
 import type { Tool } from './tool.ts'
 
-/** A call as a hook sees it. */
+/** A tool call as passed to a hook. */
 export interface HookCall<Context = unknown> {
   readonly callId: string
   readonly runId: string
@@ -12,21 +12,24 @@ export interface HookCall<Context = unknown> {
   readonly context: Context
 }
 
-/** `block` answers the call with a reason instead of running it; `input` replaces what the model wrote, and is checked like it. */
+/**
+ * `block` rejects the call with a reason; `input` replaces the model's input and is checked the
+ * same way.
+ */
 export type BeforeCall<Context = unknown> = (
   call: HookCall<Context>,
-) => Verdict | undefined | void | Promise<Verdict | undefined | void>
+) => BeforeCallResult | undefined | void | Promise<BeforeCallResult | undefined | void>
 
-export type Verdict = { readonly block: string } | { readonly input: object }
+export type BeforeCallResult = { readonly block: string } | { readonly input: object }
 
-/** Ready to run with `value`, which came out of the tool's schema; or not to be run, and why. */
+/** Ready to run with `value`, the output of the tool's schema, or rejected with a reason. */
 export type Prepared =
   | { readonly type: 'ready'; readonly tool: Tool; readonly input: JsonObject; readonly value: unknown }
-  | { readonly type: 'refused'; readonly reason: string; readonly status: CallStatus }
+  | { readonly type: 'rejected'; readonly reason: string; readonly status: CallStatus }
 
 /**
- * Everything between a closed call and the decision whether it may run. Never rejects, and is synchronous where schema and
- * hook are: a tool then starts in the very turn in which its call closed.
+ * Validates a closed call and runs the `beforeCall` hook. Never rejects, and is synchronous if
+ * schema and hook are: the tool then starts in the same turn in which its call closed.
  */
 export function prepareCall<Context>(
   call: ToolCallEvent,
@@ -49,59 +52,63 @@ export function prepareCall<Context>(
     )
   const tool = tools.get(name)
   if (!tool) return reject(unknownTool(name, [...tools.keys()]))
-  return andThen(checkInput(tool, input), (prepared) => {
-    if (prepared.type === 'refused' || !beforeCall) return prepared
-    return askHook(
+  return mapMaybeAsync(checkInput(tool, input), (prepared) => {
+    if (prepared.type === 'rejected' || !beforeCall) return prepared
+    return runBeforeCall(
       () => beforeCall({ callId, runId, name, input: structuredClone(input), context }),
       prepared,
     )
   })
 }
 
-/** Holds input against the tool's schema. What the tool gets is its own to change: the log keeps what was written. */
+/**
+ * Checks input against the tool's schema. The tool gets a copy that it may change; the log keeps
+ * the original.
+ */
 export function checkInput(tool: Tool, input: JsonObject): Prepared | Promise<Prepared> {
   // A copy through JSON takes a fraction of the time of `structuredClone`.
-  return andThen(tool.schema.check(toJson(input)), (checked): Prepared => {
+  return mapMaybeAsync(tool.schema.check(toJson(input)), (checked): Prepared => {
     if (!checked.issues) return { type: 'ready', tool, input, value: checked.value }
     const list = checked.issues.slice(0, 20).map((issue) => `- ${issue}`)
     return reject(
-      `Not run: the arguments do not fit the schema of '${tool.name}'. Correct them and call it again.\n${list.join('\n')}`,
+      `Not run: the arguments do not match the schema of '${tool.name}'. Correct them and call it again.\n${list.join('\n')}`,
     )
   })
 }
 
-function askHook(
+function runBeforeCall(
   hook: () => ReturnType<BeforeCall>,
   prepared: Extract<Prepared, { type: 'ready' }>,
 ): Prepared | Promise<Prepared> {
   try {
-    const answered = andThen(hook(), (verdict): Prepared | Promise<Prepared> => {
-      if (!verdict) return prepared
-      if ('block' in verdict && typeof verdict.block === 'string')
-        return { type: 'refused', reason: `Not run: ${verdict.block}`, status: 'blocked' }
-      if ('input' in verdict && isObject(verdict.input))
-        return checkInput(prepared.tool, toJson(verdict.input) as JsonObject)
-      throw new TypeError('it must answer { block: reason }, { input } or nothing')
+    const outcome = mapMaybeAsync(hook(), (result): Prepared | Promise<Prepared> => {
+      if (!result) return prepared
+      if ('block' in result && typeof result.block === 'string')
+        return { type: 'rejected', reason: `Not run: ${result.block}`, status: 'blocked' }
+      if ('input' in result && isObject(result.input))
+        return checkInput(prepared.tool, toJson(result.input) as JsonObject)
+      throw new TypeError('it must return { block: reason }, { input } or nothing')
     })
-    return isThenable(answered) ? answered.catch(brokenHook) : answered
+    return isThenable(outcome) ? outcome.catch(hookFailed) : outcome
   } catch (error) {
-    return brokenHook(error)
+    return hookFailed(error)
   }
 }
 
-/** Fail closed: a hook that guards something must not let a call through by breaking. */
-function brokenHook(error: unknown): Prepared {
+/** Fails closed: a hook that fails must not let the call run. */
+function hookFailed(error: unknown): Prepared {
   const reason = `Not run: the check before this call failed (${messageOf(error)}).`
-  return { type: 'refused', reason, status: 'failed' }
+  return { type: 'rejected', reason, status: 'failed' }
 }
 
 function reject(reason: string): Prepared {
-  return { type: 'refused', reason, status: 'rejected' }
+  return { type: 'rejected', reason, status: 'rejected' }
 }
 
 function unknownTool(name: string, names: readonly string[]): string {
-  if (names.length === 0) return `There is no tool named '${name}', nor any other: answer without tools.`
-  const like = closest(name, names)
-  const suggestion = like ? ` Did you mean '${like}'?` : ''
+  if (names.length === 0)
+    return `There is no tool named '${name}', and no other tools are available. Answer without tools.`
+  const similar = closest(name, names)
+  const suggestion = similar ? ` Did you mean '${similar}'?` : ''
   return `There is no tool named '${name}'.${suggestion} Available: ${names.slice(0, 50).join(', ')}.`
 }

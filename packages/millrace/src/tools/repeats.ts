@@ -2,30 +2,31 @@ import type { JsonValue, ToolResultPart } from '../protocol/index.ts'
 import { isObject } from '../protocol/index.ts'
 
 export interface RepeatLimits {
-  /** The model is told from this time on. */
+  /** The repetition at which the model is warned. */
   readonly warn: number
-  /** The call is not run any more from this time on. */
-  readonly refuse: number
+  /** The repetition at which the call is blocked. */
+  readonly block: number
 }
 
 /**
- * Notices a model that runs in circles: the same call with the same arguments and the same result. A result that differs
- * starts the count anew. All it knows comes from `record`, so it is a fold of the log like everything else.
+ * Detects a model that repeats itself: the same call with the same arguments and the same result. A
+ * different result resets the count. All state comes from `record`, so it can be rebuilt from the
+ * log.
  */
-export interface RepeatGuard {
-  /** Why the call should not be run once more; undefined if it may. */
-  refusal(name: string, input: JsonValue): string | undefined
-  /** Takes a result; gives the note the model should read with it, if any. */
+export interface RepeatDetector {
+  /** Why the call is not run again; undefined if it may run. */
+  blockReason(name: string, input: JsonValue): string | undefined
+  /** Records a result. Returns a note for the model, if any. */
   record(name: string, input: JsonValue, output: readonly ToolResultPart[]): string | undefined
 }
 
-export function repeatGuard({ warn, refuse }: RepeatLimits): RepeatGuard {
+export function repeatDetector({ warn, block }: RepeatLimits): RepeatDetector {
   const seen = new Map<string, { output: readonly ToolResultPart[]; times: number }>()
   return {
-    refusal(name, input) {
+    blockReason(name, input) {
       const times = seen.get(keyOf(name, input))?.times ?? 0
-      if (times < refuse - 1) return undefined
-      return `Not run: this exact call has given the same result ${times} times. Use that result, change the arguments, or do something else.`
+      if (times < block - 1) return undefined
+      return `Not run: this exact call has returned the same result ${times} times. Use that result, change the arguments, or do something else.`
     },
     record(name, input, output) {
       const key = keyOf(name, input)
@@ -39,7 +40,7 @@ export function repeatGuard({ warn, refuse }: RepeatLimits): RepeatGuard {
   }
 }
 
-/** One key for one call, whatever order its fields were written in. */
+/** The same key for equal calls, independent of field order. */
 function keyOf(name: string, input: JsonValue): string {
   return `${name} ${JSON.stringify(input, (_, value) => (isObject(value) ? sortKeys(value) : value))}`
 }

@@ -14,7 +14,7 @@ import type {
 import { sleep } from '../protocol/index.ts'
 import { fakeClock, script, scriptedModel } from '../testing/index.ts'
 import type { JsonSchema, Resumed, Tool, ToolContext, ToolOptions } from './index.ts'
-import { nestedRunOf, pending, repeatGuard, tool, toolContent } from './index.ts'
+import { nestedRunOf, pending, repeatDetector, tool, toolContent } from './index.ts'
 import type { RuntimeOptions } from './runtime.ts'
 import { toolRuntime } from './runtime.ts'
 
@@ -32,7 +32,7 @@ const make = (name: string, run: Run, more: More = {}): Tool =>
 
 const forever = () => new Promise<never>(() => {})
 
-/** A tool that ends when the test says so, and what it was given. */
+/** A tool that ends when the test says so, and its inputs. */
 function held(name: string, more: More = {}) {
   const running: { context: ToolContext; end: (value?: unknown) => void; fail: (error: unknown) => void }[] =
     []
@@ -65,7 +65,7 @@ function setUp(tools: readonly Tool[], more: Partial<RuntimeOptions<unknown>> = 
     maxResultChars: 50_000,
     maxOutputChars: 1_000_000,
     repeats: undefined,
-    guard: undefined,
+    policies: undefined,
     runSignal: undefined,
     beforeCall: undefined,
     afterCall: undefined,
@@ -83,7 +83,7 @@ function setUp(tools: readonly Tool[], more: Partial<RuntimeOptions<unknown>> = 
     submit(
       name: string,
       input: JsonObject = {},
-      order: {
+      state: {
         problem?: string
         decision?: Omit<ApprovalEvent, 'type' | 'callId'>
         resumed?: Resumed
@@ -91,7 +91,7 @@ function setUp(tools: readonly Tool[], more: Partial<RuntimeOptions<unknown>> = 
       } = {},
     ) {
       const callId = `c${++count}`
-      const { problem, decision, resumed, attempt = 1 } = order
+      const { problem, decision, resumed, attempt = 1 } = state
       runtime.submit({
         call: { type: 'tool-call', callId, name, input, ...(problem !== undefined && { problem, raw: '{' }) },
         tools: byName,
@@ -106,7 +106,7 @@ function setUp(tools: readonly Tool[], more: Partial<RuntimeOptions<unknown>> = 
     results,
     starts: () => events.flatMap((event) => (event.type === 'tool-start' ? [event.callId] : [])),
     progress: () => events.filter((event) => event.type === 'tool-progress') as ToolProgressEvent[],
-    /** The only result there is, once every call is answered. */
+    /** The only result, once every call has one. */
     async result() {
       await clock.until(runtime.settled())
       const [only, ...others] = results()
@@ -119,23 +119,23 @@ function setUp(tools: readonly Tool[], more: Partial<RuntimeOptions<unknown>> = 
 const textOf = (parts: readonly ToolResultPart[] | undefined) =>
   parts?.map((part) => (part.type === 'text' ? part.text : JSON.stringify(part))).join(' ')
 
-/** Lets everything happen that needs no time. */
-const quiet = (clock: { advance(ms: number): Promise<void> }) => clock.advance(0)
+/** Runs everything that needs no time. */
+const settle = (clock: { advance(ms: number): Promise<void> }) => clock.advance(0)
 
 describe('a call', () => {
-  test('starts in the very turn in which it is submitted, when nothing in its way takes time', () => {
+  test('starts in the same turn in which it is submitted, if no check is async', () => {
     const { submit, story } = setUp([make('look', forever)])
     submit('look')
     expect(story()).toEqual(['tool-start c1'])
   })
 
-  test('starts in the same turn with a hook that answers at once', () => {
+  test('starts in the same turn with a synchronous hook', () => {
     const { submit, story } = setUp([make('look', forever)], { beforeCall: () => undefined })
     submit('look')
     expect(story()).toEqual(['tool-start c1'])
   })
 
-  test('is given its input as the schema made it, and what it needs to behave', async () => {
+  test("gets the schema's output as input, and its context", async () => {
     const seen: unknown[] = []
     const look = tool({
       name: 'look',
@@ -163,7 +163,7 @@ describe('a call', () => {
     expect((seen[1] as ToolContext).signal.aborted).toBe(false)
   })
 
-  test('is told as started without an input, since it is the model’s own', async () => {
+  test('starts without an input in tool-start if it is the model’s own', async () => {
     const { submit, events, result } = setUp([make('look', () => 'seen')])
     submit('look', { id: 1 })
     await result()
@@ -182,16 +182,16 @@ describe('a call', () => {
     ])
   })
 
-  test('is known until the round is over', () => {
+  test('is known until the round ends', () => {
     const { submit, runtime } = setUp([make('look', () => 'seen')])
     const callId = submit('look')
-    expect(runtime.knows(callId)).toBe(true)
-    expect(runtime.knows('other')).toBe(false)
-    runtime.roundOver()
-    expect(runtime.knows(callId)).toBe(false)
+    expect(runtime.has(callId)).toBe(true)
+    expect(runtime.has('other')).toBe(false)
+    runtime.endRound()
+    expect(runtime.has(callId)).toBe(false)
   })
 
-  test('is timed on the clock: how long it ran, and how much of that the model was still talking', async () => {
+  test('reports how long it ran, and how much of that overlapped with the generation', async () => {
     const { clock, runtime, submit, results } = setUp([
       make('before', (_, { signal }) => sleep(40, { clock, signal })),
       make('across', (_, { signal }) => sleep(100, { clock, signal })),
@@ -209,29 +209,29 @@ describe('a call', () => {
     ])
   })
 
-  test('that is refused by the loop is answered at once and never known', () => {
+  test('that the loop rejects gets its result at once and is never known', () => {
     const { runtime, results, failures } = setUp([])
     const call = { type: 'tool-call', callId: 'x', name: 'look', input: {} } as const
-    runtime.refuse(call, 'Not run.', 'blocked')
+    runtime.reject(call, 'Not run.', 'blocked')
     expect(results()).toMatchObject([{ callId: 'x', status: 'blocked', isError: true, ms: 0 }])
     expect(failures).toEqual([])
-    runtime.refuse(call, 'Not run.', 'rejected')
+    runtime.reject(call, 'Not run.', 'rejected')
     expect(failures).toEqual([['look', 'Not run.']])
-    expect(runtime.knows('x')).toBe(false)
+    expect(runtime.has('x')).toBe(false)
   })
 })
 
-describe('calls beside each other', () => {
-  test('run at once up to the cap, and the next starts when one is done', async () => {
+describe('parallel calls', () => {
+  test('run at the same time up to the limit, and the next starts when one is done', async () => {
     const { tool: look, at } = held('look')
     const { submit, clock, starts } = setUp([look])
     for (let count = 0; count < 10; count++) submit('look')
     expect(starts()).toEqual(['c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c7', 'c8'])
     at(4).end()
-    await quiet(clock)
+    await settle(clock)
     expect(starts()).toHaveLength(9)
     at(0).end()
-    await quiet(clock)
+    await settle(clock)
     expect(starts()).toHaveLength(10)
   })
 
@@ -242,19 +242,19 @@ describe('calls beside each other', () => {
     for (const name of ['look', 'pay', 'look', 'pay']) submit(name)
     expect(starts()).toEqual(['c1'])
     look.at(0).end()
-    await quiet(clock)
+    await settle(clock)
     expect(starts()).toEqual(['c1', 'c2'])
     pay.at(0).end()
-    await quiet(clock)
+    await settle(clock)
     expect(starts()).toEqual(['c1', 'c2', 'c3'])
     look.at(1).end()
-    await quiet(clock)
+    await settle(clock)
     expect(starts()).toEqual(['c1', 'c2', 'c3', 'c4'])
     pay.at(1).end()
     await runtime.settled()
   })
 
-  test('one that is refused takes nobody’s place', async () => {
+  test('a rejected one takes no slot', async () => {
     const pay = held('pay', { exclusive: true })
     const { submit, starts, results } = setUp([pay.tool])
     submit('nothing')
@@ -263,7 +263,7 @@ describe('calls beside each other', () => {
     expect(starts()).toEqual(['c2'])
   })
 
-  test('are settled when the last is answered or waits for a person, and not before', async () => {
+  test('are settled when the last has a result or waits for approval, and not before', async () => {
     const look = held('look')
     const { submit, clock, runtime } = setUp([look.tool, make('ask', () => '', { approve: true })])
     let settled = 0
@@ -277,14 +277,14 @@ describe('calls beside each other', () => {
     void runtime.settled().then(count)
     void runtime.settled().then(count)
     look.at(0).end()
-    await quiet(clock)
+    await settle(clock)
     expect(settled).toBe(0)
     look.at(1).end()
-    await quiet(clock)
+    await settle(clock)
     expect(settled).toBe(2)
   })
 
-  test('what has not started when the round is over never does, and is not answered', async () => {
+  test('those that have not started when the round ends never start, and get no result', async () => {
     const look = held('look')
     const slowHook = () => sleep(10, { clock: hookClock })
     const hookClock = fakeClock()
@@ -294,7 +294,7 @@ describe('calls beside each other', () => {
     submit('look')
     submit('ask')
     const settled = runtime.settled()
-    runtime.roundOver()
+    runtime.endRound()
     await settled
     await hookClock.advance(100)
     expect(events).toEqual([])
@@ -302,7 +302,7 @@ describe('calls beside each other', () => {
   })
 })
 
-describe('what a tool gives back', () => {
+describe('the return value of a tool', () => {
   test.each<[string, unknown, ToolResultPart[]]>([
     ['text', 'seen', [{ type: 'text', text: 'seen' }]],
     ['JSON', { ok: [1] }, [{ type: 'json', value: { ok: [1] } }]],
@@ -331,8 +331,8 @@ describe('what a tool gives back', () => {
   test.each<[string, unknown]>([
     ['a bigint', 10n],
     ['a cycle', cycle],
-    ['content that is none', toolContent([{ type: 'video' } as never])],
-  ])('%s is no result, and the model is told', async (_, value) => {
+    ['invalid content', toolContent([{ type: 'video' } as never])],
+  ])('%s is not a valid result, and the model gets the error', async (_, value) => {
     const { submit, result, failures } = setUp([make('look', () => value)])
     submit('look')
     const { output, isError } = await result()
@@ -341,7 +341,7 @@ describe('what a tool gives back', () => {
     expect(failures).toHaveLength(1)
   })
 
-  test('a very large one is whole in the event and cut for the model, with a note that says how much', async () => {
+  test('a large one is complete in the event and truncated for the model, with a note that says how much', async () => {
     const whole = `${'a'.repeat(400)}${'b'.repeat(600)}`
     const { submit, result } = setUp([make('look', () => whole)], { maxResultChars: 100 })
     submit('look')
@@ -352,7 +352,7 @@ describe('what a tool gives back', () => {
     )
   })
 
-  test('one that is longer still is cut in the event too, but never shorter than for the model', async () => {
+  test('a very large one is truncated in the event too, but never shorter than for the model', async () => {
     const whole = `${'a'.repeat(400)}${'b'.repeat(600)}`
     const { submit, result } = setUp([make('look', () => whole)], {
       maxResultChars: 100,
@@ -371,7 +371,7 @@ describe('what a tool gives back', () => {
     expect(all).not.toHaveProperty('shown')
   })
 
-  test('the tool’s own limit counts more than the agent’s', async () => {
+  test('the tool’s own limit overrides the agent’s', async () => {
     const whole = 'x'.repeat(1000)
     const long = setUp([make('look', () => whole, { maxResultChars: 1000 })], { maxResultChars: 10 })
     long.submit('look')
@@ -382,7 +382,7 @@ describe('what a tool gives back', () => {
   })
 })
 
-describe('what goes wrong is told to the model, and to the loop', () => {
+describe('failures are reported to the model and to the loop', () => {
   test('a tool that throws, at once or later', async () => {
     for (const run of [
       () => {
@@ -412,7 +412,7 @@ describe('what goes wrong is told to the model, and to the loop', () => {
     }
   })
 
-  test('an unknown tool, with the closest name and all there are', () => {
+  test('an unknown tool, with the closest name and all names', () => {
     const { submit, results, failures, starts } = setUp([
       make('get_weather', () => ''),
       make('refund', () => ''),
@@ -425,13 +425,13 @@ describe('what goes wrong is told to the model, and to the loop', () => {
     expect(starts()).toEqual([])
   })
 
-  test('an unknown tool where there is none at all', () => {
+  test('an unknown tool of an agent without tools', () => {
     const { submit, results } = setUp([])
     submit('look')
-    expect(textOf(results()[0]?.output)).toContain('answer without tools')
+    expect(textOf(results()[0]?.output)).toContain('Answer without tools')
   })
 
-  test('arguments that could not be read', () => {
+  test('arguments that could not be parsed', () => {
     const { submit, results, failures, starts } = setUp([make('look', () => '')])
     submit('look', {}, { problem: 'the arguments are not valid JSON: oops' })
     expect(results()[0]).toMatchObject({ isError: true, ms: 0 })
@@ -442,34 +442,34 @@ describe('what goes wrong is told to the model, and to the loop', () => {
     expect(starts()).toEqual([])
   })
 
-  test('arguments that do not fit, naming each field', () => {
+  test('arguments that do not match the schema, naming each field', () => {
     const input = z.object({ id: z.string(), count: z.number() })
     const look = tool({ name: 'look', description: 'd', input, run: () => '' })
     const { submit, results, failures, starts } = setUp([look])
     submit('look', { id: 7 })
     const text = textOf(results()[0]?.output)
-    expect(text).toContain("Not run: the arguments do not fit the schema of 'look'.")
+    expect(text).toContain("Not run: the arguments do not match the schema of 'look'.")
     expect(text).toMatch(/\n- id: .*string/)
     expect(text).toMatch(/\n- count: .*number/)
     expect(failures).toHaveLength(1)
     expect(starts()).toEqual([])
   })
 
-  test('arguments held against JSON Schema alone, which takes a turn', async () => {
+  test('arguments checked against plain JSON Schema, which takes a turn', async () => {
     const input = { jsonSchema: { type: 'object', properties: { id: { type: 'string' } } } }
     const look = tool({ name: 'look', description: 'd', input, run: () => 'seen' })
     const { submit, clock, runtime, results } = setUp([look])
     submit('look', { id: 7 })
     submit('look', { id: 'a' })
-    // The validator is loaded on first use: from the disk, not on the clock.
+    // The validator is loaded from disk on first use, which the fake clock does not control.
     await runtime.settled()
-    await quiet(clock)
+    await settle(clock)
     expect(results()).toHaveLength(2)
     expect(textOf(results().find(({ callId }) => callId === 'c1')?.output)).toContain('- id: ')
     expect(textOf(results().find(({ callId }) => callId === 'c2')?.output)).toBe('seen')
   })
 
-  test('a validator that answers nonsense later leaves no call without its answer', async () => {
+  test('a validator that returns nonsense later leaves no call without a result', async () => {
     const validate = async () => ({ issues: [null] }) as never
     const input = { jsonSchema: { type: 'object' }, validate }
     const look = tool({ name: 'look', description: 'd', input, run: () => '' })
@@ -479,7 +479,7 @@ describe('what goes wrong is told to the model, and to the loop', () => {
     expect((await result()).isError).toBe(true)
   })
 
-  test('arguments by the thousand that do not fit are not all listed', () => {
+  test('thousands of issues are not all listed', () => {
     const validate = () => ({ issues: Array.from({ length: 1000 }, () => ({ message: 'no' })) })
     const input = { jsonSchema: { type: 'object' }, validate }
     const { submit, results } = setUp([tool({ name: 'look', description: 'd', input, run: () => '' })])
@@ -488,7 +488,7 @@ describe('what goes wrong is told to the model, and to the loop', () => {
   })
 })
 
-describe('what became of a call', () => {
+describe('the status of a call', () => {
   const look = make('look', ({ how }) => {
     if (how === 'hang') return forever()
     if (how === 'throw') throw new Error('no')
@@ -496,59 +496,69 @@ describe('what became of a call', () => {
   })
   const vague = make('vague', () => '', { approve: () => Promise.reject(new Error('no idea')) })
 
-  type Told = [ToolResultEvent['status'], isError: boolean, failures: number]
-  type Order = Parameters<ReturnType<typeof setUp>['submit']>
+  type ExpectedStatus = [ToolResultEvent['status'], isError: boolean, failures: number]
+  type SubmitArgs = Parameters<ReturnType<typeof setUp>['submit']>
   type Hooks = Pick<Partial<RuntimeOptions<unknown>>, 'beforeCall' | 'afterCall'>
 
-  test.each<[string, Told, Order, Hooks?]>([
+  test.each<[string, ExpectedStatus, SubmitArgs, Hooks?]>([
     ['returned', ['ok', false, 0], ['look']],
     ['threw', ['failed', true, 1], ['look', { how: 'throw' }]],
-    ['returned what is no JSON', ['failed', true, 1], ['look', { how: 'bigint' }]],
-    ['ran out of time', ['timeout', true, 1], ['look', { how: 'hang' }]],
+    ['returned a value that is not JSON', ['failed', true, 1], ['look', { how: 'bigint' }]],
+    ['timed out', ['timeout', true, 1], ['look', { how: 'hang' }]],
     ['has no tool', ['rejected', true, 1], ['nothing']],
-    ['could not be read', ['rejected', true, 1], ['look', {}, { problem: 'no JSON' }]],
+    ['could not be parsed', ['rejected', true, 1], ['look', {}, { problem: 'no JSON' }]],
     ['was blocked', ['blocked', true, 0], ['look'], { beforeCall: () => ({ block: 'no' }) }],
-    ['was declined', ['declined', true, 0], ['look', {}, { decision: { approved: false } }]],
+    ['was denied', ['denied', true, 0], ['look', {}, { decision: { approved: false } }]],
     [
-      'met a hook that threw before it',
+      'had a beforeCall hook that threw',
       ['failed', true, 1],
       ['look'],
       { beforeCall: () => Promise.reject(1) },
     ],
-    ['met a hook that threw after it', ['failed', true, 1], ['look'], { afterCall: () => Promise.reject(1) }],
-    ['could not be decided', ['failed', true, 1], ['vague']],
-    ['was made an error', ['failed', true, 1], ['look'], { afterCall: () => ({ output: 1, isError: true }) }],
+    [
+      'had an afterCall hook that threw',
+      ['failed', true, 1],
+      ['look'],
+      { afterCall: () => Promise.reject(1) },
+    ],
+    ['had an approval check that failed', ['failed', true, 1], ['vague']],
+    [
+      'was turned into an error',
+      ['failed', true, 1],
+      ['look'],
+      { afterCall: () => ({ output: 1, isError: true }) },
+    ],
     ['was only replaced', ['ok', false, 0], ['look'], { afterCall: () => ({ output: 1 }) }],
     [
-      'ran out of time, told in other words',
+      'timed out and was replaced',
       ['timeout', true, 1],
       ['look', { how: 'hang' }],
       { afterCall: () => ({ output: 'late' }) },
     ],
     [
-      'failed and was mended',
+      'failed and was replaced',
       ['ok', false, 0],
       ['look', { how: 'throw' }],
       { afterCall: () => ({ output: 'fine', isError: false }) },
     ],
-  ])('one that %s', async (_, told, order, hooks = {}) => {
+  ])('of one that %s', async (_, expected, args, hooks = {}) => {
     const { submit, result, failures } = setUp([look, vague], hooks)
-    submit(...order)
+    submit(...args)
     const { status, isError } = await result()
-    expect([status, isError, failures.length]).toEqual(told)
+    expect([status, isError, failures.length]).toEqual(expected)
   })
 
-  test('one that was cancelled while it ran', async () => {
+  test('of one that was canceled while it ran', async () => {
     const { submit, runtime, results, failures } = setUp([look])
     submit('look', { how: 'hang' })
     runtime.cancel('enough')
-    expect(results().map(({ status, isError }) => [status, isError])).toEqual([['cancelled', true]])
+    expect(results().map(({ status, isError }) => [status, isError])).toEqual([['canceled', true]])
     expect(failures).toEqual([])
   })
 })
 
-describe('a time-out', () => {
-  test('stops the tool, tells the model and frees its place', async () => {
+describe('a timeout', () => {
+  test('stops the tool, is reported to the model and frees its slot', async () => {
     const look = held('look', { timeoutMs: 100 })
     const { submit, clock, results, failures, starts } = setUp([look.tool], { concurrency: 1 })
     submit('look')
@@ -564,7 +574,7 @@ describe('a time-out', () => {
     expect(starts()).toEqual(['c1', 'c2'])
   })
 
-  test('is the agent’s for a tool that has none of its own', async () => {
+  test('defaults to the agent’s', async () => {
     const slow = held('slow')
     const own = held('own', { timeoutMs: 500 })
     const { submit, clock, results } = setUp([slow.tool, own.tool], { timeoutMs: 50 })
@@ -576,7 +586,7 @@ describe('a time-out', () => {
     expect(results().map(({ callId }) => callId)).toEqual(['c2', 'c1'])
   })
 
-  test('does not begin while the call waits for its turn', async () => {
+  test('does not start while the call waits for a slot', async () => {
     const look = held('look', { timeoutMs: 100 })
     const { submit, clock, results } = setUp([look.tool], { concurrency: 1 })
     submit('look')
@@ -589,20 +599,20 @@ describe('a time-out', () => {
     expect(results()).toMatchObject([{ isError: false }, { isError: true, ms: 100 }])
   })
 
-  test('of Infinity sets no timer, and one that was not needed is called off', async () => {
+  test('of Infinity sets no timer, and an unneeded timer is canceled', async () => {
     const { submit, clock, runtime, results } = setUp([
       make('endless', forever, { timeoutMs: Number.POSITIVE_INFINITY }),
       make('quick', () => 'seen', { timeoutMs: 10 }),
     ])
     submit('quick')
-    await quiet(clock)
+    await settle(clock)
     submit('endless')
     expect(results()).toHaveLength(1)
-    await expect(clock.until(runtime.settled())).rejects.toThrow('no timer is set')
+    await expect(clock.until(runtime.settled())).rejects.toThrow('no timers left')
     expect(clock.now()).toBe(0)
   })
 
-  test('what the tool does afterwards changes nothing', async () => {
+  test('ignores what the tool does afterwards', async () => {
     const look = held('look', { timeoutMs: 10 })
     const { submit, clock, events } = setUp([look.tool])
     submit('look')
@@ -616,17 +626,17 @@ describe('a time-out', () => {
     expect(events).toEqual(before)
   })
 
-  test('a tool that failed after its time leaves no rejection behind', async () => {
+  test('leaves no unhandled rejection if the tool fails later', async () => {
     const look = held('look', { timeoutMs: 10 })
     const { submit, clock, results } = setUp([look.tool])
     submit('look')
     await clock.advance(10)
     look.at(0).fail(new Error('late'))
-    await quiet(clock)
+    await settle(clock)
     expect(results()).toHaveLength(1)
   })
 
-  test('a tool that goes on after its time is not heard, even while a hook looks at what happened', async () => {
+  test('ignores a tool that keeps running, even while the afterCall hook runs', async () => {
     const look = held('look', { timeoutMs: 10 })
     const { submit, clock, progress, results } = setUp([look.tool], {
       afterCall: () => sleep(100, { clock }),
@@ -641,7 +651,7 @@ describe('a time-out', () => {
 })
 
 describe('progress', () => {
-  test('is told as it happens, as JSON', async () => {
+  test('is emitted as it happens, as JSON', async () => {
     const { submit, events, result } = setUp([
       make('look', async (_, context) => {
         const { progress } = context
@@ -660,7 +670,7 @@ describe('progress', () => {
     ])
   })
 
-  test('is a copy: the tool may go on changing its own', async () => {
+  test('is a copy: the tool may mutate its own', async () => {
     const state = { at: 1 }
     const { submit, progress, result } = setUp([
       make('look', (_, context) => {
@@ -700,7 +710,7 @@ describe('progress', () => {
     expect(textOf((await result()).output)).toBe('(no output)')
   })
 
-  test('that is not JSON is the tool’s failure, and its generator is closed', async () => {
+  test('that is not JSON fails the tool, and its generator is closed', async () => {
     let closed = false
     const { submit, result } = setUp([
       make('look', async function* () {
@@ -733,7 +743,7 @@ describe('progress', () => {
 })
 
 describe('cancel', () => {
-  test("answers everything once, at once, and aborts every signal; what waits for a person is the log's affair", async () => {
+  test('emits one result for every call at once and aborts every signal, but leaves calls that wait for approval to the log', async () => {
     const look = held('look')
     const pay = held('pay', { exclusive: true })
     const { submit, runtime, clock, results, starts, failures } = setUp(
@@ -741,7 +751,7 @@ describe('cancel', () => {
       { beforeCall: ({ name }) => (name === 'done' ? sleep(1000, { clock }) : undefined) },
     )
     for (const name of ['look', 'ask', 'pay', 'done']) submit(name)
-    await quiet(clock)
+    await settle(clock)
     expect(starts()).toEqual(['c1'])
     runtime.cancel('Not finished: enough.')
     expect(results().map(({ callId, output, isError }) => [callId, textOf(output), isError])).toEqual([
@@ -772,44 +782,44 @@ describe('cancel', () => {
     expect(events[1]).toMatchObject({ type: 'tool-result', ms: 30 })
     look.at(0).context.progress('late')
     look.at(0).end('late')
-    await quiet(clock)
+    await settle(clock)
     expect(events).toHaveLength(2)
   })
 
-  test('a late failure leaves no rejection behind', async () => {
+  test('leaves no unhandled rejection after a late failure', async () => {
     const look = held('look')
     const { submit, runtime, clock, results } = setUp([look.tool])
     submit('look')
     runtime.cancel('enough')
     look.at(0).fail(new Error('late'))
-    await quiet(clock)
+    await settle(clock)
     expect(results()).toHaveLength(1)
   })
 
   test('lets a generator clean up', async () => {
-    const trail: string[] = []
+    const steps: string[] = []
     const { submit, runtime, clock, results } = setUp([
       make('look', async function* (_, { signal }) {
         try {
           yield 'begun'
           await sleep(1000, { clock, signal })
-          trail.push('woken')
+          steps.push('woken')
           yield 'late'
-          trail.push('never')
+          steps.push('never')
         } finally {
-          trail.push('closed')
+          steps.push('closed')
         }
       }),
     ])
     submit('look')
-    await quiet(clock)
+    await settle(clock)
     runtime.cancel('enough')
-    await quiet(clock)
-    expect(trail).toEqual(['woken', 'closed'])
+    await settle(clock)
+    expect(steps).toEqual(['woken', 'closed'])
     expect(results()).toHaveLength(1)
   })
 
-  test('leaves a generator alone that is stuck for good', async () => {
+  test('leaves a stuck generator alone', async () => {
     const { submit, runtime, clock, results } = setUp([
       make('look', async function* () {
         yield 1
@@ -817,13 +827,13 @@ describe('cancel', () => {
       }),
     ])
     submit('look')
-    await quiet(clock)
+    await settle(clock)
     runtime.cancel('enough')
     await runtime.settled()
     expect(results()).toHaveLength(1)
   })
 
-  test('a generator whose clean-up fails leaves no rejection behind', async () => {
+  test('leaves no unhandled rejection if the clean-up of a generator fails', async () => {
     const { submit, runtime, clock, results } = setUp([
       make('look', async function* () {
         try {
@@ -837,14 +847,14 @@ describe('cancel', () => {
       }),
     ])
     submit('look')
-    await quiet(clock)
+    await settle(clock)
     runtime.cancel('enough')
     await clock.advance(10)
     expect(results()).toHaveLength(1)
   })
 
-  test('reaches every call, though an iterator written by hand answers its return() with no promise', async () => {
-    const clumsy = make('clumsy', () => ({
+  test('reaches every call, even if return() of a custom iterator does not return a promise', async () => {
+    const handwritten = make('clumsy', () => ({
       next: forever,
       return: () => undefined,
       throw: forever,
@@ -852,10 +862,10 @@ describe('cancel', () => {
         return this
       },
     }))
-    const { submit, runtime, clock, results } = setUp([clumsy])
+    const { submit, runtime, clock, results } = setUp([handwritten])
     submit('clumsy')
     submit('clumsy')
-    await quiet(clock)
+    await settle(clock)
     expect(() => runtime.cancel('enough')).not.toThrow()
     expect(results()).toHaveLength(2)
   })
@@ -875,7 +885,7 @@ describe('cancel', () => {
     expect(seen).toContain(true)
   })
 
-  test('by a listener, in the moment in which the start is told, keeps the tool from running', async () => {
+  test('by a listener of tool-start keeps the tool from running', async () => {
     const ran: string[] = []
     const events: RunEvent[] = []
     const { submit, runtime, clock } = setUp([make('pay', () => ran.push('pay'))], {
@@ -885,13 +895,13 @@ describe('cancel', () => {
       },
     })
     submit('pay')
-    await quiet(clock)
+    await settle(clock)
     expect(events.filter(({ type }) => type === 'tool-result')).toHaveLength(1)
     expect(ran).toEqual([])
   })
 })
 
-describe('the hook before a call', () => {
+describe('the beforeCall hook', () => {
   test('sees the call as the model made it', async () => {
     const seen: unknown[] = []
     const { submit, result } = setUp([make('look', () => '')], {
@@ -905,7 +915,7 @@ describe('the hook before a call', () => {
     expect(seen).toEqual([{ callId: 'c1', runId: 'run_2', name: 'look', input: { id: 1 }, context: 'ours' }])
   })
 
-  test('blocks it with a reason, which is no failure', async () => {
+  test('blocks it with a reason, which does not count as a failure', async () => {
     const { submit, result, starts, failures } = setUp([make('look', () => '')], {
       beforeCall: async () => ({ block: 'not on Sundays' }),
     })
@@ -916,7 +926,7 @@ describe('the hook before a call', () => {
     expect(failures).toEqual([])
   })
 
-  test('rewrites the input, which the start tells', async () => {
+  test('replaces the input, which tool-start has', async () => {
     const seen: unknown[] = []
     const { submit, events, result } = setUp([make('look', (input) => seen.push(input))], {
       beforeCall: ({ input }) => ({ input: { ...input, limit: 10 } }),
@@ -950,7 +960,7 @@ describe('the hook before a call', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('policy server down')) as never],
-  ])('that %s lets nothing through', async (_, beforeCall) => {
+  ])('that %s lets no call run', async (_, beforeCall) => {
     const { submit, result, starts, failures } = setUp([make('look', () => '')], { beforeCall })
     submit('look')
     expect(textOf((await result()).output)).toBe(
@@ -962,15 +972,17 @@ describe('the hook before a call', () => {
 
   test.each<[string, unknown]>([
     ['true', true],
-    ['an input that is no JSON', { input: { n: 1n } }],
-  ])('that answers %s lets nothing through', async (_, verdict) => {
-    const { submit, result, starts } = setUp([make('look', () => '')], { beforeCall: () => verdict as never })
+    ['an input that is not JSON', { input: { n: 1n } }],
+  ])('that returns %s lets no call run', async (_, returned) => {
+    const { submit, result, starts } = setUp([make('look', () => '')], {
+      beforeCall: () => returned as never,
+    })
     submit('look')
     expect((await result()).isError).toBe(true)
     expect(starts()).toEqual([])
   })
 
-  test('is not asked about a call that cannot run anyway', async () => {
+  test('is not called for a call that cannot run anyway', async () => {
     let asked = 0
     const { submit, clock } = setUp([make('look', () => '')], {
       beforeCall: () => {
@@ -979,12 +991,12 @@ describe('the hook before a call', () => {
     })
     submit('nothing')
     submit('look', {}, { problem: 'no JSON' })
-    await quiet(clock)
+    await settle(clock)
     expect(asked).toBe(0)
   })
 })
 
-describe('the hook after a call', () => {
+describe('the afterCall hook', () => {
   test('sees the call with the input it ran with, and its result', async () => {
     const seen: unknown[] = []
     const { submit, clock, result } = setUp([make('look', () => sleep(20, { clock }).then(() => 'seen'))], {
@@ -1014,15 +1026,15 @@ describe('the hook after a call', () => {
     const bad = setUp([make('look', () => 'odd')], { afterCall: () => ({ output: 'no', isError: true }) })
     bad.submit('look')
     expect((await bad.result()).isError).toBe(true)
-    const mended = setUp([make('look', () => Promise.reject(new Error('x')))], {
+    const recovered = setUp([make('look', () => Promise.reject(new Error('x')))], {
       afterCall: () => ({ output: 'fine', isError: false }),
     })
-    mended.submit('look')
-    expect((await mended.result()).isError).toBe(false)
-    expect(mended.failures).toEqual([])
+    recovered.submit('look')
+    expect((await recovered.result()).isError).toBe(false)
+    expect(recovered.failures).toEqual([])
   })
 
-  test('rewrites the words of a failure, which stays one', async () => {
+  test('replaces the text of a failure, which stays a failure', async () => {
     const { submit, result, failures } = setUp(
       [make('look', () => Promise.reject(new Error('password x')))],
       {
@@ -1042,8 +1054,8 @@ describe('the hook after a call', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('redaction down')) as never],
-    ['answers what is no JSON', () => ({ output: 1n }) as never],
-  ])('that %s keeps the result back', async (_, afterCall) => {
+    ['returns a value that is not JSON', () => ({ output: 1n }) as never],
+  ])('that %s hides the result', async (_, afterCall) => {
     const { submit, result, failures } = setUp([make('look', () => 'secret')], { afterCall })
     submit('look')
     const { output, isError } = await result()
@@ -1053,7 +1065,7 @@ describe('the hook after a call', () => {
     expect(failures).toHaveLength(1)
   })
 
-  test('is not asked about a call that did not run', async () => {
+  test('is not called for a call that did not run', async () => {
     let asked = 0
     const { submit, clock } = setUp([make('look', () => '')], {
       beforeCall: () => ({ block: 'no' }),
@@ -1063,13 +1075,13 @@ describe('the hook after a call', () => {
     })
     submit('look')
     submit('nothing')
-    await quiet(clock)
+    await settle(clock)
     expect(asked).toBe(0)
   })
 })
 
-describe('a call that needs a person', () => {
-  test('is asked for instead of run, and the runtime is settled', async () => {
+describe('a call that needs approval', () => {
+  test('emits a request instead of running, and the runtime is settled', async () => {
     const { submit, events, runtime } = setUp([make('pay', () => '', { approve: true })])
     submit('pay', { amount: 5 })
     await runtime.settled()
@@ -1078,13 +1090,13 @@ describe('a call that needs a person', () => {
     ])
   })
 
-  test('gives its reason, if it has one', () => {
+  test('includes the reason, if any', () => {
     const { submit, events } = setUp([make('pay', () => '', { approve: () => 'more than 100' })])
     submit('pay')
     expect(events[0]).toMatchObject({ type: 'approval-request', reason: 'more than 100' })
   })
 
-  test('may depend on the input, now or later', async () => {
+  test('may depend on the input, sync or async', async () => {
     for (const later of [false, true]) {
       const { submit, clock, runtime, story } = setUp([
         make('pay', () => '', {
@@ -1101,7 +1113,7 @@ describe('a call that needs a person', () => {
     }
   })
 
-  test('is decided with the caller’s context, and the value of the schema', async () => {
+  test('passes the caller’s context and the schema’s output to approve', async () => {
     const seen: unknown[] = []
     const pay = tool({
       name: 'pay',
@@ -1130,23 +1142,21 @@ describe('a call that needs a person', () => {
   ])('whose approve %s is not run', async (_, approve) => {
     const { submit, result, starts, failures } = setUp([make('pay', () => '', { approve })])
     submit('pay')
-    expect(textOf((await result()).output)).toBe(
-      'Not run: whether it needs approval could not be decided (no idea).',
-    )
+    expect(textOf((await result()).output)).toBe('Not run: the approval check failed (no idea).')
     expect(starts()).toEqual([])
     expect(failures).toHaveLength(1)
   })
 
-  test('shows what a hook made of the input', async () => {
+  test('shows the input from the hook', async () => {
     const { submit, clock, events } = setUp([make('pay', () => '', { approve: true })], {
       beforeCall: () => ({ input: { amount: 10 } }),
     })
     submit('pay', { amount: 1000 })
-    await quiet(clock)
+    await settle(clock)
     expect(events).toMatchObject([{ type: 'approval-request', input: { amount: 10 } }])
   })
 
-  test('runs, once approved, with what the person was shown, not with what a hook had replaced', async () => {
+  test('runs, once approved, with the input that was shown, not with the model’s', async () => {
     const paid: unknown[] = []
     const cashier = agent({
       model: scriptedModel(script.tool('pay', { amount: 1000 }, 'paid')),
@@ -1161,7 +1171,7 @@ describe('a call that needs a person', () => {
   })
 })
 
-describe('a call that a person has decided', () => {
+describe('a decided call', () => {
   const seen: unknown[] = []
   const pay = tool({
     name: 'pay',
@@ -1174,7 +1184,7 @@ describe('a call that a person has decided', () => {
     },
   })
 
-  test('runs when approved, and is not asked for again', async () => {
+  test('runs when approved, without another request', async () => {
     seen.length = 0
     const { submit, story, result } = setUp([pay])
     submit('pay', { amount: 5 }, { decision: { approved: true } })
@@ -1183,7 +1193,7 @@ describe('a call that a person has decided', () => {
     expect(seen).toEqual([{ amount: 5 }])
   })
 
-  test('runs with the input the person gave, which the start tells', async () => {
+  test('runs with the changed input, which tool-start has', async () => {
     seen.length = 0
     const { submit, events, result } = setUp([pay])
     submit('pay', { amount: 500 }, { decision: { approved: true, input: { amount: 50 } } })
@@ -1192,7 +1202,7 @@ describe('a call that a person has decided', () => {
     expect(events[0]).toMatchObject({ type: 'tool-start', input: { amount: 50 } })
   })
 
-  test('shows the hook the input the person gave, and not again what it has let through', async () => {
+  test('calls the hook for a changed input, and not again for the original', async () => {
     for (const input of [undefined, { amount: 50 }]) {
       const asked: unknown[] = []
       const { submit, result } = setUp([pay], {
@@ -1206,7 +1216,7 @@ describe('a call that a person has decided', () => {
     }
   })
 
-  test('is not run with an input that does not fit', async () => {
+  test('is not run with an invalid input', async () => {
     seen.length = 0
     const { submit, result, starts } = setUp([pay])
     submit('pay', { amount: 500 }, { decision: { approved: true, input: { amount: 'much' } } })
@@ -1216,9 +1226,9 @@ describe('a call that a person has decided', () => {
   })
 
   test.each<[string | undefined, string]>([
-    ['too much', 'Not run: the call was declined: too much'],
-    [undefined, 'Not run: the call was declined.'],
-  ])('is not run when declined with the reason %j, which is no failure', async (reason, text) => {
+    ['too much', 'Not run: the call was denied: too much'],
+    [undefined, 'Not run: the call was denied.'],
+  ])('is not run when denied with the reason %j, which does not count as a failure', async (reason, text) => {
     const { submit, result, starts, failures } = setUp([pay])
     submit('pay', { amount: 5 }, { decision: { approved: false, ...(reason && { reason }) } })
     const { output, isError } = await result()
@@ -1227,18 +1237,18 @@ describe('a call that a person has decided', () => {
     expect(failures).toEqual([])
   })
 
-  test('is answered when its tool is gone', async () => {
+  test('gets a result when its tool no longer exists', async () => {
     const { submit, result, failures } = setUp([])
     submit('pay', { amount: 5 }, { decision: { approved: true } })
-    expect(textOf((await result()).output)).toContain("there is no tool named 'pay' any more")
+    expect(textOf((await result()).output)).toContain("the tool 'pay' no longer exists")
     expect(failures).toHaveLength(1)
   })
 })
 
-describe('a call whose own run waits for a person', () => {
+describe('a call whose nested run waits for approval', () => {
   const request = { type: 'approval-request', callId: 'inner', name: 'pay', input: { amount: 5 } } as const
 
-  test('asks under an id below its own, and has no result yet', async () => {
+  test('emits a request with its id as prefix, and has no result yet', async () => {
     const { submit, events, runtime } = setUp([make('ask', async () => pending([request]))])
     submit('ask')
     await runtime.settled()
@@ -1248,7 +1258,7 @@ describe('a call whose own run waits for a person', () => {
     ])
   })
 
-  test('goes on from where it stood, without being asked about again', async () => {
+  test('resumes where it was, without another request', async () => {
     const resumed: Resumed = {
       events: [{ type: 'text', text: 'before' }],
       decisions: [{ type: 'approval', callId: 'inner', approved: true }],
@@ -1262,19 +1272,19 @@ describe('a call whose own run waits for a person', () => {
     expect(seen).toEqual([resumed])
   })
 
-  test('is not known any more while it waits, so that it can be taken up again', async () => {
+  test('is not known while it waits, so that it can be submitted again', async () => {
     const { submit, results, runtime } = setUp([make('ask', () => pending([request]))])
     const callId = submit('ask')
-    expect(runtime.knows(callId)).toBe(true)
+    expect(runtime.has(callId)).toBe(true)
     await runtime.settled()
-    expect(runtime.knows(callId)).toBe(false)
+    expect(runtime.has(callId)).toBe(false)
     runtime.cancel('enough')
     expect(results()).toEqual([])
   })
 })
 
-describe('a call made again and again', () => {
-  const repeats = () => repeatGuard({ warn: 3, refuse: 6 })
+describe('a repeated call', () => {
+  const repeats = () => repeatDetector({ warn: 3, block: 6 })
 
   async function callTimes(times: number, look: Tool, input: JsonObject = {}) {
     const it = setUp([look], { repeats: repeats(), maxResultChars: 10 })
@@ -1285,7 +1295,7 @@ describe('a call made again and again', () => {
     return it
   }
 
-  test('is pointed out to the model from the third time, beside the result, and refused from the sixth', async () => {
+  test('gets a warning with the result from the third time on, and is blocked from the sixth', async () => {
     const { results, starts, failures } = await callTimes(
       7,
       make('look', () => 'nothing'),
@@ -1305,14 +1315,14 @@ describe('a call made again and again', () => {
       isError: false,
     })
     expect(textOf(results()[5]?.output)).toContain(
-      'Not run: this exact call has given the same result 5 times',
+      'Not run: this exact call has returned the same result 5 times',
     )
     expect(results().map(({ isError }) => isError)).toEqual([false, false, false, false, false, true, true])
     expect(starts()).toHaveLength(5)
     expect(failures).toEqual([])
   })
 
-  test('with a large result is both cut and pointed out', async () => {
+  test('with a large result is truncated and gets a warning', async () => {
     const { results } = await callTimes(
       3,
       make('look', () => 'x'.repeat(100)),
@@ -1321,7 +1331,7 @@ describe('a call made again and again', () => {
     expect(textOf(results()[2]?.output)).toBe('x'.repeat(100))
   })
 
-  test('that fails each time is pointed out too', async () => {
+  test('that fails each time gets a warning too', async () => {
     const { results } = await callTimes(
       3,
       make('look', () => Promise.reject(new Error('no'))),
@@ -1340,7 +1350,7 @@ describe('a call made again and again', () => {
     expect(results().every(({ shown }) => shown === undefined)).toBe(true)
   })
 
-  test('of a polling tool is left alone, also where the guard knows of it', async () => {
+  test('of a polling tool is left alone, even if the detector has recorded it', async () => {
     const known = repeats()
     for (let time = 0; time < 5; time++) known.record('look', {}, [{ type: 'text', text: 'wait' }])
     const { submit, result } = setUp([make('look', () => 'wait', { polling: true })], { repeats: known })
@@ -1358,10 +1368,10 @@ describe('a call made again and again', () => {
   })
 })
 
-describe('whatever happens in whatever order', () => {
+describe('for any events in any order', () => {
   const kinds = ['return', 'throw', 'hang', 'obey', 'generate', 'ask', 'ask-later', 'nonsense'] as const
   const callArbitrary = fc.record({
-    kind: fc.constantFrom(...kinds, 'unknown', 'problem', 'declined', 'approved'),
+    kind: fc.constantFrom(...kinds, 'unknown', 'problem', 'denied', 'approved'),
     at: fc.nat(60),
     takes: fc.nat(60),
     exclusive: fc.boolean(),
@@ -1373,7 +1383,7 @@ describe('whatever happens in whatever order', () => {
     cancelAt: fc.option(fc.nat(150), { nil: undefined }),
   })
 
-  test('every call has one result, or waits for a person; nothing runs beside an exclusive one', async () => {
+  test('every call has one result or waits for approval; nothing runs in parallel with an exclusive one', async () => {
     await fc.assert(
       fc.asyncProperty(plan, async ({ calls, concurrency, hookMs, cancelAt }) => {
         const running = new Set<string>()
@@ -1429,12 +1439,12 @@ describe('whatever happens in whatever order', () => {
           }
         }
 
-        const over = cancelAt ?? Number.POSITIVE_INFINITY
+        const canceledAt = cancelAt ?? Number.POSITIVE_INFINITY
         const submitted: { callId: string; asks: boolean }[] = []
         for (const { kind, at, takes, exclusive } of calls)
           clock.after(at, () => {
-            if (at >= over) return
-            const decided = kind === 'declined' || kind === 'approved'
+            if (at >= canceledAt) return
+            const decided = kind === 'denied' || kind === 'approved'
             const name = decided ? 'return' : kind === 'problem' ? 'throw' : kind
             if (exclusive) alone.add(`c${submitted.length + 1}`)
             const callId = submit(
@@ -1481,28 +1491,28 @@ describe('whatever happens in whatever order', () => {
   })
 })
 
-describe('the signal of the run', () => {
-  test('outlives the call, and says when the run is cancelled', async () => {
+describe('runSignal', () => {
+  test('outlives the call, and is aborted when the run is canceled', async () => {
     const held = heldSignals()
     const { runtime, submit } = setUp([held.tool])
     submit('keep')
     await runtime.settled()
-    runtime.roundOver()
+    runtime.endRound()
     expect(held.signals[0]?.aborted).toBe(false)
     runtime.cancel('enough')
     expect(held.signals[0]?.aborted).toBe(true)
   })
 
-  test('says nothing when the run is over in good order', async () => {
+  test('is not aborted when the run completes', async () => {
     const held = heldSignals()
     const { runtime, submit } = setUp([held.tool])
     submit('keep')
     await runtime.settled()
-    runtime.cancel('over', { inOrder: true })
+    runtime.cancel('over', { keepBackground: true })
     expect(held.signals[0]?.aborted).toBe(false)
   })
 
-  test('of a run that waits for a person is heard when it is cancelled later, by whoever goes on with it', async () => {
+  test('of a suspended run is aborted when the resumed run is canceled', async () => {
     const held = heldSignals()
     const first = setUp([held.tool], { originId: 'run_waiting' })
     first.submit('keep')
@@ -1515,18 +1525,18 @@ describe('the signal of the run', () => {
     expect(held.signals[0]?.aborted).toBe(true)
   })
 
-  test('of a run inside another follows that one as well', async () => {
+  test('of a nested run is also aborted with the parent’s', async () => {
     const held = heldSignals()
     const outer = new AbortController()
     const { runtime, submit } = setUp([held.tool], { runSignal: outer.signal })
     submit('keep')
     await runtime.settled()
-    runtime.cancel('over', { inOrder: true })
+    runtime.cancel('over', { keepBackground: true })
     outer.abort()
     expect(held.signals[0]?.aborted).toBe(true)
   })
 
-  /** A tool that keeps the signals it was given. */
+  /** A tool that records its signals. */
   function heldSignals() {
     const signals: AbortSignal[] = []
     return { signals, tool: make('keep', (_, { runSignal }) => void signals.push(runSignal)) }

@@ -10,24 +10,24 @@ import type {
   ToolCallEvent,
   ToolResultPart,
 } from '../protocol/index.ts'
-import { isObject, messageOf, toJson, wordsOfResult } from '../protocol/index.ts'
-import type { AdmitOptions, CallOrder, Ready } from './admit.ts'
+import { isObject, messageOf, textOfResult, toJson } from '../protocol/index.ts'
+import type { AdmitOptions, CallRequest, Ready } from './admit.ts'
 import { admitCall, permissionOf } from './admit.ts'
-import { andThen } from './and-then.ts'
 import { cutParts, toParts } from './content.ts'
-import { elsewhere } from './elsewhere.ts'
-import type { Executing, Execution } from './execute.ts'
+import type { Execution, RunningCall } from './execute.ts'
 import { executeCall } from './execute.ts'
-import { covers } from './guard.ts'
+import { handoverReason } from './handover.ts'
+import { mapMaybeAsync } from './map-maybe-async.ts'
 import type { NestedRun } from './nested-run.ts'
 import { nestedRun } from './nested-run.ts'
 import { pendingRequests } from './pending.ts'
 import type { Access } from './policy.ts'
+import { covers } from './policy-chain.ts'
 import { createPool } from './pool.ts'
 import type { HookCall } from './prepare.ts'
-import { runEnding } from './run-ending.ts'
+import { createRunSignal } from './run-signal.ts'
 
-/** `output` (anything a tool may return) replaces the result of a call that ran. */
+/** Called after a tool call ran. `output`, anything a tool may return, replaces the result. */
 export type AfterCall<
   Context = unknown,
   Replaced extends Replacement | undefined | void = Replacement | undefined | void,
@@ -43,59 +43,60 @@ export interface Replacement {
 
 export interface RuntimeOptions<Context> extends AdmitOptions<Context> {
   readonly emit: (event: RunEvent) => void
-  /** Where the events are kept: resolves when those emitted so far are safe. A tool starts only after that. */
+  /** Resolves when the events so far are durable. No tool starts before that. */
   readonly commit: (() => Promise<void>) | undefined
   readonly observe?: ObserveCall | undefined
-  readonly watching?: RunTelemetry | undefined
+  readonly telemetry?: RunTelemetry | undefined
   readonly clock: Clock
-  /** The run that a suspended or broken one goes back to: the stable half of an idempotency key. */
+  /** The first run of a chain of resumed runs: the stable part of idempotency keys. */
   readonly originId: string
   readonly concurrency: number
   readonly timeoutMs: number
   readonly maxResultChars: number
   readonly maxOutputChars: number
-  /** What people have allowed so far, for runs inside this one. */
+  /** The rules that people have allowed so far, for nested runs. */
   readonly granted?: (() => readonly string[]) | undefined
-  /** That of the run around this one, if there is one. */
+  /** The signal of the parent run, if any. */
   readonly runSignal: AbortSignal | undefined
   readonly afterCall: AfterCall<Context> | undefined
-  /** Told of each call that went wrong: not runnable, thrown, or out of time. */
+  /** Called for each call that failed: it was invalid, threw, or timed out. */
   readonly onFailure: (name: string, reason: string) => void
 }
 
 /**
- * Runs the calls of one run. Every call handed in gets exactly one `tool-result`, or an `approval-request` and none yet;
- * nothing here throws.
+ * Runs the tool calls of one run. Every submitted call gets exactly one `tool-result`, or an
+ * `approval-request` and no result yet. No method throws.
  */
 export interface ToolRuntime {
-  /** Deals with a call as soon as it may run; does not wait for it. */
-  submit(order: CallOrder): void
-  /** True if the call was submitted since the last `roundOver`. */
-  knows(callId: string): boolean
-  /** Answers a call without running it. */
-  refuse(call: ToolCallEvent, reason: string, status: CallStatus): void
-  /** Resolves when every call that was submitted is answered or waits for a person. */
+  /** Runs a call as soon as possible, without waiting for it. */
+  submit(request: CallRequest): void
+  /** True if the call was submitted since the last `endRound`. */
+  has(callId: string): boolean
+  /** Emits a result for a call without running it. */
+  reject(call: ToolCallEvent, reason: string, status: CallStatus): void
+  /** Resolves when every submitted call has a result or waits for approval. */
   settled(): Promise<void>
-  /** The model has stopped talking: what runs from now on does not overlap it. */
+  /** The generation has ended: tool time from now on does not overlap with it. */
   modelDone(): void
-  /** All calls of the round are dealt with, or it was retracted: drops those that have not started. */
-  roundOver(): void
-  /** Starts no call any more; resolves when none is running. */
-  hold(): Promise<void>
+  /** The round has ended or was retracted: drops the calls that have not started. */
+  endRound(): void
+  /** Starts no more calls; resolves when none is running. */
+  drain(): Promise<void>
   /**
-   * Ends everything at once: signals are aborted, unanswered calls are answered with `reason`, later results are not heard. What
-   * calls have left running ends too, unless the run is over in good order. Runs that calls have started go on elsewhere if it does.
+   * Stops everything: aborts the signals, emits `reason` as the result of open calls, and ignores
+   * later results. Background work of calls is aborted too, unless `keepBackground` is set. With
+   * `handover`, nested runs are not canceled, since they continue in another process.
    */
-  cancel(reason: string, options?: { readonly inOrder?: boolean; readonly goesOn?: boolean }): void
+  cancel(reason: string, options?: { readonly keepBackground?: boolean; readonly handover?: boolean }): void
 }
 
-interface Ticket {
-  readonly order: CallOrder
+interface CallTask {
+  readonly request: CallRequest
   state: 'pending' | 'running' | 'closed'
   startedAt: number
-  /** When the tool itself was done; what a hook takes is not its time. */
+  /** When the tool itself finished, without the time of the `afterCall` hook. */
   endedAt?: number
-  executing?: Executing
+  executing?: RunningCall
 }
 
 interface Result {
@@ -105,46 +106,46 @@ interface Result {
   readonly permission?: Permission | undefined
 }
 
-const wentWrong: ReadonlySet<CallStatus> = new Set(['failed', 'timeout', 'rejected'])
+const failureStatuses: ReadonlySet<CallStatus> = new Set(['failed', 'timeout', 'rejected'])
 
 export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRuntime {
-  const { emit, commit, observe, watching, clock, runId, originId, context, repeats, guard, afterCall } =
+  const { emit, commit, observe, telemetry, clock, runId, originId, context, repeats, policies, afterCall } =
     options
-  const ending = runEnding(originId, options.runSignal)
+  const runSignal = createRunSignal(originId, options.runSignal)
   const pool = createPool(options.concurrency, clock.turn)
-  /** The calls of the round, in the order in which they were handed in. */
-  let tickets = new Map<string, Ticket>()
-  /** How many of them are in each state: they are asked for with every answer. */
+  /** The calls of the round, in the order in which they were submitted. */
+  let tasks = new Map<string, CallTask>()
+  /** The number of calls in each state, since it is needed for every result. */
   let counts = { pending: 0, running: 0, closed: 0 }
   let modelDoneAt: number | undefined
-  let waiters: { isOver: () => boolean; resolve: () => void }[] = []
+  let waiters: { isDone: () => boolean; resolve: () => void }[] = []
 
   const isRunning = () => counts.running > 0
   const isBusy = () => counts.pending + counts.running > 0
 
-  function enter(ticket: Ticket, state: Ticket['state']) {
-    if (tickets.get(ticket.order.call.callId) === ticket) {
-      counts[ticket.state]--
+  function setState(task: CallTask, state: CallTask['state']) {
+    if (tasks.get(task.request.call.callId) === task) {
+      counts[task.state]--
       counts[state]++
     }
-    ticket.state = state
+    task.state = state
   }
 
   function wake() {
-    for (const { isOver, resolve } of waiters) if (isOver()) resolve()
-    waiters = waiters.filter(({ isOver }) => !isOver())
+    for (const { isDone, resolve } of waiters) if (isDone()) resolve()
+    waiters = waiters.filter(({ isDone }) => !isDone())
   }
 
-  function until(isOver: () => boolean): Promise<void> {
-    return isOver() ? Promise.resolve() : new Promise((resolve) => waiters.push({ isOver, resolve }))
+  function waitUntil(isDone: () => boolean): Promise<void> {
+    return isDone() ? Promise.resolve() : new Promise((resolve) => waiters.push({ isDone, resolve }))
   }
 
-  function answer(ticket: Ticket, result: Result, shown = result.output) {
-    if (ticket.state === 'closed') return
-    const { callId, name } = ticket.order.call
-    const ran = ticket.state === 'running'
-    const endedAt = ticket.endedAt ?? clock.now()
-    enter(ticket, 'closed')
+  function emitResult(task: CallTask, result: Result, shown = result.output) {
+    if (task.state === 'closed') return
+    const { callId, name } = task.request.call
+    const ran = task.state === 'running'
+    const endedAt = task.endedAt ?? clock.now()
+    setState(task, 'closed')
     emit({
       type: 'tool-result',
       callId,
@@ -153,78 +154,81 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       ...(shown !== result.output && { shown }),
       status: result.status,
       isError: result.isError,
-      ms: ran ? endedAt - ticket.startedAt : 0,
-      overlapMs: ran ? Math.max(0, Math.min(endedAt, modelDoneAt ?? endedAt) - ticket.startedAt) : 0,
+      ms: ran ? endedAt - task.startedAt : 0,
+      overlapMs: ran ? Math.max(0, Math.min(endedAt, modelDoneAt ?? endedAt) - task.startedAt) : 0,
       ...(result.permission && { permission: result.permission }),
     })
-    if (wentWrong.has(result.status)) options.onFailure(name, wordsOfResult(result.output))
+    if (failureStatuses.has(result.status)) options.onFailure(name, textOfResult(result.output))
     wake()
   }
 
-  function answerText(ticket: Ticket, text: string, status: CallStatus, permission?: Permission) {
-    answer(ticket, { output: [{ type: 'text', text }], isError: true, status, permission })
+  function emitTextResult(task: CallTask, text: string, status: CallStatus, permission?: Permission) {
+    emitResult(task, { output: [{ type: 'text', text }], isError: true, status, permission })
   }
 
-  function consider(ticket: Ticket) {
-    void andThen(admitCall(ticket.order, options), (admitted) => {
-      if (ticket.state === 'closed') return
+  function admit(task: CallTask) {
+    void mapMaybeAsync(admitCall(task.request, options), (admitted) => {
+      if (task.state === 'closed') return
       switch (admitted.type) {
-        case 'refused':
-          return answerText(ticket, admitted.reason, admitted.status, admitted.permission)
+        case 'rejected':
+          return emitTextResult(task, admitted.reason, admitted.status, admitted.permission)
         case 'ask':
-          leave(ticket)
+          release(task)
           emit(admitted.request)
           return wake()
         case 'ready':
-          return enqueue(ticket, admitted)
+          return enqueue(task, admitted)
       }
     })
   }
 
-  /** It waits for a person now, and comes back as a new order when that has decided. */
-  function leave(ticket: Ticket) {
-    enter(ticket, 'closed')
-    tickets.delete(ticket.order.call.callId)
+  /** The call waits for approval now. After the decision it is submitted again. */
+  function release(task: CallTask) {
+    setState(task, 'closed')
+    tasks.delete(task.request.call.callId)
   }
 
-  /** What the rules say of something that a running call comes upon. */
-  async function permits({ tool, input, judged }: Ready, access: Access): Promise<string | undefined> {
-    if (!guard) return undefined
-    const ruling = await guard.judge({ name: tool.name, input, access: [access] })
-    if (ruling.decision === 'allow') return undefined
-    if (ruling.decision === 'deny') return ruling.reason
-    // Whoever agreed to the call has agreed to this as well.
-    if (judged?.ruling.decision === 'ask' && judged.access?.some((one) => covers(one, access)))
+  /** Checks an access that a running call discovers. */
+  async function checkAccess(
+    { tool, input, policyCheck }: Ready,
+    access: Access,
+  ): Promise<string | undefined> {
+    if (!policies) return undefined
+    const result = await policies.decide({ name: tool.name, input, access: [access] })
+    if (result.decision === 'allow') return undefined
+    if (result.decision === 'deny') return result.reason
+    // The approval of the call includes this access.
+    if (policyCheck?.result.decision === 'ask' && policyCheck.access?.some((one) => covers(one, access)))
       return undefined
-    return `${ruling.reason}, which a person has to allow first: call the tool for that itself`
+    return `a person has to approve this first (${result.reason}): call the tool for it directly`
   }
 
-  function enqueue(ticket: Ticket, prepared: Ready) {
-    pool.add({ exclusive: prepared.tool.exclusive, start: () => run(ticket, prepared) })
+  function enqueue(task: CallTask, prepared: Ready) {
+    pool.add({ exclusive: prepared.tool.exclusive, start: () => run(task, prepared) })
   }
 
-  async function run(ticket: Ticket, ready: Ready): Promise<void> {
-    if (ticket.state === 'closed') return
-    const { tool, input, value, judged } = ready
-    const { call, attempt } = ticket.order
+  async function run(task: CallTask, ready: Ready): Promise<void> {
+    if (task.state === 'closed') return
+    const { tool, input, value, policyCheck } = ready
+    const { call, attempt } = task.request
     const { callId } = call
     const timeoutMs = tool.timeoutMs ?? options.timeoutMs
-    enter(ticket, 'running')
-    ticket.startedAt = clock.now()
+    setState(task, 'running')
+    task.startedAt = clock.now()
     emit({
       type: 'tool-start',
       callId,
       name: call.name,
       attempt,
       ...(!isSame(input, call.input) && { input }),
-      ...(judged && { permission: permissionOf(judged.ruling) }),
+      ...(policyCheck && { permission: permissionOf(policyCheck.result) }),
     })
     if (commit) await commit()
-    // Whoever was told of it may have cancelled the run, or somebody else has taken it over.
-    if (ticket.state !== 'running') return
+    // In the meantime the run may have been canceled, or taken over by another process.
+    if (task.state !== 'running') return
     let listening = true
     const report = (progress: { data: ReturnType<typeof toJson> } | { event: RunEvent }) => {
-      if (listening && ticket.state === 'running') emit({ type: 'tool-progress', callId, ...progress })
+      if (listening && task.state === 'running') emit({ type: 'tool-progress', callId, ...progress })
     }
     const toolContext = {
       callId,
@@ -234,110 +238,109 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       idempotencyKey: `${originId}:${callId}`,
       progress: (data: unknown) => report({ data: toJson(data) }),
       commit: async () => commit?.(),
-      runSignal: ending.signal,
-      permits: (access: Access) => permits(ready, access),
+      runSignal: runSignal.signal,
+      checkAccess: (access: Access) => checkAccess(ready, access),
       [nestedRun]: {
         relay: (event: RunEvent) => report({ event }),
         observe,
-        telemetry: watching && (() => watching.inside(callId)),
-        guard,
+        telemetry: telemetry && (() => telemetry.nested(callId)),
+        policies,
         granted: options.granted,
-        resumed: ticket.order.resumed,
+        resumed: task.request.resumed,
       } satisfies NestedRun,
     }
     const execute = () => executeCall(tool, value, toolContext, { clock, timeoutMs })
-    ticket.executing = watching ? watching.within(callId, execute) : execute()
-    // The tool itself may have, before it first waited.
-    if (ticket.state !== 'running')
-      ticket.executing.abandon(new DOMException('the run is over', 'AbortError'))
-    const execution = await ticket.executing.done
-    // What it gave may be large, and the call is remembered until the round is over.
-    delete ticket.executing
+    task.executing = telemetry ? telemetry.runInContext(callId, execute) : execute()
+    // The tool itself may have canceled the run before its first await.
+    if (task.state !== 'running') task.executing.abandon(new DOMException('the run has ended', 'AbortError'))
+    const execution = await task.executing.done
+    // The result may be large, and the task is kept until the round ends.
+    delete task.executing
     listening = false
-    ticket.endedAt = clock.now()
-    if (ticket.state !== 'running') return
-    const asked = execution.type === 'returned' && pendingRequests(execution.value)
-    if (asked) return askInside(ticket, asked)
-    const result = await finish(ticket, input, toResult(execution))
-    // The hook may have taken its time.
-    if (ticket.state !== 'running') return
+    task.endedAt = clock.now()
+    if (task.state !== 'running') return
+    const requests = execution.type === 'returned' && pendingRequests(execution.value)
+    if (requests) return relayRequests(task, requests)
+    const result = await finish(task, input, toResult(execution))
+    // The call may have been canceled while the hook ran.
+    if (task.state !== 'running') return
     const shownChars = tool.maxResultChars ?? options.maxResultChars
     const output = cutParts(result.output, Math.max(shownChars, options.maxOutputChars))
     const note = tool.polling ? undefined : repeats?.record(call.name, input, output)
     const shown = cutParts(result.output, shownChars)
-    answer(ticket, { ...result, output }, note ? [...shown, { type: 'text', text: note }] : shown)
+    emitResult(task, { ...result, output }, note ? [...shown, { type: 'text', text: note }] : shown)
   }
 
-  /** The run inside the call is suspended: what it asks is asked here, under ids below the call's own. */
-  function askInside(ticket: Ticket, requests: readonly ApprovalRequestEvent[]) {
-    leave(ticket)
+  /** The nested run is suspended: relays its approval requests with the call's id as prefix. */
+  function relayRequests(task: CallTask, requests: readonly ApprovalRequestEvent[]) {
+    release(task)
     for (const request of requests)
-      emit({ ...request, callId: `${ticket.order.call.callId}/${request.callId}` })
+      emit({ ...request, callId: `${task.request.call.callId}/${request.callId}` })
     wake()
   }
 
-  async function finish(ticket: Ticket, input: JsonObject, result: Result): Promise<Result> {
+  async function finish(task: CallTask, input: JsonObject, result: Result): Promise<Result> {
     if (!afterCall) return result
-    const { callId, name } = ticket.order.call
+    const { callId, name } = task.request.call
     const { output, isError } = result
     try {
-      const ms = (ticket.endedAt ?? clock.now()) - ticket.startedAt
+      const ms = (task.endedAt ?? clock.now()) - task.startedAt
       const replaced = await afterCall(
         { callId, runId, name, input: structuredClone(input), context },
         { output: structuredClone(output), isError, ms },
       )
       if (!replaced) return result
       if (!isObject(replaced) || !('output' in replaced))
-        throw new TypeError('it must answer { output } or nothing')
+        throw new TypeError('it must return { output } or nothing')
       const status = replaced.isError === undefined ? result.status : replaced.isError ? 'failed' : 'ok'
       return { output: toParts(replaced.output), isError: replaced.isError ?? isError, status }
     } catch (error) {
-      // Fail closed: the hook may be there to take secrets out.
+      // Fails closed: the hook may be there to remove secrets.
       return failed(
         `The tool ran, but its result cannot be shown: the check after it failed (${messageOf(error)}).`,
       )
     }
   }
 
-  function stopAll(reason: string, { inOrder = false, goesOn = false } = {}) {
+  function stopAll(reason: string, { keepBackground = false, handover = false } = {}) {
     pool.clear()
-    ending.over({ inOrder, reason })
-    for (const ticket of tickets.values()) {
-      // First the signal: what a sub-agent says of its end still belongs to the call.
-      ticket.executing?.abandon(goesOn ? elsewhere(reason) : new DOMException(reason, 'AbortError'))
-      answerText(ticket, reason, 'cancelled')
+    runSignal.end({ keepBackground, reason })
+    for (const task of tasks.values()) {
+      // Abort first: the last events of a sub-agent still belong to the call.
+      task.executing?.abandon(handover ? handoverReason(reason) : new DOMException(reason, 'AbortError'))
+      emitTextResult(task, reason, 'canceled')
     }
   }
 
   return {
-    submit(order) {
-      const ticket: Ticket = { order, state: 'pending', startedAt: 0 }
-      tickets.set(order.call.callId, ticket)
+    submit(request) {
+      const task: CallTask = { request, state: 'pending', startedAt: 0 }
+      tasks.set(request.call.callId, task)
       counts.pending++
-      // The model may be talking, and what is asked of the caller's hooks is no part of that.
-      if (watching) watching.within(undefined, () => consider(ticket))
-      else consider(ticket)
+      // Hooks must not run inside the trace of the model call, which may be in progress.
+      if (telemetry) telemetry.runInContext(undefined, () => admit(task))
+      else admit(task)
     },
-    knows: (callId) => tickets.has(callId),
-    refuse(call, reason, status) {
-      answerText(
-        { order: { call, tools: new Map(), attempt: 1 }, state: 'pending', startedAt: 0 },
+    has: (callId) => tasks.has(callId),
+    reject(call, reason, status) {
+      emitTextResult(
+        { request: { call, tools: new Map(), attempt: 1 }, state: 'pending', startedAt: 0 },
         reason,
         status,
       )
     },
-    settled: () => until(() => !isBusy()),
-    hold() {
-      pool.hold()
-      return until(() => !isRunning())
+    settled: () => waitUntil(() => !isBusy()),
+    drain() {
+      pool.stop()
+      return waitUntil(() => !isRunning())
     },
     modelDone() {
       modelDoneAt ??= clock.now()
     },
-    roundOver() {
+    endRound() {
       pool.clear()
-      for (const ticket of tickets.values()) ticket.state = 'closed'
-      tickets = new Map()
+      for (const task of tasks.values()) task.state = 'closed'
+      tasks = new Map()
       counts = { pending: 0, running: 0, closed: 0 }
       modelDoneAt = undefined
       wake()
@@ -359,7 +362,7 @@ function toResult(execution: Execution): Result {
     case 'timed-out':
       return failed(`The tool did not finish within ${execution.timeoutMs} ms and was stopped.`, 'timeout')
     case 'abandoned':
-      return failed('The tool was stopped.', 'cancelled')
+      return failed('The tool was stopped.', 'canceled')
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ToolContext } from './tool.ts'
 
-/** What a tool is given when it is run by itself, and what it reported. */
+/** The context for a tool that a test calls directly, and the progress it reported. */
 export function toolContext(given: Partial<ToolContext> = {}): ToolContext & { progressed: unknown[] } {
   const progressed: unknown[] = []
   return {
@@ -12,7 +12,7 @@ export function toolContext(given: Partial<ToolContext> = {}): ToolContext & { p
     attempt: 1,
     progress: (data) => void progressed.push(data),
     commit: async () => {},
-    permits: async () => undefined,
+    checkAccess: async () => undefined,
     context: undefined,
     ...given,
     progressed,

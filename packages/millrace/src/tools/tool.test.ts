@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { type Agent, agent, type CallTypesOf, type Run } from '../agent/index.ts'
 import { isMillraceError, type JsonObject } from '../protocol/index.ts'
 import { scriptedModel } from '../testing/index.ts'
-import type { Partially, Tool, ToolContext } from './tool.ts'
+import type { DeepPartial, Tool, ToolContext } from './tool.ts'
 import { tool } from './tool.ts'
 
 const good = {
@@ -16,14 +16,14 @@ const good = {
   run: () => 'found',
 }
 
-function refusal(options: unknown): string {
+function errorOf(options: unknown): string {
   try {
     tool(options as never)
   } catch (error) {
     if (isMillraceError(error) && error.code === 'invalid_input' && error.op === 'tool') return error.message
     throw error
   }
-  throw new Error('it was not refused')
+  throw new Error('it did not throw')
 }
 
 describe('a tool', () => {
@@ -43,7 +43,7 @@ describe('a tool', () => {
     expect(made.approve({}, { callId: 'c', context: undefined })).toBe(false)
   })
 
-  test('keeps what it is told', () => {
+  test('keeps its options', () => {
     const onInput = () => {}
     const options = {
       timeoutMs: 5,
@@ -57,7 +57,7 @@ describe('a tool', () => {
     expect(tool({ ...good, timeoutMs: Number.POSITIVE_INFINITY }).timeoutMs).toBe(Number.POSITIVE_INFINITY)
   })
 
-  test('asks for approval always, never, or by a function of its input', () => {
+  test('needs approval always, never, or depending on its input', () => {
     const asks = (approve: boolean | (() => string)) =>
       tool({ ...good, approve }).approve({}, { callId: 'c', context: undefined })
     expect(asks(true)).toBe(true)
@@ -65,14 +65,14 @@ describe('a tool', () => {
     expect(asks(() => 'over 100')).toBe('over 100')
   })
 
-  test('whose schema leaves the type out takes an object', () => {
+  test('whose schema has no type takes an object', () => {
     expect(tool({ ...good, input: { jsonSchema: {} } }).inputSchema).toEqual({ type: 'object' })
     const jsonSchema = { properties: { id: { type: 'string' } } }
     expect(tool({ ...good, input: { jsonSchema } }).inputSchema).toEqual({ type: 'object', ...jsonSchema })
   })
 })
 
-describe('a definition that cannot be used is refused, naming the tool', () => {
+describe('an invalid definition is rejected, naming the tool', () => {
   const named = 'tool "look_up-2": '
   test.each<[string, unknown, string]>([
     ['no options', undefined, 'tool() takes one object of options, not undefined'],
@@ -80,48 +80,52 @@ describe('a definition that cannot be used is refused, naming the tool', () => {
     ['no name', { ...good, name: undefined }, 'its name must be 1 to 64 letters, digits, _ or -'],
     ['an empty name', { ...good, name: '' }, 'tool "": its name must be'],
     ['a name with a space', { ...good, name: 'look up' }, 'tool "look up": its name must be'],
-    ['a name with a line end', { ...good, name: 'look\n' }, 'its name must be'],
+    ['a name with a newline', { ...good, name: 'look\n' }, 'its name must be'],
     ['a name with other letters', { ...good, name: 'größe' }, 'its name must be'],
-    ['a name too long', { ...good, name: 'x'.repeat(65) }, 'its name must be'],
+    ['a name that is too long', { ...good, name: 'x'.repeat(65) }, 'its name must be'],
     ['no description', { ...good, description: undefined }, `${named}it needs a description`],
     ['a blank description', { ...good, description: ' \n' }, `${named}it needs a description`],
     ['no run', { ...good, run: undefined }, `${named}run must be a function, not undefined`],
-    ['a run that is none', { ...good, run: 'ls' }, `${named}run must be a function, not a string`],
-    ['no time', { ...good, timeoutMs: 0 }, `${named}the option 'timeoutMs' must be a positive number`],
-    ['negative time', { ...good, timeoutMs: -1 }, `${named}the option 'timeoutMs' must be a positive number`],
+    ['a run that is not a function', { ...good, run: 'ls' }, `${named}run must be a function, not a string`],
+    ['zero timeout', { ...good, timeoutMs: 0 }, `${named}the option 'timeoutMs' must be a positive number`],
     [
-      'time that is no number',
+      'negative timeout',
+      { ...good, timeoutMs: -1 },
+      `${named}the option 'timeoutMs' must be a positive number`,
+    ],
+    [
+      'a timeout that is NaN',
       { ...good, timeoutMs: Number.NaN },
       `${named}the option 'timeoutMs' must be a positive number`,
     ],
     [
-      'time in words',
+      'a timeout as a string',
       { ...good, timeoutMs: '5000' },
       `${named}the option 'timeoutMs' must be a positive number`,
     ],
     [
-      'no characters',
+      'zero maxResultChars',
       { ...good, maxResultChars: 0 },
       `${named}the option 'maxResultChars' must be a whole number of at least 1`,
     ],
     [
-      'characters in words',
+      'maxResultChars as a string',
       { ...good, maxResultChars: '10' },
       `${named}the option 'maxResultChars' must be a whole number of at least 1`,
     ],
     [
-      'another repeat',
+      'an invalid repeat',
       { ...good, repeat: 'always' },
       `${named}the option 'repeat' must be 'safe' or 'never'`,
     ],
     [
-      'another approve',
+      'an invalid approve',
       { ...good, approve: 'yes' },
       `${named}the option 'approve' must be true, false or a function`,
     ],
-    ['another onInput', { ...good, onInput: true }, `${named}the option 'onInput' must be a function`],
+    ['an invalid onInput', { ...good, onInput: true }, `${named}the option 'onInput' must be a function`],
     [
-      'a misspelt option',
+      'a misspelled option',
       { ...good, aprove: true },
       "the option 'aprove' does not exist: did you mean 'approve'?",
     ],
@@ -130,7 +134,7 @@ describe('a definition that cannot be used is refused, naming the tool', () => {
       { ...good, run: undefined, execute: () => 1 },
       `${named}the option 'execute' does not exist`,
     ],
-    ['exclusive in words', { ...good, exclusive: 'no' }, "the option 'exclusive' must be true or false"],
+    ['exclusive as a string', { ...good, exclusive: 'no' }, "the option 'exclusive' must be true or false"],
     ['no input', { ...good, input: undefined }, "the input of tool 'look_up-2' must be a schema"],
     [
       'a schema without JSON Schema',
@@ -138,23 +142,27 @@ describe('a definition that cannot be used is refused, naming the tool', () => {
       "the input of tool 'look_up-2' is a valibot schema that cannot describe itself as JSON Schema",
     ],
     [
-      'a list at the top',
+      'a list at the top level',
       { ...good, input: z.array(z.string()) },
-      'must be an object at the top, not type "array"',
+      'must be an object at the top level, not type "array"',
     ],
-    ['a text at the top', { ...good, input: z.string() }, 'not type "string": wrap it, as in { value: … }'],
     [
-      'a choice at the top',
+      'a string at the top level',
+      { ...good, input: z.string() },
+      'not type "string": wrap it, as in { value: … }',
+    ],
+    [
+      'a union at the top level',
       { ...good, input: z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]) },
-      "must be an object at the top, not 'anyOf'",
+      "must be an object at the top level, not 'anyOf'",
     ],
     [
-      'several types at the top',
+      'several types at the top level',
       { ...good, input: { jsonSchema: { type: ['object', 'null'] } } },
       'not type ["object","null"]',
     ],
   ])('%s', (_, options, sentence) => {
-    expect(refusal(options)).toContain(sentence)
+    expect(errorOf(options)).toContain(sentence)
   })
 
   test('a name of 64 letters is not too long', () => {
@@ -162,7 +170,7 @@ describe('a definition that cannot be used is refused, naming the tool', () => {
   })
 })
 
-describe('the type of the input follows from the schema', () => {
+describe('the type of the input is inferred from the schema', () => {
   const described = { name: 'a', description: 'a' }
 
   test('of zod, after its transforms', () => {
@@ -193,7 +201,7 @@ describe('the type of the input follows from the schema', () => {
     })
   })
 
-  test('of valibot through its adapter', () => {
+  test('of valibot with its adapter', () => {
     tool({
       ...described,
       input: toStandardJsonSchema(
@@ -205,7 +213,7 @@ describe('the type of the input follows from the schema', () => {
     })
   })
 
-  test('of a validator by hand, and without one it is any object of JSON', () => {
+  test('of a custom validator, or any JSON object without one', () => {
     const jsonSchema = { type: 'object' }
     tool({
       ...described,
@@ -234,11 +242,11 @@ describe('the type of the input follows from the schema', () => {
     })
   })
 
-  test('a field that does not exist is an error', () => {
+  test('an unknown field is a type error', () => {
     tool({
       ...described,
       input: z.object({ id: z.string() }),
-      // @ts-expect-error: there is no such field
+      // @ts-expect-error: unknown field
       run: ({ name }) => name,
     })
     tool({
@@ -249,8 +257,8 @@ describe('the type of the input follows from the schema', () => {
     })
   })
 
-  test('what arrives while it is written may lack any part', () => {
-    expectTypeOf<Partially<{ id: string; items: { sku: string }[] }>>().toEqualTypeOf<{
+  test('partial input may lack any part', () => {
+    expectTypeOf<DeepPartial<{ id: string; items: { sku: string }[] }>>().toEqualTypeOf<{
       id?: string
       items?: { sku?: string }[]
     }>()
@@ -265,7 +273,7 @@ describe('the type of the input follows from the schema', () => {
     })
   })
 
-  test('beside the input a tool is given what it needs to behave', () => {
+  test('the context of a tool is typed', () => {
     tool({
       ...good,
       run: (_, context) => {
@@ -281,7 +289,7 @@ describe('the type of the input follows from the schema', () => {
   })
 })
 
-describe('the type of the caller’s own context', () => {
+describe('the type of the caller’s context', () => {
   interface App {
     readonly userId: string
   }
@@ -297,12 +305,12 @@ describe('the type of the caller’s own context', () => {
     },
   })
 
-  test('is inferred from what the tool asks for', () => {
+  test('is inferred from the tool', () => {
     expectTypeOf(bare).toEqualTypeOf<Tool<unknown, string, { id: string }, string>>()
     expectTypeOf(ours).toEqualTypeOf<Tool<App, 'ours', { id: string }, string>>()
   })
 
-  test('an agent whose tools need none takes any, or none', async () => {
+  test('an agent whose tools need no context accepts any or none', async () => {
     const free = agent({ model, tools: [bare] })
     expectTypeOf(free).toEqualTypeOf<Agent<unknown, undefined>>()
     expectTypeOf(free.stream('hi')).toEqualTypeOf<Run<undefined>>()
@@ -312,7 +320,7 @@ describe('the type of the caller’s own context', () => {
     expectTypeOf(agent({ model })).toEqualTypeOf<Agent<unknown, undefined>>()
   })
 
-  test('an agent whose tools need one asks its caller for it', async () => {
+  test('an agent whose tools need a context requires it', async () => {
     const bound = agent({ model, tools: [ours] })
     expectTypeOf(bound).toEqualTypeOf<
       Agent<App, undefined, undefined, CallTypesOf<readonly [typeof ours], undefined>>
@@ -323,28 +331,28 @@ describe('the type of the caller’s own context', () => {
     await bound.stream('hi').result
     // @ts-expect-error: the context is missing
     await bound.stream('hi', {}).result
-    // @ts-expect-error: the context is another
+    // @ts-expect-error: the wrong context
     await bound.stream('hi', { context: { user: 'u1' } }).result
-    // @ts-expect-error: run() asks like stream()
+    // @ts-expect-error: run() requires it like stream()
     await bound.run('hi')
-    // @ts-expect-error: plan() asks like stream()
+    // @ts-expect-error: plan() requires it like stream()
     await bound.plan('hi').result
   })
 
-  test('an agent with tools of both kinds asks for it too, whatever their order', async () => {
+  test('an agent with tools of both kinds requires it too, in any order', async () => {
     expectTypeOf(agent({ model, tools: [ours, bare] })).toEqualTypeOf<Agent<App, undefined>>()
     expectTypeOf(agent({ model, tools: [bare, ours] })).toEqualTypeOf<Agent<App, undefined>>()
     // @ts-expect-error: the options are missing
     await agent({ model, tools: [bare, ours] }).stream('hi').result
   })
 
-  test('a list of tools that says nothing of a context neither asks for one nor forbids it', async () => {
+  test('a list of tools without a context type neither requires nor forbids one', async () => {
     const tools: Tool[] = [bare, ours]
     await agent({ model, tools }).run('hi')
     await agent({ model, tools }).run('hi', { context: { userId: 'u1' } })
   })
 
-  test('hooks know it as well', () => {
+  test('hooks have it too', () => {
     agent({
       model,
       tools: [ours],

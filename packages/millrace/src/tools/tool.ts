@@ -16,45 +16,52 @@ import type { Access } from './policy.ts'
 import type { CompiledSchema, InferInput, InferValue, JsonSchema, Schema } from './schema.ts'
 import { compileSchema } from './schema.ts'
 
-/** What a running tool is given beside its input. */
+/** Passed to a running tool along with its input. */
 export interface ToolContext<Context = unknown> {
-  /** Aborted when the run is cancelled or the call's time is up; nobody waits for the tool after that. */
+  /** Aborted when the run is canceled or the call times out; the result is ignored after that. */
   readonly signal: AbortSignal
-  /** Aborted only when the whole run is cancelled or fails: for what a call leaves running behind it. */
+  /**
+   * Aborted only when the whole run is canceled or fails: for background work that outlives the
+   * call.
+   */
   readonly runSignal: AbortSignal
   readonly callId: string
   readonly runId: string
-  /** The same for every attempt at this call, also in another process: hand it to whatever must not happen twice. */
+  /**
+   * The same for every attempt at this call, also in another process. Use it for operations that
+   * must not happen twice.
+   */
   readonly idempotencyKey: string
-  /** 1, or more when a call in flight at a crash is run again. */
+  /** 1, or more if a call was in flight during a crash and runs again. */
   readonly attempt: number
-  /** Tells listeners how far it is. The data must be JSON. */
+  /** Reports progress. The data must be JSON. */
   progress(data: unknown): void
-  /** Resolves when all progress so far would survive a crash: in a thread when it is durable, else at once. */
+  /** Resolves when all progress so far is durable; outside of a thread, at once. */
   commit(): Promise<void>
   /**
-   * Asks the agent's rules again, of what the call turns out to touch: a link that leads elsewhere, a redirect. Resolves to
-   * the reason why not, for the model; undefined if it may, as it always may where there are no rules.
+   * Checks the agent's rules for an access that the call discovers, such as the target of a link or
+   * a redirect. Resolves to the reason for the model if it is not allowed, and to undefined if it
+   * is allowed or there are no rules.
    */
-  permits(access: Access): Promise<string | undefined>
-  /** What the caller of `agent.stream(input, { context })` passed in. */
+  checkAccess(access: Access): Promise<string | undefined>
+  /** The context from `agent.stream(input, { context })`. */
   readonly context: Context
 }
 
-/** The input while it is still being written: any part may be missing, strings may be unfinished. */
-export type Partially<T> = T extends readonly (infer Item)[]
-  ? Partially<Item>[]
+/** A value that is still being generated: any part may be missing, strings may be unfinished. */
+export type DeepPartial<T> = T extends readonly (infer Item)[]
+  ? DeepPartial<Item>[]
   : T extends object
-    ? { [Key in keyof T]?: Partially<T[Key]> }
+    ? { [Key in keyof T]?: DeepPartial<T[Key]> }
     : T
 
-type Asks = boolean | string | undefined
+type ApproveResult = boolean | string | undefined
 
-/** `true` or a reason asks a person first; `false` or nothing does not. */
+/** Returns `true` or a reason to require approval; `false` or undefined otherwise. */
 type Approve<Input, Context> = (
   input: Input,
   context: { readonly callId: string; readonly context: Context },
-) => Asks | Promise<Asks>
+) => ApproveResult | Promise<ApproveResult>
 
 export interface ToolOptions<S extends Schema, Context, Name extends string = string, Output = unknown> {
   /** Letters, digits, `_` and `-`, at most 64. */
@@ -63,44 +70,54 @@ export interface ToolOptions<S extends Schema, Context, Name extends string = st
   readonly description: string
   readonly input: S
   /**
-   * Does the work. Returns text, JSON or `toolContent(…)`; what it throws is told to the model. As an async generator it
-   * yields progress and returns its result.
+   * Does the work. Returns text, JSON or `toolContent(…)`. The model reads the message of an error
+   * it throws. An async generator yields progress and returns its result.
    */
   readonly run: (input: InferValue<S>, context: ToolContext<Context>) => Output
-  /** How long it may run; the agent's `toolTimeoutMs` if absent, no limit if `Infinity`. */
+  /** Timeout of a call. Defaults to the agent's `toolTimeoutMs`; `Infinity` for none. */
   readonly timeoutMs?: number | undefined
-  /** Never beside another call of the same run. */
+  /** Never runs at the same time as another call of the same run. */
   readonly exclusive?: boolean | undefined
-  /** `safe`: a call in flight at a crash may simply be run again. Otherwise the model is told that its fate is unknown. */
+  /**
+   * `safe`: a call that was in flight during a crash may run again. Otherwise its result says that
+   * the outcome is unknown.
+   */
   readonly repeat?: 'safe' | 'never' | undefined
-  /** Asks a person before it runs: the run ends as `suspended` and is resumed with the decision. */
+  /**
+   * Requires approval before the call runs: the run ends as `suspended` and is resumed with the
+   * decision.
+   */
   readonly approve?: boolean | Approve<InferValue<S>, Context> | undefined
   /**
-   * Called while the arguments arrive, with a live view of what is known (copy it to keep it) and the piece that is new. Must not
-   * block. Looking inside a long string of the view makes V8 copy it each time; the `delta` costs nothing.
+   * Called while the arguments stream, with a live object of the input so far (copy it to keep it)
+   * and the new `delta`. Must not block. Reading inside a long string of the object makes V8 copy
+   * the string each time; reading `delta` costs nothing.
    */
   readonly onInput?:
     | ((
-        partial: Partially<InferInput<S>>,
+        partial: DeepPartial<InferInput<S>>,
         context: { readonly callId: string; readonly delta: string },
       ) => void)
     | undefined
-  /** Asks the provider to hold the model to the schema. Not every provider can, nor does every schema fit. */
+  /**
+   * Asks the provider to enforce the schema. Not every provider can, and not every schema is
+   * supported.
+   */
   readonly strict?: boolean | undefined
-  /** How much of the result the model is shown; the agent's `maxResultChars` if absent. */
+  /** How much of the result the model reads. Defaults to the agent's `maxResultChars`. */
   readonly maxResultChars?: number | undefined
-  /** Being called again and again with the same result is what this tool is for. */
+  /** The tool is meant to be called repeatedly, so repeat limits do not apply. */
   readonly polling?: boolean | undefined
   /**
-   * What a call with this input would touch, for the agent's rules; `[]` for nothing. Only a rule for the whole tool can let it
-   * pass if absent.
+   * What a call with this input would touch, for the agent's rules; `[]` for nothing. If absent,
+   * only a rule for the whole tool can allow it.
    */
   readonly access?: ((input: InferValue<S>) => readonly Access[] | Promise<readonly Access[]>) | undefined
 }
 
 /**
- * A tool as an agent uses it. Made by `tool()`; nothing in it changes. `Input` is what its schema takes, `Output` what `run`
- * returns: with a literal `Name` the events of an agent are typed by them.
+ * A tool for an agent. Created by `tool()`; immutable. `Input` is the input type of its schema,
+ * `Output` what `run` returns. With a literal `Name`, they type the events of an agent.
  */
 // biome-ignore lint/suspicious/noExplicitAny: a bare `Tool[]` must neither ask for a context nor forbid one
 export interface Tool<Context = any, Name extends string = string, Input = unknown, Output = unknown>
@@ -118,30 +135,36 @@ export interface Tool<Context = any, Name extends string = string, Input = unkno
   readonly maxResultChars: number | undefined
   readonly polling: boolean
   readonly access: ((input: never) => readonly Access[] | Promise<readonly Access[]>) | undefined
-  /** Of a tool that others describe, and may describe differently another time: what people allow is allowed for this one. */
+  /**
+   * Identifies the description of a remote tool, which may change. Approvals apply only to this
+   * fingerprint.
+   */
   readonly fingerprint?: string
-  /** As of a toolbox: what people should know of the tools of an agent behind it. */
+  /** For an agent as a tool: the notices of the agent's own tools. */
   readonly notices?: Toolbox['notices']
-  // A property, not a method: the context must be checked contravariantly, so that an agent asks its caller for it.
+  // A property, not a method: the context must be checked contravariantly, so that an agent asks
+  // its caller for it.
   readonly run: (input: never, context: ToolContext<Context>) => Output
-  /** For the compiler alone: never there at run time. */
+  /** For the compiler only; never set at run time. */
   readonly types?: { readonly input: Input }
 }
 
-/** Tools that belong together, and may come and go: an agent asks before each round which there are. */
+/** A group of tools that may change: an agent reads the list before each round. */
 // biome-ignore lint/suspicious/noExplicitAny: as with a bare `Tool[]`
 export interface Toolbox<Context = any> {
   readonly tools: readonly Tool<Context>[]
-  /** What people should know of these tools on this machine, in whole sentences. Rejects if they refuse to work on it. */
+  /**
+   * What users should know about these tools on this machine, in full sentences. Rejects if the
+   * tools cannot work on it.
+   */
   readonly notices?: () => Promise<readonly string[]>
 }
 
-/** What `approve` said, read the same way everywhere. */
-export function asksPerson(verdict: Asks): boolean {
-  return verdict !== false && verdict !== undefined
+export function needsApproval(result: ApproveResult): boolean {
+  return result !== false && result !== undefined
 }
 
-/** Defines a tool. Throws `invalid_input` if the definition cannot be used. */
+/** Defines a tool. Throws `invalid_input` if the definition is invalid. */
 export function tool<
   S extends StandardSchemaV1 | JsonSchema<unknown>,
   Context = unknown,
@@ -170,11 +193,12 @@ export function tool<
     throw invalidInput(op, `tool ${JSON.stringify(name)}: ${problem}`)
   }
   if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name))
-    fail('its name must be 1 to 64 letters, digits, _ or -, as every provider accepts')
-  // First what is misspelt: it may well be the `run` or the `description` that is missing below.
+    fail('its name must be 1 to 64 letters, digits, _ or -, which all providers accept')
+  // Check for misspelled options first: one may be the `run` or `description` that is missing
+  // below.
   checkOptions(options, toolTable, { op, what: `tool ${JSON.stringify(name)}: the option` })
   if (typeof description !== 'string' || !description.trim())
-    fail('it needs a description: the model chooses by it')
+    fail('it needs a description: the model uses it to choose a tool')
   if (typeof run !== 'function') fail(`run must be a function, not ${kindOf(run)}`)
 
   const schema = compileSchema(input, { op, what: `the input of tool '${name}'` })
@@ -215,7 +239,9 @@ const toolTable: OptionTable<ToolOptions<Schema, unknown>> = {
   strict: yesOrNo,
 }
 
-/** Every provider wants an object at the top; a schema that leaves the type out means one. */
+/**
+ * Every provider requires an object at the top level; a schema without a type is treated as one.
+ */
 function asObjectSchema(jsonSchema: JsonObject, fail: (problem: string) => never): JsonObject {
   const { type } = jsonSchema
   if (type === 'object') return jsonSchema
@@ -224,5 +250,5 @@ function asObjectSchema(jsonSchema: JsonObject, fail: (problem: string) => never
   )
   if (type === undefined && !combined) return { type: 'object', ...jsonSchema }
   const found = type === undefined ? `'${combined}'` : `type ${JSON.stringify(type)}`
-  return fail(`its input must be an object at the top, not ${found}: wrap it, as in { value: … }`)
+  return fail(`its input must be an object at the top level, not ${found}: wrap it, as in { value: … }`)
 }

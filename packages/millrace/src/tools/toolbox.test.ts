@@ -7,12 +7,12 @@ import { tool, toolsIn } from './index.ts'
 const make = (name: string, answer = name) =>
   tool({ name, description: name, input: { jsonSchema: {} }, run: () => answer })
 
-test('tools and toolboxes stand side by side', () => {
+test('tools and toolboxes can be mixed', () => {
   const names = toolsIn([make('a'), { tools: [make('b'), make('c')] }]).map(({ name }) => name)
   expect(names).toEqual(['a', 'b', 'c'])
 })
 
-test('a toolbox is asked before each round which tools it has', async () => {
+test('the tools of a toolbox are read before each round', async () => {
   const box: { tools: Tool[] } = { tools: [make('first')] }
   const swap = tool({
     name: 'swap',
@@ -36,7 +36,7 @@ test('a toolbox is asked before each round which tools it has', async () => {
   ])
 })
 
-test('two tools of one name are refused at first; of those that come later the first stands', async () => {
+test('two tools with the same name are rejected at first; of those added later, the first is used', async () => {
   expect(() =>
     agent({ model: scriptedModel(['x']), tools: [make('a'), { tools: [make('a')] }] }).stream('go'),
   ).toThrow(/two tools named 'a'/)

@@ -5,13 +5,15 @@ export function isToolbox(value: unknown): value is Toolbox {
   return isObject(value) && !('schema' in value) && Array.isArray(value.tools)
 }
 
-/** What people should know of all of them, each once. Rejects if one of them refuses to work on this machine. */
+/**
+ * The notices of all tools, without duplicates. Rejects if one of them cannot work on this machine.
+ */
 export async function noticesOf(list: readonly (Tool | Toolbox)[]): Promise<readonly string[]> {
   const notices = await Promise.all(list.map((one) => one.notices?.() ?? []))
   return [...new Set(notices.flat())]
 }
 
-/** The tools there are now. Of two with the same name, as toolboxes may come to have, the first stands. */
+/** The current tools. If toolboxes have tools with the same name, the first one is used. */
 export function toolsIn<Context>(
   list: readonly (Tool<Context> | Toolbox<Context>)[],
 ): readonly Tool<Context>[] {

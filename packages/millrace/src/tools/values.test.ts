@@ -6,7 +6,7 @@ import type { RunEvent, ToolResultEvent } from '../protocol/index.ts'
 import { script, scriptedModel } from '../testing/index.ts'
 import { tool } from './tool.ts'
 
-/** What becomes of what a tool returns, seen from outside. */
+/** The result of a tool that returns a value, as seen by a caller. */
 async function returning(run: () => unknown) {
   const one = tool({ name: 'one', description: 'Returns', input: z.object({}), run })
   const stream = agent({ model: scriptedModel(script.tool('one', {}, 'Done.')), tools: [one] }).stream('go')
@@ -33,7 +33,7 @@ class Written {
   }
 }
 
-describe('a result without a JSON form is refused with a sentence', () => {
+describe('a result without a JSON form is rejected with an explanation', () => {
   test.each<[string, () => unknown, string]>([
     ['a Map', () => new Map([['a', 1]]), 'a value of class Map'],
     ['a Set', () => new Set([1]), 'a value of class Set'],
@@ -44,16 +44,16 @@ describe('a result without a JSON form is refused with a sentence', () => {
       'a value of class Error',
     ],
     ['bytes', () => new Uint8Array([1, 2]), 'a value of class Uint8Array'],
-    ['bytes of Node', () => Buffer.from('hello'), 'a value of class Buffer'],
+    ['a Node buffer', () => Buffer.from('hello'), 'a value of class Buffer'],
     ['a buffer', () => new ArrayBuffer(2), 'a value of class ArrayBuffer'],
     ['a function', () => () => 1, 'a function'],
     ['a class', () => Money, 'a function'],
     ['a symbol', () => Symbol('x'), 'a symbol'],
     ['a web stream', () => new ReadableStream(), 'a value of class ReadableStream'],
-    ['a stream of Node', () => Readable.from(['a']), 'a value of class Readable'],
+    ['a Node stream', () => Readable.from(['a']), 'a value of class Readable'],
     ['a response', () => new Response('x'), 'a value of class Response'],
     ['a regular expression', () => /x/, 'a value of class RegExp'],
-    ['an object that hides everything', () => new Hidden(), 'a value of class Hidden'],
+    ['an object with only private fields', () => new Hidden(), 'a value of class Hidden'],
   ])('%s', async (_, make, what) => {
     for (const run of [make, async () => make()])
       expect(await returning(run)).toMatchObject({
@@ -67,20 +67,20 @@ describe('a result without a JSON form is refused with a sentence', () => {
   })
 })
 
-describe('a result with a JSON form is that', () => {
+describe('a result with a JSON form is converted', () => {
   test.each<[string, () => unknown, unknown]>([
     ['an object of a class with fields', () => new Money(), { amount: 5 }],
-    ['an object that says how it is written', () => new Written(), { amount: 5 }],
+    ['an object with toJSON()', () => new Written(), { amount: 5 }],
     ['an object without a prototype', () => Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
     ['an empty object', () => ({}), {}],
     ['an empty list', () => [], []],
-    ['an address', () => new URL('https://example.org/'), 'https://example.org/'],
+    ['a URL', () => new URL('https://example.org/'), 'https://example.org/'],
   ])('%s', async (_, run, value) => {
     expect(await returning(run)).toMatchObject({ status: 'ok', output: [{ type: 'json', value }] })
   })
 })
 
-describe('a generator is run, however it comes', () => {
+describe('any kind of generator is run', () => {
   test.each<[string, () => unknown]>([
     [
       'an async one',
@@ -124,7 +124,7 @@ describe('a generator is run, however it comes', () => {
     })
   })
 
-  test('and what it throws on the way is its failure', async () => {
+  test('an error that it throws fails the call', async () => {
     const thrown = await returning(function* () {
       yield 1
       throw new Error('halfway')

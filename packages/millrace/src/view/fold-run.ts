@@ -1,30 +1,30 @@
 import type { RunEndEvent, RunStartEvent } from '../protocol/index.ts'
 import { noUsage } from '../protocol/index.ts'
-import { changed, closeText, pushNotice, readInputs, voidCalls } from './parts.ts'
+import { closeText, endUnfinishedCalls, markChanged, pushNotice, readInputs } from './parts.ts'
 import type { Change, LegView, LogView, RunView } from './types.ts'
 
-/** A new run, or the one before, continued by another process. */
-export function beginRun(view: LogView, change: Change, event: RunStartEvent): void {
+/** Starts a new run, or resumes the last one in another process. */
+export function startRun(view: LogView, change: Change, event: RunStartEvent): void {
   const { open, runs } = view
   closeText(view, change)
   const before = event.resumes === undefined ? undefined : runs.at(-1)
   const { runId, losses = 0, repairs = [] } = event
   if (before) resume(view, change, before, { runId, losses })
-  else openRun(view, change, event.agent, { runId, losses })
-  readInputs(view, change, event.heard)
+  else addRun(view, change, event.agent, { runId, losses })
+  readInputs(view, change, event.inputs)
   if (repairs.length > 0)
     pushNotice(view, change, {
       notice: 'repairs',
-      text: 'The history had to be mended.',
+      text: 'The conversation history was repaired.',
       detail: repairs.join('\n'),
     })
-  // One that resumes an unknown run begins in the middle of its round.
-  open.partial &&= event.resumes !== undefined
+  // A run that resumes an unknown one starts in the middle of its round.
+  open.isPartial &&= event.resumes !== undefined
 }
 
-type Process = Pick<LegView, 'runId' | 'losses'>
+type LegIds = Pick<LegView, 'runId' | 'losses'>
 
-function openRun(view: LogView, change: Change, agent: string, { runId, losses }: Process): RunView {
+function addRun(view: LogView, change: Change, agent: string, { runId, losses }: LegIds): RunView {
   const { open, runs } = view
   const { seq: last, from: seq = last, at } = change.entry
   const run: RunView = {
@@ -43,33 +43,33 @@ function openRun(view: LogView, change: Change, agent: string, { runId, losses }
   }
   if (open.onlyRound) runs.length = 0
   runs.push(run)
-  // A resumed run has a half-generated round: the process that continues it retracts or closes that.
+  // An incomplete round of a resumed run is retracted or closed by the process that continues it.
   open.round = undefined
   open.calls.clear()
   change.run = open.run = run
   return run
 }
 
-/** The run of an entry. It is made up where the log is read from the middle of it on. */
+/** The run of an entry. Created as a placeholder if the log is read from the middle. */
 export function runIn(view: LogView, change: Change): RunView | undefined {
-  const { run, partial } = view.open
-  return run ?? (partial ? openRun(view, change, '', { runId: '', losses: 0 }) : undefined)
+  const { run, isPartial } = view.open
+  return run ?? (isPartial ? addRun(view, change, '', { runId: '', losses: 0 }) : undefined)
 }
 
-function resume(view: LogView, change: Change, run: RunView, { runId, losses }: Process) {
+function resume(view: LogView, change: Change, run: RunView, { runId, losses }: LegIds) {
   const { last } = view.open
   const { seq, at } = change.entry
   const why = run.outcome === 'suspended' ? 'person' : 'lost'
   const before = run.legs.at(-1)
-  // The log does not say when a process was lost: after the last entry that it wrote.
+  // The log does not say when a process died, only when it wrote its last entry.
   if (before) before.endedAt ??= last?.at
   run.legs.push({ runId, seq, at, losses, why })
-  changed(run).outcome = undefined
+  markChanged(run).outcome = undefined
   run.error = undefined
   change.run = view.open.run = run
-  // A fork from the middle of a run has stopped it, and lost nothing.
+  // A fork from the middle of a run stops it, and no process died.
   if (why === 'lost' && last?.event.type !== 'stop') {
-    const text = 'The process that worked on this was lost. Another has taken over.'
+    const text = 'The server process stopped. Another one picked this up.'
     pushNotice(view, change, { notice: 'taken-over', text })
   }
 }
@@ -85,19 +85,19 @@ export function endRun(view: LogView, change: Change, event: RunEndEvent): void 
     leg.endedAt = at
     leg.outcome = event.outcome
   }
-  changed(run).outcome = event.outcome
+  markChanged(run).outcome = event.outcome
   run.finish = event.finish
   run.usage = event.usage
   run.error = event.error
   change.run = run
   open.run = undefined
-  // A run that waits for a person shows what it waits for, and continues with the calls of its round.
+  // A suspended run shows what it waits for, and continues with the calls of its round.
   if (event.outcome === 'suspended') return
-  if (open.round) voidCalls(open.round, at)
+  if (open.round) endUnfinishedCalls(open.round, at)
   open.round = undefined
   view.rows.push({
     kind: 'end',
-    key: view.open.keys + seq,
+    key: view.open.keyPrefix + seq,
     run,
     seq,
     at,

@@ -1,24 +1,24 @@
 import type { Entry, ThreadEvent } from '../protocol/index.ts'
-import { createView, take } from './fold.ts'
+import { applyEntry, createView } from './fold.ts'
 import type { LogView } from './types.ts'
 
 export function fold(entries: readonly Entry[]): LogView {
   const log = createView()
-  for (const entry of entries) take(log, entry)
+  for (const entry of entries) applyEntry(log, entry)
   return log
 }
 
-/** Numbers them from 1, ten milliseconds apart. */
+/** The view of these events, numbered from 1, ten milliseconds apart. */
 export function logOf(...events: ThreadEvent[]): LogView {
   return fold(events.map((event, index) => ({ seq: index + 1, at: 1000 + 10 * index, event })))
 }
 
-export const says = (content: string, mode: 'queue' | 'steer' | 'interrupt' = 'queue'): ThreadEvent => ({
+export const input = (content: string, mode: 'queue' | 'steer' | 'interrupt' = 'queue'): ThreadEvent => ({
   type: 'input',
   message: { role: 'user', content },
   mode,
 })
-export const starts = (more: { heard?: number[]; resumes?: string; runId?: string } = {}): ThreadEvent => ({
+export const starts = (more: { inputs?: number[]; resumes?: string; runId?: string } = {}): ThreadEvent => ({
   type: 'run-start',
   version: 1,
   runId: 'run_1',
@@ -26,11 +26,11 @@ export const starts = (more: { heard?: number[]; resumes?: string; runId?: strin
   input: [],
   ...more,
 })
-export const round = (number: number, heard?: number[]): ThreadEvent => ({
+export const round = (number: number, inputs?: number[]): ThreadEvent => ({
   type: 'round-start',
   round: number,
   model: 'm',
-  ...(heard && { heard }),
+  ...(inputs && { inputs }),
 })
 export const text = (words: string): ThreadEvent => ({ type: 'text', text: words })
 export const call = (callId: string): ThreadEvent => ({
@@ -47,7 +47,7 @@ export const roundEnds = (number: number): ThreadEvent => ({
   finish: 'stop',
   usage,
 })
-export const ends = (outcome: 'completed' | 'suspended' | 'cancelled' = 'completed'): ThreadEvent => ({
+export const ends = (outcome: 'completed' | 'suspended' | 'canceled' = 'completed'): ThreadEvent => ({
   type: 'run-end',
   outcome,
   usage,

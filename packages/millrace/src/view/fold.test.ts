@@ -3,14 +3,14 @@ import { afterEach, expect, test } from 'vitest'
 import { sized } from '../../../../test/size.ts'
 import { agent, tool } from '../index.ts'
 import type { Message, ThreadEvent } from '../protocol/index.ts'
-import { applyEntry, conversationOf, emptyThread } from '../protocol/index.ts'
+import { applyEntry as applyToThread, conversationOf, emptyThread } from '../protocol/index.ts'
 import type { ScriptRound } from '../testing/index.ts'
 import { scriptedModel } from '../testing/index.ts'
 import type { App } from '../threads/index.ts'
 import { millrace } from '../threads/index.ts'
 import { heldTool, untilIdle } from '../threads/threads.test-kit.ts'
-import { call, ends, fold, logOf, round, roundEnds, says, starts, text } from './fold.test-kit.ts'
-import { statusOf, take, textOf } from './fold.ts'
+import { call, ends, fold, input, logOf, round, roundEnds, starts, text } from './fold.test-kit.ts'
+import { applyEntry, statusOf, textOf } from './fold.ts'
 import type { CallView, LogView, Row } from './types.ts'
 
 const apps: App[] = []
@@ -31,30 +31,30 @@ function linesOf(rows: readonly Row[]): string[] {
 
 function onlyCall(log: LogView): CallView {
   const [only] = log.runs[0]?.calls ?? []
-  if (!only) throw new Error('there is no call')
+  if (!only) throw new Error('expected a call')
   return only
 }
 
-test('what is said waits below the chat until a run hears it, and stands where it was first heard', () => {
-  const log = logOf(says('Hello'), starts({ heard: [1] }), round(1), text('Hi'), says('And now?', 'steer'))
+test('an input waits below the chat until a run reads it, and is placed where it was first read', () => {
+  const log = logOf(input('Hello'), starts({ inputs: [1] }), round(1), text('Hi'), input('And now?', 'steer'))
   expect(linesOf(log.rows)).toEqual(['input Hello', 'text Hi'])
   expect(log.waiting.map(({ message }) => message.content)).toEqual(['And now?'])
-  take(log, { seq: 6, at: 2000, event: roundEnds(1) })
-  take(log, { seq: 7, at: 2001, event: round(2, [5]) })
-  take(log, { seq: 8, at: 2002, event: text('Now this.') })
+  applyEntry(log, { seq: 6, at: 2000, event: roundEnds(1) })
+  applyEntry(log, { seq: 7, at: 2001, event: round(2, [5]) })
+  applyEntry(log, { seq: 8, at: 2002, event: text('Now this.') })
   expect(linesOf(log.rows)).toEqual(['input Hello', 'text Hi', 'input And now?', 'text Now this.'])
   expect(log.waiting).toEqual([])
   expect(log.runs[0]?.inputs).toHaveLength(2)
 })
 
-test('a round that is taken back leaves one line in the chat, and stays in its run', () => {
-  const begun: ThreadEvent = { type: 'tool-input-start', callId: 'c1', name: 'look' }
+test('a retracted round leaves one line in the chat, and stays in its run', () => {
+  const inputStart: ThreadEvent = { type: 'tool-input-start', callId: 'c1', name: 'look' }
   const log = logOf(
-    says('Hello'),
-    starts({ heard: [1] }),
+    input('Hello'),
+    starts({ inputs: [1] }),
     round(1),
     text('Half an ans'),
-    begun,
+    inputStart,
     { type: 'round-retract', round: 1, reason: 'the stream broke' },
     round(1),
     text('A whole answer.'),
@@ -96,21 +96,22 @@ test('a call goes through its phases, each with its time', () => {
       overlapMs: 10,
     },
   )
-  const { begunAt, closedAt, startedAt, endedAt, raw, input, changed, progress, result } = onlyCall(log)
-  expect([begunAt, closedAt, startedAt, endedAt]).toEqual([1020, 1050, 1060, 1090])
+  const { createdAt, closedAt, startedAt, endedAt, raw, input, changedInput, progress, result } =
+    onlyCall(log)
+  expect([createdAt, closedAt, startedAt, endedAt]).toEqual([1020, 1050, 1060, 1090])
   expect(raw.pieces.join('')).toBe('{"id":1}')
-  expect([input, changed, progress, result?.status]).toEqual([{ id: 1 }, { id: 2 }, ['half'], 'ok'])
+  expect([input, changedInput, progress, result?.status]).toEqual([{ id: 1 }, { id: 2 }, ['half'], 'ok'])
   expect(log.runs[0]?.rounds[0]?.firstAt).toBe(1020)
 })
 
-test('words that were joined began after the entry before them, as far as anybody knows', () => {
+test('joined text is dated from the entry before it', () => {
   const log = logOf(starts(), round(1))
-  take(log, { seq: 9, from: 3, at: 1500, event: text('Seven pieces in one.') })
-  take(log, { seq: 10, at: 1600, event: text(' And one more.') })
+  applyEntry(log, { seq: 9, from: 3, at: 1500, event: text('Seven pieces in one.') })
+  applyEntry(log, { seq: 10, at: 1600, event: text(' And one more.') })
   expect(log.rows).toMatchObject([{ kind: 'text', at: 1010, endedAt: 1600 }])
 })
 
-test('a call that was begun and never closed is void at the end of its round', () => {
+test('a call whose arguments were never completed ends with its round', () => {
   const log = logOf(
     starts(),
     round(1),
@@ -120,7 +121,7 @@ test('a call that was begun and never closed is void at the end of its round', (
   expect(onlyCall(log)).toMatchObject({ problem: expect.stringContaining('never finished'), endedAt: 1030 })
 })
 
-test('a tool of the provider is over with its round, whether or not it had an output', () => {
+test('a provider tool ends with its round, whether or not it had an output', () => {
   const log = logOf(
     starts(),
     round(1),
@@ -131,11 +132,11 @@ test('a tool of the provider is over with its round, whether or not it had an ou
   expect(onlyCall(log).problem).toBeUndefined()
 })
 
-test('a run that waits for a person has no end in the chat, and goes on as the same run', () => {
+test('a suspended run has no end in the chat, and is resumed as the same run', () => {
   const asks: ThreadEvent = { type: 'approval-request', callId: 'c1', name: 'look', input: { id: 1 } }
   const log = logOf(
-    says('Pay'),
-    starts({ heard: [1] }),
+    input('Pay'),
+    starts({ inputs: [1] }),
     round(1),
     call('c1'),
     roundEnds(1),
@@ -144,17 +145,17 @@ test('a run that waits for a person has no end in the chat, and goes on as the s
   )
   expect(linesOf(log.rows)).toEqual(['input Pay', 'call c1'])
   expect(statusOf(log)).toBe('waiting')
-  take(log, {
+  applyEntry(log, {
     seq: 8,
     at: 90_000,
     event: { type: 'approval', callId: 'c1', approved: true, input: { id: 3 } },
   })
-  take(log, { seq: 9, at: 90_001, event: starts({ resumes: 'run_1', runId: 'run_2' }) })
+  applyEntry(log, { seq: 9, at: 90_001, event: starts({ resumes: 'run_1', runId: 'run_2' }) })
   expect(statusOf(log)).toBe('running')
-  // The model is not waited for as long as its call runs.
+  // The model is not being waited for while its call runs.
   expect(log.open.round?.end).toBeDefined()
-  take(log, { seq: 10, at: 90_002, event: round(2) })
-  take(log, { seq: 11, at: 90_003, event: ends() })
+  applyEntry(log, { seq: 10, at: 90_002, event: round(2) })
+  applyEntry(log, { seq: 11, at: 90_003, event: ends() })
   expect(log.runs).toHaveLength(1)
   expect(log.runs[0]?.legs.map(({ runId, why }) => [runId, why])).toEqual([
     ['run_1', 'first'],
@@ -165,20 +166,20 @@ test('a run that waits for a person has no end in the chat, and goes on as the s
   expect(log.runs[0]?.rounds[1]?.runId).toBe('run_2')
 })
 
-test('a run whose process was lost is taken over in words', () => {
+test('a run that was taken over from a lost process gets a notice', () => {
   const log = logOf(starts(), round(1), text('Half'), starts({ resumes: 'run_1', runId: 'run_2' }))
   expect(linesOf(log.rows)).toEqual(['text Half', 'notice taken-over'])
   expect(log.runs[0]?.legs).toMatchObject([{ endedAt: 1020 }, { why: 'lost' }])
 })
 
-test('what waits when somebody says stop is held', () => {
-  const log = logOf(starts(), says('Later'), { type: 'stop', reason: 'enough' }, ends('cancelled'))
+test('inputs that wait when the thread is stopped are held', () => {
+  const log = logOf(starts(), input('Later'), { type: 'stop', reason: 'enough' }, ends('canceled'))
   expect(log.waiting).toMatchObject([{ held: true }])
-  expect(linesOf(log.rows)).toEqual(['end cancelled'])
+  expect(linesOf(log.rows)).toEqual(['end canceled'])
   expect(statusOf(log)).toBe('idle')
 })
 
-test('what a sub-agent does is a log inside its call, and what it asks of a person belongs to that call', () => {
+test('the work of a sub-agent is a view inside its call, and its approvals belong to that call', () => {
   const inner = (event: ThreadEvent): ThreadEvent => ({
     type: 'tool-progress',
     callId: 'c1',
@@ -201,7 +202,7 @@ test('what a sub-agent does is a log inside its call, and what it asks of a pers
   expect(only.approvals).toMatchObject([{ request: { callId: 'c1/c7' }, decision: { approved: false } }])
 })
 
-test('what a sub-agent asks once more, since it went on before somebody decided, is asked once', () => {
+test('a request that a resumed sub-agent repeats is shown once', () => {
   const asks = (id: string): ThreadEvent => ({
     type: 'approval-request',
     callId: `c1/${id}`,
@@ -209,8 +210,8 @@ test('what a sub-agent asks once more, since it went on before somebody decided,
     input: {},
   })
   const log = logOf(
-    says('Look'),
-    starts({ heard: [1] }),
+    input('Look'),
+    starts({ inputs: [1] }),
     round(1),
     call('c1'),
     asks('c7'),
@@ -227,10 +228,10 @@ test('what a sub-agent asks once more, since it went on before somebody decided,
   ])
 })
 
-test('a fork from the middle of a run is not told as a process that was lost', () => {
+test('a fork from the middle of a run is not shown as a lost process', () => {
   const log = logOf(
-    says('Hello'),
-    starts({ heard: [1] }),
+    input('Hello'),
+    starts({ inputs: [1] }),
     round(1),
     text('Half'),
     { type: 'stop', reason: 'the thread was forked here' },
@@ -239,16 +240,16 @@ test('a fork from the middle of a run is not told as a process that was lost', (
   expect(log.rows.filter(({ kind }) => kind === 'notice')).toEqual([])
 })
 
-test('whatever is shown changes its version when it changes', () => {
+test('everything shown gets a new version when it changes', () => {
   const log = logOf(starts(), round(1), text('Some'))
   const [row] = log.rows
   const versions = () => [log.version, row?.version, log.runs[0]?.version]
   const before = versions()
-  take(log, { seq: 4, at: 1100, event: text(' more') })
+  applyEntry(log, { seq: 4, at: 1100, event: text(' more') })
   for (const [index, version] of versions().entries()) expect(version).toBeGreaterThan(before[index] ?? 0)
 })
 
-/** A conversation as the protocol folds it, one line for each thing that can be read in the chat. */
+/** A conversation as the protocol folds it, one line for each row that the chat should have. */
 function linesOfMessages(messages: readonly Message[]): string[] {
   return messages.flatMap((message): string[] => {
     if (message.role === 'user') return [`input ${textOf(message)}`]
@@ -267,18 +268,18 @@ const plans: ScriptRound[] = [
   [{ text: 'Half an' }, { error: { code: 'stream_error', message: 'cut', retryable: true } }],
 ]
 
-type Act = 'queue' | 'steer' | 'interrupt' | 'stop' | 'approve' | 'decline' | 'release' | 'wait'
-const acts = fc.array(
-  fc.constantFrom<Act>('queue', 'steer', 'interrupt', 'stop', 'approve', 'decline', 'release', 'wait'),
+type Action = 'queue' | 'steer' | 'interrupt' | 'stop' | 'approve' | 'deny' | 'release' | 'wait'
+const actionLists = fc.array(
+  fc.constantFrom<Action>('queue', 'steer', 'interrupt', 'stop', 'approve', 'deny', 'release', 'wait'),
   { minLength: 2, maxLength: 10 },
 )
 
-test('the chat says what the conversation says, whatever people do meanwhile', async () => {
+test('the chat matches the conversation, whatever users do in the meantime', async () => {
   await fc.assert(
     fc.asyncProperty(
-      acts,
+      actionLists,
       fc.array(fc.nat({ max: plans.length - 1 }), { minLength: 4, maxLength: 4 }),
-      async (deeds, order) => {
+      async (actions, order) => {
         const held = heldTool('hold')
         const pay = heldTool('pay', { approve: true })
         const model = scriptedModel((_, index) => plans[order[index] ?? -1] ?? 'The end.', {
@@ -292,28 +293,28 @@ test('the chat says what the conversation says, whatever people do meanwhile', a
         })
         apps.push(app)
         const thread = app.thread('t')
-        const letGo = () => {
+        const releaseAll = () => {
           for (const { release } of [...held.runs, ...pay.runs]) release()
         }
         const decide = async (approved: boolean) => {
           for (const { callId } of (await thread.state()).approvals)
             await thread.approve(callId, { approved }).catch(() => {})
         }
-        await thread.send('begin')
-        for (const [index, deed] of deeds.entries()) {
-          if (deed === 'stop') await thread.stop()
-          else if (deed === 'release') letGo()
-          else if (deed === 'wait') await new Promise((resolve) => setTimeout(resolve, 3))
-          else if (deed === 'approve' || deed === 'decline') await decide(deed === 'approve')
-          else await thread.send(`message ${index}`, { mode: deed })
+        await thread.send('start')
+        for (const [index, action] of actions.entries()) {
+          if (action === 'stop') await thread.stop()
+          else if (action === 'release') releaseAll()
+          else if (action === 'wait') await new Promise((resolve) => setTimeout(resolve, 3))
+          else if (action === 'approve' || action === 'deny') await decide(action === 'approve')
+          else await thread.send(`message ${index}`, { mode: action })
         }
         await thread.stop()
         await untilIdle(thread)
-        // A run that was about to begin when it was stopped begins, and ends at once.
+        // A run that was about to start when the thread was stopped still starts, and ends at once.
         await expect.poll(async () => (await thread.info()).status).toBe('idle')
         const entries = await thread.read({ limit: 10_000, split: true })
         const state = emptyThread()
-        for (const entry of entries) applyEntry(state, entry)
+        for (const entry of entries) applyToThread(state, entry)
         const log = fold(entries)
         const shown = log.rows.filter(
           (row) =>
@@ -330,7 +331,7 @@ test('the chat says what the conversation says, whatever people do meanwhile', a
   )
 })
 
-test('a tool of a real run is told with its times in order', async () => {
+test('the times of a tool call in a real run are in order', async () => {
   const look = tool({
     name: 'look',
     description: 'Looks',
@@ -344,9 +345,9 @@ test('a tool of a real run is told with its times in order', async () => {
   const thread = app.thread()
   await thread.send('Look')
   const log = fold(await untilIdle(thread))
-  const { begunAt, closedAt = 0, startedAt = 0, endedAt = 0 } = onlyCall(log)
-  expect([begunAt, closedAt, startedAt, endedAt].toSorted((a, b) => a - b)).toEqual([
-    begunAt,
+  const { createdAt, closedAt = 0, startedAt = 0, endedAt = 0 } = onlyCall(log)
+  expect([createdAt, closedAt, startedAt, endedAt].toSorted((a, b) => a - b)).toEqual([
+    createdAt,
     closedAt,
     startedAt,
     endedAt,

@@ -2,21 +2,23 @@ import type { Entry, InputEvent, ThreadStatus, ToolProgressEvent, UserMessage } 
 import {
   addArguments,
   addProgress,
-  askAbout,
   closeCall,
-  decide,
   endCall,
-  onCall,
-  runByProvider,
+  recordDecision,
+  requestApproval,
   startCall,
+  updateCall,
+  updateProviderTool,
 } from './fold-call.ts'
-import { addText, beginRound, endRound, hearRound, retractRound, retryRound } from './fold-round.ts'
-import { beginRun, endRun } from './fold-run.ts'
-import { changed, closeText, count, pushNotice } from './parts.ts'
+import { addText, applyPlayback, endRound, retractRound, retryRound, startRound } from './fold-round.ts'
+import { endRun, startRun } from './fold-run.ts'
+import { addToUsage, closeText, markChanged, pushNotice } from './parts.ts'
 import type { CallView, Change, LogView } from './types.ts'
 
 export interface ViewOptions {
-  /** `round`: only the current round is kept, for a follower that shows and forgets. Everything is unless you say so. */
+  /**
+   * `round` keeps only the current round, for followers that do not need the past. Default: `all`.
+   */
   readonly keep?: 'all' | 'round'
 }
 
@@ -24,7 +26,7 @@ export function createView({ keep = 'all' }: ViewOptions = {}): LogView {
   return emptyView('', keep === 'round')
 }
 
-function emptyView(keys: string, onlyRound: boolean): LogView {
+function emptyView(keyPrefix: string, onlyRound: boolean): LogView {
   return {
     rows: [],
     waiting: [],
@@ -32,48 +34,51 @@ function emptyView(keys: string, onlyRound: boolean): LogView {
     head: 0,
     version: 0,
     open: {
-      keys,
+      keyPrefix,
       onlyRound,
       calls: new Map(),
-      rowsFrom: 0,
-      partial: true,
+      roundRowsStart: 0,
+      isPartial: true,
     },
   }
 }
 
-/** Takes the next entry and gives what it changed. Costs the same however long the log is. */
-export function take(view: LogView, entry: Entry): Change {
+/**
+ * Applies the next entry and returns what it changed. The cost does not depend on the length of the
+ * log.
+ */
+export function applyEntry(view: LogView, entry: Entry): Change {
   const change: Change = { entry, delta: '' }
   view.head = entry.seq
-  changed(view)
+  markChanged(view)
   const { run } = view.open
   if (run) {
     run.lastSeq = entry.seq
-    changed(run).lastAt = entry.at
+    markChanged(run).lastAt = entry.at
   }
   fold(view, change)
   view.open.last = entry
   return change
 }
 
-/** The one switch over all events for people: a follower reads the view. */
+/** The only switch over all events for user interfaces: they read the view. */
 function fold(view: LogView, change: Change): void {
   const { event } = change.entry
   switch (event.type) {
     case 'input':
       return addInput(view, change, event)
     case 'stop':
-      // The end of the run gives the reason.
-      for (const input of view.waiting) changed(input).held = true
+      // The reason is shown at the end of the run.
+      for (const input of view.waiting) markChanged(input).held = true
       return
-    case 'heard':
-      return hearRound(view, event)
+    case 'playback':
+      return applyPlayback(view, event)
     case 'run-start':
-      return beginRun(view, change, event)
+      return startRun(view, change, event)
     case 'run-end':
       return endRun(view, change, event)
     case 'round-start':
-      beginRound(view, change, event)
+      startRound(view, change, event)
       return
     case 'round-retry':
       return retryRound(view, change, event)
@@ -82,8 +87,8 @@ function fold(view: LogView, change: Change): void {
     case 'round-end':
       return endRound(view, change, event)
     case 'summary': {
-      count(view, event.usage)
-      const text = `Earlier messages (${event.replaces}) were summed up for the model.`
+      addToUsage(view, event.usage)
+      const text = `Earlier messages (${event.replaces}) were summarized for the model.`
       return pushNotice(view, change, { notice: 'summary', text, detail: textOf(event.message) })
     }
     case 'text':
@@ -94,23 +99,23 @@ function fold(view: LogView, change: Change): void {
     case 'checkpoint':
       return
     case 'tool-input-start':
-      return onCall(view, change, event, () => {})
+      return updateCall(view, change, event, () => {})
     case 'tool-input':
-      return onCall(view, change, event, addArguments)
+      return updateCall(view, change, event, addArguments)
     case 'tool-call':
-      return onCall(view, change, event, closeCall)
+      return updateCall(view, change, event, closeCall)
     case 'tool-start':
-      return onCall(view, change, event, startCall)
+      return updateCall(view, change, event, startCall)
     case 'tool-progress':
-      return onCall(view, change, event, addReport)
+      return updateCall(view, change, event, addProgressEvent)
     case 'tool-result':
-      return onCall(view, change, event, endCall)
+      return updateCall(view, change, event, endCall)
     case 'approval-request':
-      return onCall(view, change, event, askAbout)
+      return updateCall(view, change, event, requestApproval)
     case 'approval':
-      return onCall(view, change, event, decide)
+      return updateCall(view, change, event, recordDecision)
     case 'provider-tool':
-      return onCall(view, change, event, runByProvider)
+      return updateCall(view, change, event, updateProviderTool)
     default:
       event satisfies never
   }
@@ -124,32 +129,32 @@ function addInput(view: LogView, change: Change, { message, mode }: InputEvent):
   }
   change.input = {
     kind: 'input',
-    key: view.open.keys + seq,
+    key: view.open.keyPrefix + seq,
     version: 0,
     seq,
     at,
     message,
-    // What a microphone hears interrupts whatever there is, which may be nothing.
+    // Speech is always sent as `interrupt`, even if there is nothing to interrupt.
     mode: mode === 'interrupt' && statusOf(view) === 'idle' ? 'queue' : mode,
     held: false,
   }
-  const place = view.open.keys ? view.rows : view.waiting
+  const place = view.open.keyPrefix ? view.rows : view.waiting
   place.push(change.input)
 }
 
-function addReport(call: CallView, change: Change, { data = null, event }: ToolProgressEvent): void {
+function addProgressEvent(call: CallView, change: Change, { data = null, event }: ToolProgressEvent): void {
   if (!event) return addProgress(call, change, data)
   call.inner ??= emptyView('inner-', false)
-  change.inner = take(call.inner, { ...change.entry, event })
+  change.inner = applyEntry(call.inner, { ...change.entry, event })
 }
 
-/** What a message says in words. */
+/** The text of a message. */
 export function textOf({ content }: UserMessage): string {
   if (typeof content === 'string') return content
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
 }
 
-/** `queued`: there is an input that is answered soon. `waiting`: for a person. */
+/** `queued`: an input waits for a run to start. `waiting`: for a person. */
 export function statusOf(view: LogView): ThreadStatus {
   if (view.open.run) return 'running'
   if (view.runs.at(-1)?.outcome === 'suspended') return 'waiting'

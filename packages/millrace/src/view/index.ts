@@ -1,10 +1,10 @@
 export type { ErrorJson, Outcome, ToolResultEvent, Usage, UserMessage } from '../protocol/index.ts'
 export type { ViewOptions } from './fold.ts'
-export { createView, statusOf, take, textOf } from './fold.ts'
+export { applyEntry, createView, statusOf, textOf } from './fold.ts'
 export type { Detail, Sink, Tag } from './markdown/index.ts'
 export { markdownParser } from './markdown/index.ts'
 export type { ResultFold, RunSummary } from './result.ts'
-export { foldResult, wordsOf } from './result.ts'
+export { foldResult, roundText } from './result.ts'
 export type {
   ApprovalView,
   CallState,

@@ -2,11 +2,11 @@ import type { Usage } from '../protocol/index.ts'
 import { addUsage } from '../protocol/index.ts'
 import type { Change, GrowingText, InputView, LogView, NoticeView, RoundView } from './types.ts'
 
-export function count({ open: { run } }: LogView, usage: Partial<Usage> = {}): void {
+export function addToUsage({ open: { run } }: LogView, usage: Partial<Usage> = {}): void {
   if (run) run.usage = addUsage(run.usage, usage)
 }
 
-export function growing(): GrowingText {
+export function emptyText(): GrowingText {
   return { pieces: [], chars: 0, closed: false }
 }
 
@@ -16,31 +16,31 @@ export function grow(text: GrowingText, change: Change, delta: string): void {
   text.chars += delta.length
 }
 
-/** The same thing, to be drawn again. */
-export function changed<Thing extends { version: number }>(thing: Thing): Thing {
+/** Increments the version, so that renderers draw the thing again. */
+export function markChanged<Thing extends { version: number }>(thing: Thing): Thing {
   thing.version++
   return thing
 }
 
 export function closeText({ open }: LogView, change: Change): void {
   if (!open.text) return
-  change.closed = changed(open.text)
+  change.closed = markChanged(open.text)
   open.text.text.closed = true
   open.text = undefined
 }
 
-/** Text that is being generated continues above it: a user may write at any moment. */
+/** Open text continues above the notice: a user may write at any time. */
 export function pushNotice(
   view: LogView,
   change: Change,
   notice: Pick<NoticeView, 'notice' | 'text' | 'detail'>,
 ): void {
   const { seq, at } = change.entry
-  change.notice = { kind: 'notice', key: view.open.keys + seq, version: 0, seq, at, ...notice }
+  change.notice = { kind: 'notice', key: view.open.keyPrefix + seq, version: 0, seq, at, ...notice }
   view.rows.push(change.notice)
 }
 
-/** An input takes its place in the chat where the model first read it. */
+/** An input is placed in the chat where the model first read it. */
 export function readInputs(
   view: LogView,
   change: Change,
@@ -50,21 +50,21 @@ export function readInputs(
   if (!numbers?.length || !run) return []
   const read = view.waiting.filter(({ seq }) => numbers.includes(seq))
   view.waiting = view.waiting.filter(({ seq }) => !numbers.includes(seq))
-  for (const input of read) changed(input).run = run
+  for (const input of read) markChanged(input).run = run
   run.inputs.push(...read)
   view.rows.push(...read)
   change.read = read
   return read
 }
 
-/** Calls that the model never finished come to nothing; of a retracted round, all that have no result. */
-export function voidCalls({ calls, retracted }: RoundView, at: number): void {
+/** Ends calls that the model never finished; in a retracted round, all calls without a result. */
+export function endUnfinishedCalls({ calls, retracted }: RoundView, at: number): void {
   for (const call of calls) {
     if (call.endedAt !== undefined || (!retracted && call.closedAt !== undefined)) continue
-    changed(call).endedAt = at
+    markChanged(call).endedAt = at
     call.raw.closed = true
-    // Not everything that a provider runs has an output.
+    // Not every provider tool has an output.
     call.state = call.provider ? 'ok' : 'rejected'
-    if (!call.provider && !retracted) call.problem = 'The model never finished its arguments.'
+    if (!call.provider && !retracted) call.problem = 'The model never finished the arguments.'
   }
 }

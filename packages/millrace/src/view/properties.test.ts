@@ -4,8 +4,8 @@ import { joinEntries } from '../log/entries.ts'
 import { logOf, randomSteps } from '../log/random-log.test-kit.ts'
 import type { Entry, RunEvent, ThreadEvent } from '../protocol/index.ts'
 import { noUsage, textOfDelta } from '../protocol/index.ts'
-import { createView, take } from './fold.ts'
-import { wordsOf } from './result.ts'
+import { applyEntry, createView } from './fold.ts'
+import { roundText } from './result.ts'
 import type { LogView, TextView } from './types.ts'
 
 const callId = fc.constantFrom('c1', 'c2', 'c3', 'c1/c7')
@@ -15,11 +15,11 @@ const text = fc.string({ minLength: 1, maxLength: 6 })
 const input = { id: 1 }
 const error = { op: 'model', code: 'overloaded', message: 'busy', retryable: true } as const
 const message = { role: 'user', content: 'Hello' } as const
-const outcome = fc.constantFrom('completed', 'suspended', 'cancelled' as const)
-const status = fc.constantFrom('ok', 'failed', 'cancelled' as const)
-const heard = fc.array(fc.nat(20), { maxLength: 3 })
+const outcome = fc.constantFrom('completed', 'suspended', 'canceled' as const)
+const status = fc.constantFrom('ok', 'failed', 'canceled' as const)
+const inputs = fc.array(fc.nat(20), { maxLength: 3 })
 
-/** Events of every kind in any order: the fold is total, whatever a log says. */
+/** Events of every kind in any order: the fold must accept any log. */
 const runEvent = fc.oneof(
   { weight: 6, arbitrary: fc.record({ type: fc.constantFrom('text', 'reasoning' as const), text }) },
   { weight: 4, arbitrary: fc.record({ type: fc.constant('tool-input' as const), callId, delta: text }) },
@@ -32,7 +32,7 @@ const runEvent = fc.oneof(
     input: [],
     ...(resumes && { resumes }),
   })),
-  heard.map((heard) => ({ type: 'round-start', round: 1, model: 'm', heard }) as const),
+  inputs.map((inputs) => ({ type: 'round-start', round: 1, model: 'm', inputs }) as const),
   fc.constant({ type: 'part-end', part: 'text' } as const),
   round.map((round) => ({ type: 'round-retract', round, reason: 'it broke' }) as const),
   round.map((round) => ({ type: 'round-retry', round, attempt: 2, model: 'n', delayMs: 5, error }) as const),
@@ -65,10 +65,10 @@ const event: fc.Arbitrary<ThreadEvent> = fc.oneof(
     .constantFrom('queue', 'steer', 'correct' as const)
     .map((mode) => ({ type: 'input', message, mode }) as const),
   fc.constant({ type: 'stop', reason: 'enough' } as const),
-  round.map((chars) => ({ type: 'heard', run: 'run_1', round: 1, chars }) as const),
+  round.map((chars) => ({ type: 'playback', run: 'run_1', round: 1, chars }) as const),
 )
 
-/** With every delta cut into single characters, as it may have been written. */
+/** With every delta split into single characters, as it may have been written. */
 const log = fc
   .array(event, { maxLength: 80, size: 'max' })
   .map((events): Entry[] =>
@@ -84,39 +84,39 @@ function split(event: ThreadEvent): ThreadEvent[] {
 }
 
 function fold(entries: readonly Entry[], view = createView()): LogView {
-  for (const entry of entries) take(view, entry)
+  for (const entry of entries) applyEntry(view, entry)
   return view
 }
 
-const times = ['at', 'begunAt', 'closedAt', 'startedAt', 'endedAt', 'firstAt', 'lastAt', 'decidedAt']
+const times = ['at', 'createdAt', 'closedAt', 'startedAt', 'endedAt', 'firstAt', 'lastAt', 'decidedAt']
 
-/** All of a view but when it was, how often it changed, and where deltas were cut. */
-function seen(view: LogView) {
-  const met = new Map<object, number>()
+/** A view as text, without times, versions and the boundaries of deltas. */
+function serialized(view: LogView) {
+  const seen = new Map<object, number>()
   return JSON.stringify(view, (key, value: unknown) => {
     if (times.includes(key) || key === 'version' || key === 'last') return undefined
     if (key === 'pieces') return (value as string[]).join('')
     if (value instanceof Map) return [...value]
     if (typeof value !== 'object' || value === null) return value
-    const number = met.get(value)
-    met.set(value, number ?? met.size)
+    const number = seen.get(value)
+    seen.set(value, number ?? seen.size)
     return number === undefined ? value : `the same as ${number}`
   })
 }
 
-test('however deltas are cut or joined, and wherever a follower comes back, the view is the same', () => {
+test('the view is the same however deltas are split or joined, and wherever a follower reconnects', () => {
   fc.assert(
     fc.property(log, fc.array(fc.nat(200)), (entries, cuts) => {
       const places = [0, ...cuts.toSorted((a, b) => a - b), entries.length]
       const view = createView()
       for (const [index, place] of places.entries())
         fold(joinEntries(entries.slice(place, places[index + 1] ?? place)), view)
-      expect(seen(view)).toBe(seen(fold(entries)))
+      expect(serialized(view)).toBe(serialized(fold(entries)))
     }),
   )
 })
 
-test('what the changes say adds up to what the view says', () => {
+test('the changes add up to the view', () => {
   fc.assert(
     fc.property(log, (entries) => {
       const view = createView()
@@ -124,7 +124,7 @@ test('what the changes say adds up to what the view says', () => {
       const closed = new Set<TextView>()
       const states = new Map<string, string>()
       for (const entry of joinEntries(entries)) {
-        const change = take(view, entry)
+        const change = applyEntry(view, entry)
         const { text, call, delta, state } = change
         const growing = text?.text ?? call?.raw
         if (growing && delta) grown.set(growing, (grown.get(growing) ?? '') + delta)
@@ -144,7 +144,7 @@ test('what the changes say adds up to what the view says', () => {
   )
 })
 
-test('a view of the current round knows that round as one of everything does', () => {
+test('a view that keeps only the current round agrees with a full view on that round', () => {
   fc.assert(
     fc.property(randomSteps.map(logOf), (entries) => {
       const [all, short] = [fold(entries), fold(entries, createView({ keep: 'round' }))]
@@ -153,7 +153,7 @@ test('a view of the current round knows that round as one of everything does', (
         return [
           runs.at(-1)?.outcome,
           round?.number,
-          round && wordsOf(round),
+          round && roundText(round),
           round?.calls.map(({ state }) => state),
         ]
       }

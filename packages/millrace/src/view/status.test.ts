@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Entry } from '../protocol/index.ts'
-import { createView, statusOf, take } from './fold.ts'
+import { applyEntry, createView, statusOf } from './fold.ts'
 
 const usage = { inputTokens: 0, outputTokens: 0, reasoningTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
 
@@ -8,8 +8,8 @@ function input(mode: 'queue' | 'steer'): Entry['event'] {
   return { type: 'input', message: { role: 'user', content: 'Hello' }, mode }
 }
 
-function start(heard: number[]): Entry['event'] {
-  return { type: 'run-start', version: 1, runId: `run_${heard}`, agent: 'a', input: [], heard }
+function start(inputs: number[]): Entry['event'] {
+  return { type: 'run-start', version: 2, runId: `run_${inputs}`, agent: 'a', input: [], inputs }
 }
 
 function end(outcome: 'completed' | 'suspended'): Entry['event'] {
@@ -18,11 +18,11 @@ function end(outcome: 'completed' | 'suspended'): Entry['event'] {
 
 function statusAfter(...events: Entry['event'][]) {
   const log = createView()
-  for (const [index, event] of events.entries()) take(log, { seq: index + 1, at: index, event })
+  for (const [index, event] of events.entries()) applyEntry(log, { seq: index + 1, at: index, event })
   return statusOf(log)
 }
 
-test('a thread is idle, queued, running and waiting as its log says', () => {
+test('the status of a thread follows from its log', () => {
   expect(statusAfter()).toBe('idle')
   expect(statusAfter(input('queue'))).toBe('queued')
   expect(statusAfter(input('queue'), start([1]))).toBe('running')
@@ -31,6 +31,6 @@ test('a thread is idle, queued, running and waiting as its log says', () => {
   expect(statusAfter(input('queue'), start([1]), input('queue'), end('completed'))).toBe('queued')
 })
 
-test('what was said before a stop does not make it busy', () => {
+test('inputs before a stop do not make a thread queued', () => {
   expect(statusAfter(input('queue'), { type: 'stop', reason: 'enough' })).toBe('idle')
 })

@@ -16,10 +16,13 @@ import type {
   UserMessage,
 } from '../protocol/index.ts'
 
-// A log as people look at it: what a chat shows, and how each run went. Everything here is changed in place as entries come, so
-// that an entry costs the same however long the log is. Whatever is shown has a `version` that grows when it changes.
+// The view of a log for user interfaces: what a chat shows, and how each run went. Everything is
+// changed in place, so that the cost of an entry does not depend on the length of the log.
+// Everything that can be drawn has a `version` that grows when it changes.
 
-/** Text that grows: pieces are only ever added, so a renderer remembers how many it has shown. */
+/**
+ * Text that grows. Pieces are only ever added, so a renderer can remember how many it has drawn.
+ */
 export interface GrowingText {
   readonly pieces: string[]
   chars: number
@@ -27,14 +30,14 @@ export interface GrowingText {
   closed: boolean
 }
 
-interface Shown {
+interface RowBase {
   /** Unique among the rows of a log. */
   readonly key: string
   version: number
 }
 
-/** A message of a user. */
-export interface InputView extends Shown {
+/** A user's message. */
+export interface InputView extends RowBase {
   readonly kind: 'input'
   readonly seq: number
   readonly at: number
@@ -46,62 +49,69 @@ export interface InputView extends Shown {
   held: boolean
 }
 
-/** What the model says or thinks, up to the next call or the end of the part. */
-export interface TextView extends Shown {
+/** Text or reasoning of the model, up to the next tool call or the end of the part. */
+export interface TextView extends RowBase {
   readonly kind: 'text' | 'reasoning'
   readonly round: RoundView
   readonly seq: number
-  /** When the first piece came, or somewhat earlier, and the last. */
+  /** When the first piece arrived, or slightly earlier. `endedAt`: when the last one arrived. */
   readonly at: number
   endedAt: number
   readonly text: GrowingText
-  /** How many characters of it were heard, where it was spoken and cut off. */
-  heard?: number | undefined
+  /** How many characters of it were played, if its speech was interrupted. */
+  played?: number | undefined
 }
 
 /**
- * Where a call is:
- * - `writing`: the model writes its arguments; `queued`: they are closed, and it waits for its turn
- * - `asking`: it waits for a person, or a call inside its sub-agent does
- * - `running`, and then what became of it
+ * The state of a tool call:
+ * - `writing`: the model is writing its arguments
+ * - `queued`: the arguments are complete, and it waits to start
+ * - `asking`: it waits for a person, or a call of its sub-agent does
+ * - `running`, and then the status of its result
  */
 export type CallState = 'writing' | 'queued' | 'asking' | 'running' | CallStatus
 
-/** A tool call: first its arguments arrive, then it may wait (for its turn or a person), then it runs. */
-export interface CallView extends Shown {
+/**
+ * A tool call: first its arguments arrive, then it may wait (in the queue or for a person), then it
+ * runs.
+ */
+export interface CallView extends RowBase {
   readonly kind: 'call'
   readonly callId: string
   readonly name: string
   readonly round: RoundView
   readonly seq: number
   state: CallState
-  /** When its arguments began to arrive, were closed, it was started (the last time) and had its result. */
-  readonly begunAt: number
+  /**
+   * When its arguments started to arrive and were complete, and when the call was (last) started
+   * and had its result.
+   */
+  readonly createdAt: number
   closedAt?: number | undefined
   startedAt?: number | undefined
   endedAt?: number | undefined
-  /** The arguments as they are written. */
+  /** The arguments as the model writes them. */
   readonly raw: GrowingText
-  /** Once they are closed. */
+  /** The arguments once they are complete. */
   input?: JsonObject | undefined
-  /** What it was run with, where a person or a hook changed it. */
-  changed?: JsonObject | undefined
-  /** Why it cannot be run as the model wrote it. */
+  /** The input it ran with, if a person or a hook changed it. */
+  changedInput?: JsonObject | undefined
+  /** Why it cannot run as the model wrote it. */
   problem?: string | undefined
   attempts: number
-  /** The rule that let it pass, asked a person or kept it from running. */
+  /** The rule that allowed it, asked a person or denied it. */
   rule?: string | undefined
-  /** The end of what it has printed so far, if that is what it reports. */
+  /** The end of its output so far, if it reports output. */
   printed: string
-  /** The last reports, of at most a few kept. */
+  /** The last few progress reports. */
   readonly progress: unknown[]
   progressCount: number
-  /** Its own, and those of calls inside its sub-agent (`call_1/call_7`). */
+  /** Its own approvals, and those of calls of its sub-agent (`call_1/call_7`). */
   readonly approvals: ApprovalView[]
-  /** What its sub-agent does. */
+  /** The view of its sub-agent. */
   inner?: LogView | undefined
   result?: ToolResultEvent | undefined
-  /** It is run by the provider itself. */
+  /** Present if the provider runs the tool itself. */
   provider?: { input?: JsonValue; output?: JsonValue; isError?: boolean } | undefined
 }
 
@@ -112,19 +122,19 @@ export interface ApprovalView {
   decidedAt?: number | undefined
 }
 
-/** Something that happened and that a reader of the chat should know about, in one line. */
-export interface NoticeView extends Shown {
+/** A one-line notice in the chat. */
+export interface NoticeView extends RowBase {
   readonly kind: 'notice'
   readonly notice: 'retract' | 'retry' | 'taken-over' | 'summary' | 'repairs' | 'correction'
   readonly at: number
   readonly seq: number
   readonly text: string
-  /** The reason, or the whole text. */
+  /** The reason, or the full text. */
   readonly detail?: string
 }
 
 /** The end of a run. */
-export interface EndView extends Shown {
+export interface EndView extends RowBase {
   readonly kind: 'end'
   readonly run: RunView
   readonly seq: number
@@ -133,29 +143,29 @@ export interface EndView extends Shown {
 
 export type Row = InputView | TextView | CallView | NoticeView | EndView
 
-/** A run, with every process that continued it after one was lost or a person had decided. */
+/** A run, including every process that resumed it after a process died or a person decided. */
 export interface RunView {
-  /** That of its first leg. */
+  /** The id of its first leg. */
   readonly id: string
   readonly agent: string
-  /** The number of its first `run-start`: a fork at the one before answers its inputs anew. */
+  /** The number of its first `run-start`. A fork at the number before answers its inputs again. */
   readonly seq: number
   lastSeq: number
   readonly startedAt: number
-  /** That of its last entry so far. */
+  /** The time of its last entry so far. */
   lastAt: number
   readonly inputs: InputView[]
-  /** Each is a process that worked on it: the first, and one for each time the run was resumed. */
+  /** The processes that worked on it: the first one, and one for each time the run was resumed. */
   readonly legs: LegView[]
-  /** In the order in which they began, retracted ones included. */
+  /** In the order in which they started, including retracted ones. */
   readonly rounds: RoundView[]
-  /** Of all rounds, in the order in which they were begun. */
+  /** The calls of all rounds, in the order in which they started. */
   readonly calls: CallView[]
-  /** Undefined while it is under way. `suspended`: it waits for a person. */
+  /** Undefined while it is running. `suspended`: it waits for a person. */
   outcome?: Outcome | undefined
   /** Why its last generation ended, once it has. */
   finish?: RoundFinish | undefined
-  /** Of its rounds so far. */
+  /** The usage of its rounds so far. */
   usage: Usage
   error?: ErrorJson | undefined
   version: number
@@ -167,7 +177,7 @@ export interface LegView {
   readonly at: number
   endedAt?: number | undefined
   outcome?: Outcome | undefined
-  /** `lost`: the process before it was lost; `person`: a person had decided. */
+  /** Why it was started. `lost`: the previous process died; `person`: a person decided. */
   readonly why: 'first' | 'lost' | 'person'
   readonly losses: number
 }
@@ -175,22 +185,22 @@ export interface LegView {
 /** One model call. */
 export interface RoundView {
   readonly run: RunView
-  /** The id of the leg that generated it, under which its exchanges are kept. */
+  /** The id of the leg that generated it, under which its exchanges are stored. */
   readonly runId: string
   readonly number: number
   model: string
   readonly seq: number
-  /** It generates again what the round before it retracted. */
+  /** Whether it regenerates the round before it, which was retracted. */
   readonly isRetry: boolean
   readonly startedAt: number
-  /** When the first word, thought or call came. */
+  /** When the first text, reasoning or call arrived. */
   firstAt?: number | undefined
   endedAt?: number | undefined
-  /** What it is the first to read. */
+  /** The inputs that it is the first to read. */
   readonly inputs: InputView[]
   readonly retries: { readonly seq: number; readonly at: number; readonly retry: RoundRetryEvent }[]
   retracted?: { readonly at: number; readonly reason: string } | undefined
-  /** What it said, thought and called, in the order in which it began. */
+  /** Its text, reasoning and calls, in the order in which they started. */
   readonly parts: (TextView | CallView)[]
   readonly calls: CallView[]
   end?: RoundEndEvent | undefined
@@ -198,7 +208,7 @@ export interface RoundView {
 }
 
 export interface LogView {
-  /** The chat, without what was retracted. */
+  /** The chat, without retracted rows. */
   readonly rows: Row[]
   /** Inputs that no run has read yet; shown below the chat. */
   waiting: InputView[]
@@ -206,45 +216,50 @@ export interface LogView {
   /** The number of the last entry; 0 if there is none. */
   head: number
   version: number
-  readonly open: Open
+  readonly open: OpenState
 }
 
 /** What the next entry may belong to. */
-interface Open {
-  /** What the keys of its rows begin with: something in the log of a sub-agent, which has no people around it. */
-  readonly keys: string
-  /** What comes before the current round is dropped. */
+interface OpenState {
+  /**
+   * The prefix of row keys. Not empty for the view of a sub-agent, which has no users of its own.
+   */
+  readonly keyPrefix: string
+  /** Whether everything before the current round is dropped. */
   readonly onlyRound: boolean
   run?: RunView | undefined
   round?: RoundView | undefined
   text?: TextView | undefined
   readonly calls: Map<string, CallView>
-  /** Where the rows of the round begin. */
-  rowsFrom: number
-  /** No beginning of a run was read so far. */
-  partial: boolean
+  /** The index of the first row of the current round. */
+  roundRowsStart: number
+  /** Whether no start of a run was read so far. */
+  isPartial: boolean
   last?: Entry | undefined
 }
 
-/** What one entry changed. Only what it touched is there, so that a follower does not search the view for it. */
+/**
+ * What one entry changed. Only what it touched is present, so that a follower need not search the
+ * view.
+ */
 export interface Change {
   readonly entry: Entry
-  /** An input was written to the log. */
+  /** An input was appended to the log. */
   input?: InputView
-  /** A run began or was resumed (its `outcome` is undefined), or ended. */
+  /** A run started or was resumed (its `outcome` is undefined), or ended. */
   run?: RunView
-  /** A round began, was `retracted`, or ended (`end`). */
+  /** A round started, was `retracted`, or ended (`end`). */
   round?: RoundView
   /** Text or reasoning grew by `delta`. */
   text?: TextView
-  /** Text or reasoning is complete; also where its round was retracted. */
+  /** Text or reasoning is complete, or its round was retracted. */
   closed?: TextView
-  /** A call is about: its arguments grew by `delta`, it entered `state`, or it reported something. */
+  /** A call changed: its arguments grew by `delta`, it entered `state`, or it reported progress. */
   call?: CallView
   state?: CallState
-  /** What the call reported. */
+  /** The progress that the call reported. */
   progress?: JsonValue
-  /** What the sub-agent of the call did. */
+  /** What changed in the call's sub-agent. */
   inner?: Change
   /** The request of the round failed and is sent again. */
   retry?: RoundRetryEvent

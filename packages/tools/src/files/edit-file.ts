@@ -1,14 +1,14 @@
 import type { JsonSchema } from 'millrace'
 import { type Tool, type ToolContext, tool } from 'millrace'
+import { queueChange } from './change-queue.ts'
 import { applyEdits, type Edit, type Edited, lineAt } from './edits.ts'
-import { named } from './failures.ts'
+import { quotedPath } from './failures.ts'
 import { numbered } from './lines.ts'
-import { likeNames } from './nearby.ts'
-import { mustPermit } from './permit.ts'
+import { requirePermission } from './permit.ts'
 import { replaceFile } from './replace.ts'
-import { binaryKindOf, decodeText, encodeText, isDecodingFault, notText, sizeOf } from './text.ts'
-import { changeAt } from './turns.ts'
-import { notRegular, openPlace, type Place, type Workspace } from './workspace.ts'
+import { similarNames } from './similar-names.ts'
+import { binaryKindOf, decodeText, encodeText, isDecodingError, notText, sizeOf } from './text.ts'
+import { notRegular, openResolved, type ResolvedPath, type Workspace } from './workspace.ts'
 
 interface EditInput extends Partial<Edit> {
   readonly path: string
@@ -16,9 +16,9 @@ interface EditInput extends Partial<Edit> {
 }
 
 const edit = {
-  old_text: { type: 'string', description: 'The text to replace, exactly as it stands in the file' },
-  new_text: { type: 'string', description: 'What to put there' },
-  replace_all: { type: 'boolean', description: 'Replace it everywhere in the file' },
+  old_text: { type: 'string', description: 'The text to replace, exactly as in the file' },
+  new_text: { type: 'string', description: 'The replacement' },
+  replace_all: { type: 'boolean', description: 'Replace all occurrences' },
 }
 
 const input: JsonSchema<EditInput> = {
@@ -29,8 +29,7 @@ const input: JsonSchema<EditInput> = {
       ...edit,
       edits: {
         type: 'array',
-        description:
-          'Several edits in one, made in this order, all or none; instead of old_text and new_text',
+        description: 'Several edits, applied in order, all or none; instead of old_text and new_text',
         minItems: 1,
         items: {
           type: 'object',
@@ -45,7 +44,7 @@ const input: JsonSchema<EditInput> = {
   },
 }
 
-// A file is edited in memory. One that is larger was hardly written by hand.
+// Files are edited in memory. A larger one was hardly written by hand.
 const maxBytes = 32 * 2 ** 20
 const maxShown = 20
 const maxLineChars = 500
@@ -54,52 +53,59 @@ export function editFileTool(workspace: Workspace): Tool {
   return tool({
     name: 'edit_file',
     description:
-      'Replace text in a file of the workspace. old_text must be there exactly once, spaces and line breaks included (without the line numbers that read_file shows), unless replace_all is set. Answers with the lines as they are after it.',
+      'Replace text in a file of the workspace. old_text must occur exactly once, including spaces and line breaks (without the line numbers that read_file shows), unless replace_all is set. Returns the changed lines.',
     input,
-    // It shows lines of the file, too.
+    // The result also shows lines of the file.
     access: async ({ path }) => [
       ...(await workspace.access('read', path)),
       ...(await workspace.access('write', path)),
     ],
     run: async (input, context: ToolContext) => {
       const edits = editsOf(input)
-      return changeAt(workspace, input.path, (place) => editPlace(place, edits, context))
+      return queueChange(workspace, input.path, (resolved) => editResolved(resolved, edits, context))
     },
   })
 }
 
 function editsOf({ edits, old_text, new_text, replace_all = false }: EditInput): readonly Edit[] {
   if (edits && (old_text !== undefined || new_text !== undefined))
-    throw new Error('Give either edits, or old_text and new_text, not both.')
+    throw new Error('Pass either edits, or old_text and new_text, not both.')
   if (edits) return edits
   if (old_text === undefined || new_text === undefined)
-    throw new Error('Give both old_text and new_text, or a list of edits.')
+    throw new Error('Pass both old_text and new_text, or a list of edits.')
   return [{ old_text, new_text, replace_all }]
 }
 
-async function editPlace(place: Place, edits: readonly Edit[], context: ToolContext): Promise<string> {
-  const { path, stats } = place
+async function editResolved(
+  resolved: ResolvedPath,
+  edits: readonly Edit[],
+  context: ToolContext,
+): Promise<string> {
+  const { path, stats } = resolved
   if (!stats) {
-    await mustPermit(context, 'write', path)
+    await requirePermission(context, 'write', path)
     throw new Error(
-      `There is no file ${named(path)} to edit${await likeNames(place, context)}. To make a new file use write_file.`,
+      `There is no file ${quotedPath(path)} to edit${await similarNames(resolved, context)}. Use write_file to create a file.`,
     )
   }
   if (!stats.isFile()) throw notRegular(path, stats)
-  const { file, stats: opened } = await openPlace(place)
+  const { file, stats: opened } = await openResolved(resolved)
   try {
-    await mustPermit(context, 'read', path)
-    await mustPermit(context, 'write', path)
+    await requirePermission(context, 'read', path)
+    await requirePermission(context, 'write', path)
     if (opened.size > maxBytes)
       throw new Error(
-        `${named(path)} is too large to edit (${sizeOf(opened.size)} of at most ${sizeOf(maxBytes)}).`,
+        `${quotedPath(path)} is too large to edit (${sizeOf(opened.size)} of at most ${sizeOf(maxBytes)}).`,
       )
     const bytes = await file.readFile()
     const kind = binaryKindOf(bytes)
     if (kind) throw notText(path, kind, bytes.length)
     const { text, encoding } = decode(bytes, path)
     const edited = applyEdits(text, edits)
-    await replaceFile(place, encodeText(edited.text, encoding), { signal: context.signal, expected: opened })
+    await replaceFile(resolved, encodeText(edited.text, encoding), {
+      signal: context.signal,
+      expected: opened,
+    })
     const { replaced } = edited
     return [
       `Edited ${path}: ${replaced} ${replaced === 1 ? 'replacement' : 'replacements'}.`,
@@ -114,16 +120,16 @@ function decode(bytes: Buffer, path: string) {
   try {
     return decodeText(bytes)
   } catch (error) {
-    throw isDecodingFault(error) ? notText(path, 'not text in UTF-8', bytes.length) : error
+    throw isDecodingError(error) ? notText(path, 'not valid UTF-8 text', bytes.length) : error
   }
 }
 
-/** The lines that were put in with one before and one after, a few places at most. */
+/** The inserted lines with one line before and after, up to a limit. */
 function excerpt({ text, spans }: Edited): string[] {
   const lines = text.replace(/\r?\n$/, '').split(/\r?\n/)
   const marks = new Map<number, string>()
   for (const { start, end } of spans.toSorted((a, b) => a.start - b.start)) {
-    // What was only taken out has no line of its own.
+    // A pure deletion has no inserted line.
     const [first, last] = [lineAt(text, start), lineAt(text, Math.max(start, end - 1))]
     for (let line = first - 1; line <= last + 1 && marks.size <= maxShown; line++) {
       const inside = start < end && line >= first && line <= last

@@ -45,15 +45,15 @@ beforeEach(() => {
 })
 afterEach(() => kit.remove())
 
-/** Paths that every tool refuses. */
-const refused: Record<string, () => string> = {
+/** Paths that every tool rejects. */
+const rejected: Record<string, () => string> = {
   'the folder above': () => '..',
   'the folder above, with a slash': () => '../',
   'a file above': () => '../outside/secret.txt',
   'up from a folder': () => 'src/../../outside/secret.txt',
-  'up with dots between': () => 'src/./.././../outside/secret.txt',
+  'up with dots in between': () => 'src/./.././../outside/secret.txt',
   'up very often': () => `${'../'.repeat(500)}etc/passwd`,
-  'up through a folder that is not there': () => 'nope/../../outside/secret.txt',
+  'up through a missing folder': () => 'nope/../../outside/secret.txt',
   'up through a file': () => 'a.txt/../../outside/secret.txt',
   'an absolute path': () => '/etc/passwd',
   'an absolute path with two slashes': () => '//etc/passwd',
@@ -61,7 +61,7 @@ const refused: Record<string, () => string> = {
   'the absolute path of the secret': () => join(kit.outside, 'secret.txt'),
   'an absolute path that goes up again': () => `${kit.root}/../outside/secret.txt`,
   'the same with slashes doubled': () => `${kit.root}//..//outside//secret.txt`,
-  'a folder whose name begins like the workspace': () => `${kit.root}-evil/secret.txt`,
+  'a folder whose name starts like the workspace': () => `${kit.root}-evil/secret.txt`,
   'the workspace in capitals': () => `${kit.root.toUpperCase()}/a.txt`,
   'the process by /proc': () => '/proc/self/environ',
   'the working directory by /proc': () => '/proc/self/cwd/package.json',
@@ -93,34 +93,34 @@ const refused: Record<string, () => string> = {
   'a link with a path in it': () => 'chain-folder/secret.txt',
   'links in a circle': () => 'loop',
   'a link to itself': () => 'self',
-  'something below a link to itself': () => 'self/a.txt',
+  'a file below a link to itself': () => 'self/a.txt',
   'a link that goes up': () => 'src/up/outside/secret.txt',
-  'up from where a link leads': () => 'to-src/../../outside/secret.txt',
+  'up from the target of a link': () => 'to-src/../../outside/secret.txt',
   'a link to /etc': () => 'etc/passwd',
   'a link to the root by /proc': () => 'process/etc/passwd',
   'a link to the working directory by /proc': () => 'process-cwd/package.json',
   'a link to a device': () => 'zero',
-  'a link to a file outside that is not there yet': () => 'dangling',
-  'a file below a link to a folder outside that is not there yet': () => 'dangling-folder/x.txt',
-  'a link to a folder whose name begins like the workspace': () => 'sibling',
+  'a link to a missing file outside': () => 'dangling',
+  'a file below a link to a missing folder outside': () => 'dangling-folder/x.txt',
+  'a link to a folder whose name starts like the workspace': () => 'sibling',
   'a file in it': () => 'sibling-folder/secret.txt',
   'a link to the root of the machine': () => 'root/etc/passwd',
-  'a pipe that nobody writes to': () => 'pipe',
+  'a pipe without a writer': () => 'pipe',
 }
 
-/** Paths that look like ways out and are names like any other: they are taken as they stand. */
+/** Paths that look like escapes but are ordinary names. */
 const harmless: Record<string, string> = {
-  'dots in percent code': '%2e%2e/outside/secret.txt',
-  'slashes in percent code': '..%2foutside%2fsecret.txt',
+  'percent-encoded dots': '%2e%2e/outside/secret.txt',
+  'percent-encoded slashes': '..%2foutside%2fsecret.txt',
   'percent code twice': '%252e%252e%252foutside',
   'a two-dot leader': '‥/outside/secret.txt',
   'full-width dots': '．．/outside/secret.txt',
   'a division slash': '..∕outside∕secret.txt',
-  'dots with nothing between': '.\u200b./outside/secret.txt',
+  'dots with a zero-width space in between': '.\u200b./outside/secret.txt',
   'three dots': '.../outside/secret.txt',
   'a space before the dots': ' ../outside/secret.txt',
-  'a space behind the dots': '.. /outside/secret.txt',
-  'the home of somebody': '~root/secret.txt',
+  'a space after the dots': '.. /outside/secret.txt',
+  'the home of a user': '~root/secret.txt',
   'a file URL': 'file:///etc/passwd',
   'a file URL that goes up': 'file:../outside/secret.txt',
   'a variable': '$HOME/secret.txt',
@@ -147,30 +147,30 @@ function outsideTree(): string[] {
 
 async function attempt(path: string, hold: boolean) {
   const before = outsideTree()
-  const answers: [string, string][] = []
+  const results: [string, string][] = []
   for (const [name, input] of Object.entries(calls)) {
-    const answer = String(await kit.call(name, input(path), { hold }))
-    answers.push([name, answer])
-    expect(answer, name).not.toContain(secret)
-    expect(answer, name).not.toContain('hidden-name.txt (')
-    expect(answer, name).not.toContain('root:x')
-    if (!path.includes(kit.outside)) expect(answer, name).not.toContain(kit.outside)
-    expect(answer, name).not.toContain('/proc/self/fd/2')
+    const result = String(await kit.call(name, input(path), { hold }))
+    results.push([name, result])
+    expect(result, name).not.toContain(secret)
+    expect(result, name).not.toContain('hidden-name.txt (')
+    expect(result, name).not.toContain('root:x')
+    if (!path.includes(kit.outside)) expect(result, name).not.toContain(kit.outside)
+    expect(result, name).not.toContain('/proc/self/fd/2')
   }
   expect(outsideTree()).toEqual(before)
-  return answers
+  return results
 }
 
 describe.each([
   ['by handles', true],
   ['by checks', false],
-])('kept to the workspace %s', (_, hold) => {
-  test.each(Object.entries(refused))('refused by all six: %s', async (_, path) => {
-    for (const [name, answer] of await attempt(path(), hold))
-      expect(answer, name).toMatch(/^The tool failed: .+\.$/s)
+])('confined to the workspace %s', (_, hold) => {
+  test.each(Object.entries(rejected))('rejected by all six tools: %s', async (_, path) => {
+    for (const [name, result] of await attempt(path(), hold))
+      expect(result, name).toMatch(/^The tool failed: .+\.$/s)
   })
 
-  test.each(Object.entries(harmless))('taken as it stands: %s', async (_, path) => {
+  test.each(Object.entries(harmless))('an ordinary name: %s', async (_, path) => {
     await attempt(path, hold)
   })
 
@@ -182,7 +182,7 @@ describe.each([
     'out-folder/**',
     '**/secret.txt',
     'root/etc/*',
-  ])('the glob %s finds nothing outside', async (pattern) => {
+  ])('the glob %s matches nothing outside', async (pattern) => {
     for (const ripgrep of [undefined, false] as const) {
       const found = await kit.call('find_files', { pattern }, { hold, ripgrep })
       expect(found).toMatch(/^The tool failed|^\[no file|^src\/b\.txt$/)
@@ -199,7 +199,7 @@ describe.each([
     '-e',
     '--files',
     '--no-ignore\0--follow',
-  ])('the pattern, path and glob %s are no options of ripgrep', async (option) => {
+  ])('the pattern, path and glob %s are not read as options of ripgrep', async (option) => {
     kit.put({ 'dash.txt': `${option}\n` })
     const literal = await kit.call('search_files', { pattern: option, literal: true }, { hold })
     if (!option.includes('\0')) expect(literal).toBe(`dash.txt\n1:${option}`)
@@ -211,7 +211,7 @@ describe.each([
       expect(await kit.call('search_files', input, { hold })).not.toContain(secret)
   })
 
-  test('a link inside that leads inside is followed, also one with the absolute path of the workspace', async () => {
+  test('a link to a path inside is followed, also with the absolute path of the workspace', async () => {
     symlinkSync(join(kit.root, 'src'), join(kit.root, 'absolute'))
     for (const path of ['to-src/b.txt', 'absolute/b.txt', 'to-src/../a.txt'])
       expect(await kit.call('read_file', { path }, { hold })).toBe('     1\tinside')
@@ -221,7 +221,7 @@ describe.each([
     expect(readFileSync(join(kit.root, 'src', 'b.txt'), 'utf8')).toBe('new\n')
   })
 
-  test('a path may go up as long as it stays inside, and may be absolute', async () => {
+  test('a path can go up within the workspace, and can be absolute', async () => {
     for (const path of [
       'src/../a.txt',
       './/src//..//a.txt',

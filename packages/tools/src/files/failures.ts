@@ -1,5 +1,5 @@
-/** How a path is named in a sentence: as it was given, and never longer than a line. */
-export function named(path: string): string {
+/** A path for an error message: quoted, on one line and not too long. */
+export function quotedPath(path: string): string {
   const shown = path.length > 200 ? `${path.slice(0, 100)}…${path.slice(-80)}` : path
   return `'${shown.replace(/\p{Cc}/gu, '?')}'`
 }
@@ -9,34 +9,36 @@ export function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-const sentences: Readonly<Record<string, string>> = {
-  ENOENT: 'is not there any more',
-  ENOTDIR: 'was changed by somebody else in that moment: try again',
-  ELOOP: 'was changed by somebody else in that moment: try again',
-  EEXIST: 'was made by somebody else in that moment: try again',
+const explanations: Readonly<Record<string, string>> = {
+  ENOENT: 'no longer exists',
+  ENOTDIR: 'was changed by another process at the same time: try again',
+  ELOOP: 'was changed by another process at the same time: try again',
+  EEXIST: 'was created by another process at the same time: try again',
   EISDIR: 'is a folder',
-  EACCES: 'is closed to this process: the operating system does not permit it',
-  EPERM: 'is closed to this process: the operating system does not permit it',
-  EROFS: 'lies on a file system that can only be read',
-  ENOSPC: 'does not fit: the disk is full',
-  EDQUOT: 'does not fit: the disk quota is used up',
+  EACCES: 'cannot be accessed: permission denied by the operating system',
+  EPERM: 'cannot be accessed: permission denied by the operating system',
+  EROFS: 'is on a read-only file system',
+  ENOSPC: 'cannot be written: the disk is full',
+  EDQUOT: 'cannot be written: the disk quota is exceeded',
   EFBIG: 'would be too large for its file system',
   ENAMETOOLONG: 'has a name that is too long for the file system',
-  EMFILE: 'cannot be opened now, too many files are open: try again later',
-  ENFILE: 'cannot be opened now, too many files are open: try again later',
+  EMFILE: 'cannot be opened because too many files are open: try again later',
+  ENFILE: 'cannot be opened because too many files are open: try again later',
   ENXIO: 'is not a regular file',
 }
 
 /**
- * Runs it, and makes what the operating system refuses into a sentence about `path`. Node's own messages name the handles and
- * folders that we go through, which are nobody's business.
+ * Runs `work` and turns errors of the operating system into sentences about `path`. Node's own messages
+ * contain internal handles and absolute paths.
  */
-export async function inSentences<T>(path: string, work: () => Promise<T>): Promise<T> {
+export async function explainErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     const code = codeOf(error)
     if (code === undefined || !('syscall' in (error as object))) throw error
-    throw new Error(`${named(path)} ${sentences[code] ?? `cannot be used (${code})`}.`, { cause: error })
+    throw new Error(`${quotedPath(path)} ${explanations[code] ?? `cannot be used (${code})`}.`, {
+      cause: error,
+    })
   }
 }

@@ -15,18 +15,18 @@ afterEach(() => kit.remove())
 
 const names = (options = {}) => files({ workspace: kit.root, ...options }).tools.map(({ name }) => name)
 
-test('there are six tools, four of which only look', () => {
+test('there are six tools, four of them read-only', () => {
   const all = ['read_file', 'write_file', 'edit_file', 'list_files', 'find_files', 'search_files']
   expect(names()).toEqual(all)
   expect(names({ readOnly: true })).toEqual(all.filter((name) => !/write|edit/.test(name)))
 })
 
-test('all but an edit may be run again after a crash', () => {
+test('all except edit_file can be repeated after a crash', () => {
   const { tools } = files({ workspace: kit.root })
   expect(tools.filter(({ repeat }) => repeat !== 'safe').map(({ name }) => name)).toEqual(['edit_file'])
 })
 
-test('the workspace may be given by a link or a relative path, and stays what it was then', async () => {
+test('the workspace can be a link or a relative path, resolved once', async () => {
   kit.put({ 'a.txt': 'inside\n' })
   const link = join(kit.outside, 'link')
   symlinkSync(kit.root, link)
@@ -44,7 +44,7 @@ test.each([
   [undefined, /takes one object of options, not undefined/],
   [{}, /needs a workspace/],
   [{ workspace: '' }, /'workspace' must be text, not empty/],
-  [{ workspace: '/nowhere/at/all' }, /'\/nowhere\/at\/all' cannot be opened: make the folder first/],
+  [{ workspace: '/nowhere/at/all' }, /'\/nowhere\/at\/all' cannot be opened: create the folder first/],
   [{ workspace: process.execPath }, /is not a folder/],
   [{ workspace: '.', maxResult: 1 }, /'maxResult' does not exist: did you mean 'maxResults'\?/],
   [{ workspace: '.', maxReadBytes: 0 }, /'maxReadBytes' must be a whole number of at least 1/],
@@ -52,8 +52,8 @@ test.each([
   [{ workspace: '.', readOnly: 1 }, /'readOnly' must be true or false/],
   [{ workspace: '.', ignore: 'dist' }, /'ignore' must be an array of globs/],
   [{ workspace: '.', ripgrep: 'rg' }, /'ripgrep' must be the absolute path of rg, or false/],
-  [{ workspace: '.', ripgrep: '/nowhere/rg' }, /'ripgrep' must be the path of a program/],
-])('options that cannot be used are refused: %j', (options, problem) => {
+  [{ workspace: '.', ripgrep: '/nowhere/rg' }, /'ripgrep' must be the path of an executable program/],
+])('invalid options are rejected: %j', (options, problem) => {
   let thrown: unknown
   try {
     files(options as never)
@@ -64,13 +64,13 @@ test.each([
   expect(String(thrown)).toMatch(problem)
 })
 
-describe('what a call would touch', () => {
+describe('the accesses of a call', () => {
   const access = async (name: string, input: object) => {
     const tool = files({ workspace: kit.root }).tools.find((tool) => tool.name === name)
     return tool?.access?.(input as never)
   }
 
-  test('is told by its real path', async () => {
+  test('use the real path', async () => {
     kit.put({ 'src/a.ts': '' })
     mkdirSync(join(kit.root, 'other'))
     symlinkSync('src', join(kit.root, 'link'))
@@ -92,13 +92,13 @@ describe('what a call would touch', () => {
     }
   })
 
-  test('is nothing if the path leads nowhere, which the call itself tells', async () => {
+  test('are empty for an invalid path, which the call itself reports', async () => {
     for (const path of ['../x', '/etc/passwd', 'a\0'])
       expect(await access('write_file', { path, content: '' })).toEqual([])
   })
 })
 
-test('an agent reads, edits and is told what went wrong', async () => {
+test('an agent reads, edits and gets errors', async () => {
   kit.put({ 'src/sum.ts': 'export const sum = (a, b) => a - b\n' })
   const model = scriptedModel([
     [{ call: 'search_files', input: { pattern: 'sum' } }],
@@ -112,7 +112,7 @@ test('an agent reads, edits and is told what went wrong', async () => {
   )
   expect(results).toEqual([
     'src/sum.ts\n1:export const sum = (a, b) => a - b',
-    'The tool failed: old_text is not in the file exactly so: it is there with other spaces, tabs or line breaks. The lines are:\n     1\texport const sum = (a, b) => a - b',
+    'The tool failed: old_text is in the file only with different spaces, tabs or line breaks. The lines are:\n     1\texport const sum = (a, b) => a - b',
     'Edited src/sum.ts: 1 replacement.\n+    1\texport const sum = (a, b) => a + b',
   ])
   expect(readFileSync(join(kit.root, 'src/sum.ts'), 'utf8')).toContain('a + b')
@@ -134,7 +134,7 @@ test.runIf(canHold)('no file or folder stays open', async () => {
   expect(filesOpen()).toEqual([])
 })
 
-/** The files and folders of the workspace that this process has open. */
+/** Files and folders of the workspace that this process has open. */
 function filesOpen(): string[] {
   return readdirSync('/proc/self/fd').flatMap((fd) => {
     try {

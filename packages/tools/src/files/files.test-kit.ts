@@ -8,12 +8,12 @@ import { toolContext } from '../../../millrace/src/tools/tool-context.test-kit.t
 import { type FilesOptions, fileTools } from './files.ts'
 import { openWorkspace } from './workspace.ts'
 
-/** Either way to keep to the workspace: by open handles, or by checks after the fact. */
+/** Both ways to confine access: by open handles, or by checks afterwards. */
 export interface KitOptions extends Omit<FilesOptions, 'workspace'> {
   readonly hold?: boolean
 }
 
-/** A workspace in a folder of its own, with a secret lying next to it. */
+/** A workspace in a new folder, with a secret next to it. */
 export function filesKit() {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'millrace-files-')))
   const root = join(base, 'workspace')
@@ -24,14 +24,14 @@ export function filesKit() {
   return {
     root,
     outside,
-    /** Writes files of the workspace: paths and what is in them. */
+    /** Writes files in the workspace: contents by path. */
     put(files: Record<string, string | Uint8Array>) {
       for (const [path, content] of Object.entries(files)) {
         mkdirSync(dirname(join(root, path)), { recursive: true })
         writeFileSync(join(root, path), content)
       }
     },
-    /** Calls a tool as a runtime does; what it throws comes back as the model would see it. */
+    /** Calls a tool like the runtime; returns errors as the model would see them. */
     async call(
       name: string,
       input: Record<string, unknown>,
@@ -53,8 +53,12 @@ export function filesKit() {
   }
 }
 
-/** Runs a script in a process of its own, which prints a line when it has begun, for as long as `work` takes. */
-export async function beside<T>(script: string, args: readonly string[], work: () => Promise<T>): Promise<T> {
+/** Runs a script in a child process during `work`. The script prints a line when it has started. */
+export async function whileRunning<T>(
+  script: string,
+  args: readonly string[],
+  work: () => Promise<T>,
+): Promise<T> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', script, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -62,7 +66,7 @@ export async function beside<T>(script: string, args: readonly string[], work: (
   try {
     await once(child.stdout, 'data')
     const result = await work()
-    if (child.exitCode !== null) throw new Error('the process beside has ended by itself')
+    if (child.exitCode !== null) throw new Error('the child process exited early')
     return result
   } finally {
     child.kill('SIGKILL')

@@ -14,32 +14,35 @@ import {
 } from 'millrace/internal'
 import { editFileTool } from './edit-file.ts'
 import { findFilesTool } from './find-files.ts'
-import { ignoring } from './ignore.ts'
+import { ignoreFilter } from './ignore.ts'
 import { listFilesTool } from './list-files.ts'
-import type { Lookup } from './lookup.ts'
 import { readFileTool } from './read-file.ts'
 import { findRipgrep } from './ripgrep.ts'
 import { searchFilesTool } from './search-files.ts'
+import type { SearchSettings } from './search-settings.ts'
 import { openWorkspace, type Workspace } from './workspace.ts'
 import { writeFileTool } from './write-file.ts'
 
 export interface FilesOptions {
-  /** The folder that the tools keep to. It must exist. */
+  /** The folder that the tools are confined to. It must exist. */
   readonly workspace: string
   /** Leaves out the tools that write. */
   readonly readOnly?: boolean | undefined
-  /** How much text one call of `read_file` shows; 256 KiB. */
+  /** How much text one `read_file` call returns; 256 KiB by default. */
   readonly maxReadBytes?: number | undefined
-  /** How large a picture may be to be shown; 5 MiB. */
+  /** The largest image that is shown; 5 MiB by default. */
   readonly maxImageBytes?: number | undefined
-  /** How many names or lines a listing, a search by name or by text shows; 200. */
+  /** How many names or lines a listing or search returns; 200 by default. */
   readonly maxResults?: number | undefined
   /**
-   * Globs of what listings and searches leave out besides `.git` and `node_modules`: one without `/` is for names in any folder. What
-   * is left out can still be read by its name.
+   * Globs that listings and searches skip, in addition to `.git` and `node_modules`. A glob without `/`
+   * matches names in any folder. Skipped files can still be read by path.
    */
   readonly ignore?: readonly string[] | undefined
-  /** Where ripgrep is; `false` to do without. The first `rg` of the PATH outside the workspace if absent. */
+  /**
+   * Path of ripgrep, or `false` not to use it. By default the first `rg` in PATH outside the
+   * workspace.
+   */
   readonly ripgrep?: string | false | undefined
 }
 
@@ -50,11 +53,11 @@ export function files(options: FilesOptions): Toolbox {
     throw invalidInput(op, `files() takes one object of options, not ${kindOf(options)}`)
   checkOptions(options, table, { op, what: 'files(): the option' })
   if (options.workspace === undefined)
-    throw invalidInput(op, 'files() needs a workspace: the folder that the tools keep to')
+    throw invalidInput(op, 'files() needs a workspace: the folder that the tools are confined to')
   return fileTools(openWorkspace(options.workspace), options)
 }
 
-/** The tools over a workspace that is open. */
+/** The tools for an open workspace. */
 export function fileTools(
   workspace: Workspace,
   {
@@ -66,20 +69,20 @@ export function fileTools(
     ripgrep = findRipgrep(workspace.root) ?? false,
   }: Omit<FilesOptions, 'workspace'>,
 ): Toolbox {
-  const lookup: Lookup = {
+  const settings: SearchSettings = {
     workspace,
     maxResults,
     ignore,
-    ignored: ignoring(ignore),
+    ignored: ignoreFilter(ignore),
     ripgrep: ripgrep || undefined,
   }
   return {
     tools: [
       readFileTool(workspace, { maxReadBytes, maxImageBytes }),
       ...(readOnly ? [] : [writeFileTool(workspace), editFileTool(workspace)]),
-      listFilesTool(lookup),
-      findFilesTool(lookup),
-      searchFilesTool(lookup),
+      listFilesTool(settings),
+      findFilesTool(settings),
+      searchFilesTool(settings),
     ],
   }
 }
@@ -102,6 +105,6 @@ function programProblem(value: unknown): Problem {
     accessSync(value, constants.X_OK)
     return undefined
   } catch {
-    return 'must be the path of a program that can be run'
+    return 'must be the path of an executable program'
   }
 }

@@ -3,8 +3,8 @@ import { type Tool, type ToolContext, tool } from 'millrace'
 import type { Folder } from './folder.ts'
 import { globPattern } from './glob.ts'
 import { lineMatcher } from './line-matcher.ts'
-import { type Lookup, openFolder } from './lookup.ts'
 import { ripgrepFiles } from './ripgrep.ts'
+import { openFolder, type SearchSettings } from './search-settings.ts'
 import { pathIn, walkFiles } from './walk.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -20,28 +20,28 @@ const input: JsonSchema<FindInput> = {
       pattern: {
         type: 'string',
         maxLength: 1000,
-        description: "A glob such as 'src/**/*.ts'; one without / is for names in any folder",
+        description: "A glob such as 'src/**/*.ts'; without / it matches names in any folder",
       },
-      path: { type: 'string', description: 'The folder to look in, relative to the workspace (.)' },
+      path: { type: 'string', description: 'The folder to search, relative to the workspace; . by default' },
     },
     required: ['pattern'],
     additionalProperties: false,
   },
 }
 
-export function findFilesTool(lookup: Lookup): Tool {
-  const { workspace, maxResults } = lookup
+export function findFilesTool(settings: SearchSettings): Tool {
+  const { workspace, maxResults } = settings
 
   async function find({ pattern, path = '.' }: FindInput, context: ToolContext): Promise<string> {
     const glob = globPattern(pattern, workspace.root)
     return openFolder(workspace, path, context, async (start) => {
-      const found = await matching(start, glob, lookup, context.signal)
+      const found = await matching(start, glob, settings, context.signal)
       if (found.length === 0)
-        return `[no file matches ${pattern}${pattern.startsWith('/') ? ', which is looked for in the workspace alone' : ''}]`
+        return `[no file matches ${pattern}${pattern.startsWith('/') ? ' (searched only in the workspace)' : ''}]`
       const more = found.length > maxResults
       return [
         ...found.slice(0, maxResults),
-        ...(more ? [`[the first ${maxResults}, there are more: narrow the pattern]`] : []),
+        ...(more ? [`[first ${maxResults} results, there are more: narrow the pattern]`] : []),
       ].join('\n')
     })
   }
@@ -49,7 +49,7 @@ export function findFilesTool(lookup: Lookup): Tool {
   return tool({
     name: 'find_files',
     description:
-      'Find files of the workspace by a glob, sorted by path. Leaves out .git, node_modules and what is ignored: name such a folder as path to look into it.',
+      'Find files in the workspace by glob, sorted by path. Skips .git, node_modules and ignored files: pass such a folder as path to search it.',
     input,
     repeat: 'safe',
     access: ({ path = '.' }) => workspace.access('read', path),
@@ -57,17 +57,22 @@ export function findFilesTool(lookup: Lookup): Tool {
   })
 }
 
-/** One more than are shown, if there are. */
-async function matching(start: Folder, glob: RegExp, lookup: Lookup, signal: AbortSignal): Promise<string[]> {
+/** Returns one more than is shown, if there are more. */
+async function matching(
+  start: Folder,
+  glob: RegExp,
+  settings: SearchSettings,
+  signal: AbortSignal,
+): Promise<string[]> {
   const matcher = lineMatcher(glob, { signal })
   try {
     const found: string[] = []
     const below = start.path === '' ? 0 : start.path.length + 1
-    for await (const paths of filesBelow(start, lookup, signal)) {
+    for await (const paths of filesBelow(start, settings, signal)) {
       const numbers = await matcher.match(paths.map((path) => path.slice(below)).join('\n'))
       for (const path of numbers.map((number) => paths[number - 1] as string)) {
-        if (await isThere(lookup.workspace, path)) found.push(path)
-        if (found.length > lookup.maxResults) return found
+        if (await isThere(settings.workspace, path)) found.push(path)
+        if (found.length > settings.maxResults) return found
       }
     }
     return found
@@ -76,16 +81,27 @@ async function matching(start: Folder, glob: RegExp, lookup: Lookup, signal: Abo
   }
 }
 
-/** The paths of the files below a folder, in order, some at a time. */
-async function* filesBelow(start: Folder, lookup: Lookup, signal: AbortSignal): AsyncGenerator<string[]> {
-  const { workspace, ignore, ignored, ripgrep } = lookup
+/** The paths of the files below a folder, in order, in batches. */
+async function* filesBelow(
+  start: Folder,
+  settings: SearchSettings,
+  signal: AbortSignal,
+): AsyncGenerator<string[]> {
+  const { workspace, ignore, ignored, ripgrep } = settings
   const top = start.path || '.'
   if (ripgrep !== undefined) {
     let usable = true
-    const refused = () => {
+    const onUnsupported = () => {
       usable = false
     }
-    const options = { program: ripgrep, cwd: workspace.root, start: start.path, ignore, signal, refused }
+    const options = {
+      program: ripgrep,
+      cwd: workspace.root,
+      start: start.path,
+      ignore,
+      signal,
+      onUnsupported,
+    }
     for await (const paths of ripgrepFiles(options)) yield paths.filter((path) => !ignored(path, top))
     if (usable) return
   }
@@ -93,9 +109,12 @@ async function* filesBelow(start: Folder, lookup: Lookup, signal: AbortSignal): 
     yield names.map((name) => pathIn(folder, name))
 }
 
-/** Whether a file is where ripgrep has seen one: it goes by paths, and may have been led astray by a link. */
+/**
+ * Checks a result of ripgrep, which resolves paths itself and may have followed a link created
+ * meanwhile.
+ */
 function isThere(workspace: Workspace, path: string): Promise<boolean> {
   return workspace
-    .at(path, async (place) => place.path === path && place.stats?.isFile() === true)
+    .at(path, async (resolved) => resolved.path === path && resolved.stats?.isFile() === true)
     .catch(() => false)
 }

@@ -7,7 +7,7 @@ import { canHold, type Folder, openRoot } from './folder.ts'
 let kit: ReturnType<typeof filesKit>
 let folder: Folder
 
-/** What stands between the moment a folder was found and the moment it is used. */
+/** Replaces a folder with a link between finding and using it. */
 function swap() {
   renameSync(join(kit.root, 'spot'), join(kit.root, 'away'))
   symlinkSync(kit.outside, join(kit.root, 'spot'))
@@ -30,10 +30,10 @@ afterEach(async () => {
   kit.remove()
 })
 
-describe.runIf(canHold)('a folder that is held', () => {
+describe.runIf(canHold)('a folder with an open handle', () => {
   beforeEach(() => arrive(true))
 
-  test('stays the same one when it is renamed and a link put in its place', async () => {
+  test('stays the same when it is renamed and replaced with a link', async () => {
     swap()
     const file = await folder.openFile('file.txt', constants.O_RDONLY)
     expect(await file.readFile('utf8')).toBe('inside')
@@ -47,14 +47,16 @@ describe.runIf(canHold)('a folder that is held', () => {
   })
 })
 
-describe('a folder that is checked', () => {
+describe('a folder with checks', () => {
   beforeEach(() => arrive(false))
 
-  test('gives out nothing once a link is in its place', async () => {
+  test('rejects access once it is replaced with a link', async () => {
     swap()
-    await expect(folder.openFile('file.txt', constants.O_RDONLY)).rejects.toThrow(/changed by somebody else/)
-    await expect(folder.open('below')).rejects.toThrow(/changed by somebody else/)
-    await expect(folder.check()).rejects.toThrow(/changed by somebody else/)
+    await expect(folder.openFile('file.txt', constants.O_RDONLY)).rejects.toThrow(
+      /changed by another process/,
+    )
+    await expect(folder.open('below')).rejects.toThrow(/changed by another process/)
+    await expect(folder.check()).rejects.toThrow(/changed by another process/)
   })
 })
 

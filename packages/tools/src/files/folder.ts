@@ -4,25 +4,31 @@ import { constants, lstat, open, realpath } from 'node:fs/promises'
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants
 
-/** A folder inside the workspace that a walk has come to, without a link on the way. */
+/** A folder inside the workspace, reached without following links. */
 export interface Folder {
-  /** Leads to it, for functions of `node:fs`: `${at}/name` is a thing directly in it. */
+  /** A path to it for `node:fs`: `${at}/name` is a direct child. */
   readonly at: string
-  /** Below the workspace, with `/`; empty for the workspace itself. */
+  /** Relative to the workspace, with `/`; empty for the workspace itself. */
   readonly path: string
-  /** Opens a folder directly in it. Fails if that is a link. */
+  /** Opens a direct subfolder. Fails if it is a link. */
   open(name: string): Promise<Folder>
-  /** Opens a file directly in it, never through a link, and without waiting for whoever is at the other end of a pipe. */
+  /** Opens a file directly in it. Never follows a link, and never blocks on a named pipe. */
   openFile(name: string, flags: number, mode?: number): Promise<FileHandle>
-  /** Fails if the folder, or a thing directly in it, is not where it was found any more. */
+  /** Fails if the folder, or a direct child, is no longer where it was found. */
   check(name?: string): Promise<void>
   close(): Promise<void>
 }
 
-/** Linux names every open handle, and a path that begins with one goes on from there, whatever is renamed meanwhile. */
+/**
+ * Linux has a path for every open handle. Paths that start with it are resolved from that folder, even
+ * if folders are renamed meanwhile.
+ */
 export const canHold = process.platform === 'linux' && existsSync('/proc/self/fd')
 
-/** Opens the workspace itself. `hold` keeps each folder by its handle; without, every use is checked after the fact. */
+/**
+ * Opens the workspace. `hold` keeps an open handle for each folder; without it, every use is
+ * checked afterwards.
+ */
 export function openRoot(real: string, hold: boolean): Promise<Folder> {
   return hold ? heldFolder(real, '') : plainFolder(real, '')
 }
@@ -42,13 +48,13 @@ async function heldFolder(from: string, path: string): Promise<Folder> {
 
 async function plainFolder(at: string, path: string): Promise<Folder> {
   const inside = (name: string) => (at === '/' ? `/${name}` : `${at}/${name}`)
-  // Also where case does not count: rules are about the one real name of a thing.
+  // Also on case-insensitive file systems: rules apply to the real name.
   const check = async (name?: string) => {
     const expected = name === undefined ? at : inside(name)
-    if ((await realpath(expected)) !== expected) throw moved()
+    if ((await realpath(expected)) !== expected) throw changedMeanwhile()
   }
   await check()
-  if (!(await lstat(at)).isDirectory()) throw moved()
+  if (!(await lstat(at)).isDirectory()) throw changedMeanwhile()
   return {
     at,
     path,
@@ -57,10 +63,11 @@ async function plainFolder(at: string, path: string): Promise<Folder> {
       const file = inside(name)
       const handle = await open(file, flags | O_NOFOLLOW | O_NONBLOCK, mode)
       try {
-        // What was opened is what lies there by its real path: had a folder on the way been a link, this would be another file.
+        // Verifies that the opened file is the one at its real path: with a link on the way it
+        // would be another.
         await check(name)
         const [opened, found] = await Promise.all([handle.stat(), lstat(file)])
-        if (opened.ino !== found.ino || opened.dev !== found.dev) throw moved()
+        if (opened.ino !== found.ino || opened.dev !== found.dev) throw changedMeanwhile()
         return handle
       } catch (error) {
         await handle.close()
@@ -72,9 +79,9 @@ async function plainFolder(at: string, path: string): Promise<Folder> {
   }
 }
 
-function moved(): Error {
+function changedMeanwhile(): Error {
   return new Error(
-    'It was changed by somebody else in that moment, or its name is written in another way: look with list_files and try again.',
+    'It was changed by another process at the same time, or its name is spelled differently: check with list_files and try again.',
   )
 }
 

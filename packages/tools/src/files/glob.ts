@@ -1,15 +1,15 @@
 import picomatch from 'picomatch'
-import { named } from './failures.ts'
+import { quotedPath } from './failures.ts'
 
 /**
- * The pattern of a glob for paths below the folder it is about. One without `/` is for names in any folder below. Whoever gives the
- * whole path of the `root` in front means what is in it.
+ * Compiles a glob for paths below the searched folder. A glob without `/` matches names in any folder.
+ * A leading absolute path of the `root` is removed.
  */
 export function globPattern(glob: string, root = ''): RegExp {
   const inside = root !== '' && glob.startsWith(`${root}/`) ? glob.slice(root.length) : glob
   const bare = inside.replace(/^(\.?\/)+/, '')
   if (bare.split('/').includes('..'))
-    throw new Error(`A glob cannot go up with '..': ${named(glob)}. Give the folder to look in as path.`)
+    throw new Error(`A glob cannot contain '..': ${quotedPath(glob)}. Pass the folder to search as path.`)
   if (bare === '') throw new Error("The glob is empty: use '**' for all files.")
   const whole = bare.endsWith('/') ? `${bare}**` : bare
   return picomatch.makeRe(whole.includes('/') ? whole : `**/${whole}`, {

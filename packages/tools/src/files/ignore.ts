@@ -2,14 +2,20 @@ import { posix } from 'node:path'
 import picomatch from 'picomatch'
 import { unfinished } from './replace.ts'
 
-/** Never worth looking through: what git keeps for itself, and what others have written. */
+/** Git's internal files and installed packages are never searched. */
 export const alwaysIgnored = ['.git', 'node_modules']
 
-/** Whether a path of the workspace, or a folder it is in, is left out; folders down to `start` have been asked for by name. */
+/**
+ * Whether a path or one of its parent folders is ignored. Folders down to `start` were named
+ * explicitly and are not.
+ */
 export type Ignored = (path: string, start: string) => boolean
 
-/** A glob without `/` is about names in any folder, one with it about paths from the workspace on: as in a .gitignore. */
-export function ignoring(globs: readonly string[]): Ignored {
+/**
+ * As in a .gitignore, a glob without `/` matches names in any folder, one with `/` matches paths
+ * from the workspace.
+ */
+export function ignoreFilter(globs: readonly string[]): Ignored {
   const bare = [...alwaysIgnored, ...globs].map((glob) =>
     glob.replace(/^\.?\//, '').replace(/\/(\*\*)?$/, ''),
   )

@@ -1,13 +1,19 @@
 import { Worker } from 'node:worker_threads'
 
-/** Finds lines that a pattern matches, in a thread of its own: one that takes for ever holds up nobody, and is stopped. */
+/**
+ * Finds matching lines in a worker thread, so that a slow pattern blocks nothing else and can be
+ * stopped.
+ */
 export interface LineMatcher {
-  /** The numbers of the matching lines, from 1, in order. One text at a time. Rejects when time is up or the signal is aborted. */
+  /**
+   * The numbers of the matching lines, from 1. One text at a time. Rejects on timeout or when the
+   * signal is aborted.
+   */
   match(text: string): Promise<readonly number[]>
   close(): Promise<void>
 }
 
-// As text, since a bundle has no second file to point at.
+// As source text, since a bundle has no separate worker file.
 const program = `
 const { parentPort, workerData: { pattern, limit } } = require('node:worker_threads')
 parentPort.on('message', (text) => {
@@ -19,21 +25,21 @@ parentPort.on('message', (text) => {
 })`
 
 export interface MatcherOptions {
-  /** At most so many lines of one text. */
+  /** Maximum number of lines of one text. */
   readonly limit?: number
   /** How long one text may take. */
   readonly timeLimitMs?: number
   readonly signal: AbortSignal
 }
 
-/** `pattern` must have neither the `g` nor the `y` flag, which remember where they were. */
+/** `pattern` must not have the stateful flags `g` and `y`. */
 export function lineMatcher(
   pattern: RegExp,
   { limit = Number.POSITIVE_INFINITY, timeLimitMs = 5000, signal }: MatcherOptions,
 ): LineMatcher {
-  // None of the process's own arguments: what is loaded before a program need not be before this.
+  // Without the process's own arguments: preloaded modules are not needed here.
   const worker = new Worker(program, { eval: true, workerData: { pattern, limit }, execArgv: [], env: {} })
-  // To begin may take long on a busy machine, and is not the pattern's fault.
+  // Startup may be slow on a busy machine and does not count against the time limit.
   const online = new Promise<void>((resolve) => worker.once('online', resolve))
   let fail: (error: Error) => void = () => {}
   worker.on('error', (error) => fail(error as Error))
@@ -47,7 +53,7 @@ export function lineMatcher(
       const timer = setTimeout(() => {
         reject(
           new Error(
-            'The pattern takes too long, as one with repeats inside repeats may, such as (a+)+: make it simpler.',
+            'The pattern takes too long to match. Nested repeats such as (a+)+ can cause this: simplify it.',
           ),
         )
       }, timeLimitMs)

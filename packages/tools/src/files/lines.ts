@@ -1,10 +1,10 @@
 import type { FileHandle } from 'node:fs/promises'
-import { type Encoding, markOf, strictDecoder } from './text.ts'
+import { bomOf, type Encoding, strictDecoder } from './text.ts'
 
 const chunkBytes = 256 * 1024
 const newline = 10
 
-/** The bytes of a text file as UTF-8, without its mark, in one buffer that is used again for each piece. */
+/** The bytes of a text file as UTF-8, without BOM. The buffer is reused for each chunk. */
 export async function* utf8Chunks(
   file: FileHandle,
   encoding: Encoding,
@@ -12,7 +12,7 @@ export async function* utf8Chunks(
 ): AsyncGenerator<Buffer> {
   const decoder = encoding.startsWith('utf-8') ? undefined : strictDecoder(encoding)
   const buffer = Buffer.allocUnsafe(chunkBytes)
-  for (let at = markOf(encoding).length; ; ) {
+  for (let at = bomOf(encoding).length; ; ) {
     signal.throwIfAborted()
     const { bytesRead } = await file.read(buffer, 0, chunkBytes, at)
     if (bytesRead === 0) break
@@ -24,19 +24,22 @@ export async function* utf8Chunks(
 }
 
 export interface LineOptions {
-  /** The first line that is wanted, from 1. */
+  /** The first line to return, from 1. */
   readonly from?: number
-  /** How much of a line is kept. */
+  /** Longer lines are cut. */
   readonly maxLineBytes: number
-  /** Given each line without its line break, to be used at once; false if that was enough. `whole` is false if it was cut. */
+  /**
+   * Called with each line without its line break; must use the buffer at once. Returns false to
+   * stop. `whole` is false if the line was cut.
+   */
   readonly take: (number: number, bytes: Buffer, whole: boolean) => boolean
-  /** After it was enough: how many bytes more may be read to count the lines to the end. */
+  /** After `take` stopped: how many more bytes may be read to count the remaining lines. */
   readonly countBytes?: number
 }
 
 /**
- * Goes through lines in bounded memory, however long they or the file are. Lines before the first wanted one are only counted, at
- * the speed of the disk. `ended` is false if there is more that was not counted.
+ * Reads lines in bounded memory, whatever the length of lines and file. Lines before `from` are only
+ * counted. `ended` is false if the rest of the file was not counted.
  */
 export async function readLines(
   chunks: AsyncIterable<Buffer>,
@@ -83,9 +86,9 @@ export async function readLines(
   return { lines: number - 1, ended: true }
 }
 
-/** A line as text, cut to so many characters. Throws if it is not UTF-8. */
+/** A line as text, cut to `maxChars`. Throws if it is not UTF-8. */
 export function lineText(bytes: Buffer, whole: boolean, maxChars: number): { text: string; cut: boolean } {
-  // A character that was cut off at the end of what was kept is no fault of the file's.
+  // A character split by the cut is not a decoding error.
   const text = strictDecoder('utf-8').decode(bytes, { stream: !whole })
   if (whole && text.length <= maxChars) return { text, cut: false }
   return { text: text.slice(0, maxChars).replace(/[\uD800-\uDBFF]$/, ''), cut: true }

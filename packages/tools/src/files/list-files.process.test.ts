@@ -19,7 +19,7 @@ test('names are sorted, with sizes, and folders end with a slash', async () => {
   expect(await list({ depth: 3 })).toContain('a/\na/deep/\na/deep/er.txt (1 byte)\nb.txt')
 })
 
-test('links say where they lead if that is inside, and are not gone into', async () => {
+test('links show their target if it is inside, and are not followed', async () => {
   kit.put({ 'src/a.txt': '' })
   const links = {
     file: 'src/a.txt',
@@ -35,16 +35,16 @@ test('links say where they lead if that is inside, and are not gone into', async
     'absolute -> src/',
     'file -> src/a.txt',
     'folder -> src/',
-    'gone -> nope (not there)',
-    'out -> (leads out of the workspace, or nowhere)',
+    'gone -> nope (missing)',
+    'out -> (outside the workspace, or broken)',
     'pipe (not a regular file)',
-    'self -> (leads out of the workspace, or nowhere)',
+    'self -> (outside the workspace, or broken)',
     'src/',
     'src/a.txt (0 bytes)',
   ])
 })
 
-test('what is ignored is left out, unless it is named', async () => {
+test('ignored files are skipped, unless named', async () => {
   kit.put({
     '.git/config': '',
     'node_modules/x/i.js': '',
@@ -59,14 +59,14 @@ test('what is ignored is left out, unless it is named', async () => {
   expect(await list({ path: '.git' })).toBe('config (0 bytes)')
 })
 
-test('a long list is cut, and says so', async () => {
+test('a long list is cut, with a note', async () => {
   kit.put(Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`d/${index}.txt`, ''])))
   const said = await list({ depth: 2 }, { maxResults: 5 })
   expect(said.split('\n')).toHaveLength(6)
-  expect(said).toMatch(/\n\[the first 5: give a path further down or a smaller depth\]$/)
+  expect(said).toMatch(/\n\[first 5 entries: pass a deeper path or a smaller depth\]$/)
 })
 
-test('a folder with nothing to show, and what is no folder', async () => {
+test('an empty folder, and paths that are not folders', async () => {
   expect(await list()).toBe("[nothing to show in '.']")
   kit.put({ 'a.txt': '' })
   expect(await list({ path: 'a.txt' })).toBe(
@@ -76,11 +76,12 @@ test('a folder with nothing to show, and what is no folder', async () => {
   expect(await list({ depth: 0 })).toMatch(/^Not run/)
 })
 
-test('a folder that the rules are against is not shown', async () => {
+test('a folder that the rules deny is not listed', async () => {
   kit.put({ 'secrets/a.txt': '' })
   symlinkSync('secrets', join(kit.root, 'harmless'))
-  const permits = async ({ path }: { path?: string }) => (path === 'secrets' ? 'a rule says so' : undefined)
-  expect(await kit.call('list_files', { path: 'harmless' }, {}, { permits: permits as never })).toBe(
+  const checkAccess = async ({ path }: { path?: string }) =>
+    path === 'secrets' ? 'a rule says so' : undefined
+  expect(await kit.call('list_files', { path: 'harmless' }, {}, { checkAccess: checkAccess as never })).toBe(
     "The tool failed: 'secrets' may not be read: a rule says so.",
   )
 })

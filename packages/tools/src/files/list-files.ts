@@ -1,9 +1,9 @@
 import type { Dirent } from 'node:fs'
 import type { JsonSchema } from 'millrace'
 import { type Tool, type ToolContext, tool } from 'millrace'
-import { named } from './failures.ts'
+import { quotedPath } from './failures.ts'
 import type { Folder } from './folder.ts'
-import { type Lookup, openFolder } from './lookup.ts'
+import { openFolder, type SearchSettings } from './search-settings.ts'
 import { sizeOf } from './text.ts'
 import { entriesOf, pathIn } from './walk.ts'
 import { statsOf, type Workspace } from './workspace.ts'
@@ -17,15 +17,20 @@ const input: JsonSchema<ListInput> = {
   jsonSchema: {
     type: 'object',
     properties: {
-      path: { type: 'string', description: 'The folder, relative to the workspace (.)' },
-      depth: { type: 'integer', minimum: 1, maximum: 20, description: 'How many levels to show (1)' },
+      path: { type: 'string', description: 'The folder, relative to the workspace; . by default' },
+      depth: {
+        type: 'integer',
+        minimum: 1,
+        maximum: 20,
+        description: 'How many levels to show; 1 by default',
+      },
     },
     additionalProperties: false,
   },
 }
 
-export function listFilesTool(lookup: Lookup): Tool {
-  const { workspace, maxResults, ignored } = lookup
+export function listFilesTool(settings: SearchSettings): Tool {
+  const { workspace, maxResults, ignored } = settings
 
   async function list({ path = '.', depth = 1 }: ListInput, context: ToolContext): Promise<string> {
     return openFolder(workspace, path, context, async (start) => {
@@ -55,10 +60,10 @@ export function listFilesTool(lookup: Lookup): Tool {
       }
 
       await show(start, depth, '')
-      if (lines.length === 0) return `[nothing to show in ${named(top)}]`
+      if (lines.length === 0) return `[nothing to show in ${quotedPath(top)}]`
       return [
         ...lines,
-        ...(more ? [`[the first ${lines.length}: give a path further down or a smaller depth]`] : []),
+        ...(more ? [`[first ${lines.length} entries: pass a deeper path or a smaller depth]`] : []),
       ].join('\n')
     })
   }
@@ -66,7 +71,7 @@ export function listFilesTool(lookup: Lookup): Tool {
   return tool({
     name: 'list_files',
     description:
-      'List what is in a folder of the workspace, with sizes; folders end with /. Leaves out .git, node_modules and the like: name such a folder as path to look into it.',
+      'List a folder of the workspace, with sizes; folders end with /. Skips .git, node_modules and ignored files: pass such a folder as path to list it.',
     input,
     repeat: 'safe',
     access: ({ path = '.' }) => workspace.access('read', path),
@@ -83,13 +88,13 @@ async function describe(workspace: Workspace, folder: Folder, entry: Dirent): Pr
   return stats ? `${name} (${sizeOf(stats.size)})` : name
 }
 
-/** Where a link leads; not told of one that leads out, or nowhere. */
+/** The target of a link, unless it is outside the workspace or missing. */
 async function targetOf(workspace: Workspace, path: string): Promise<string> {
   try {
     return await workspace.at(path, async ({ path, stats }) =>
-      stats ? path + (stats.isDirectory() ? '/' : '') : `${path} (not there)`,
+      stats ? path + (stats.isDirectory() ? '/' : '') : `${path} (missing)`,
     )
   } catch {
-    return '(leads out of the workspace, or nowhere)'
+    return '(outside the workspace, or broken)'
   }
 }

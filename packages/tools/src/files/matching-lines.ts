@@ -1,13 +1,13 @@
 import type { ToolContext } from 'millrace'
 import { readLines, utf8Chunks } from './lines.ts'
 import { encodingOf } from './text.ts'
-import { openPlace, type Workspace } from './workspace.ts'
+import { openResolved, type Workspace } from './workspace.ts'
 
 const maxLineChars = 500
 
 /**
- * The lines of a file by their numbers, as a search shows them, with some around each. Undefined if the file is not there any more
- * or the agent's rules are against reading it: then nothing of it is shown, nor that it matched.
+ * The lines with these numbers, formatted for a search result, with some context around each. Undefined
+ * if the file no longer exists or may not be read: then the search does not reveal that it matched.
  */
 export async function matchingLines(
   workspace: Workspace,
@@ -17,12 +17,12 @@ export async function matchingLines(
   context: ToolContext,
 ): Promise<string | undefined> {
   return workspace
-    .at(path, async (place) => {
-      // Found under this path, it is shown under this path or not at all.
-      if (place.path !== path || !place.stats?.isFile()) return undefined
-      const { file } = await openPlace(place)
+    .at(path, async (resolved) => {
+      // The path must still be the same file, not a link.
+      if (resolved.path !== path || !resolved.stats?.isFile()) return undefined
+      const { file } = await openResolved(resolved)
       try {
-        if ((await context.permits({ kind: 'read', path })) !== undefined) return undefined
+        if ((await context.checkAccess({ kind: 'read', path })) !== undefined) return undefined
         const head = Buffer.alloc(4)
         const { bytesRead } = await file.read(head, 0, 4, 0)
         const chunks = utf8Chunks(file, encodingOf(head.subarray(0, bytesRead)), context.signal)
@@ -54,7 +54,7 @@ async function pick(
       if (wanted.has(number)) {
         if (around > 0 && before !== undefined && number > before + 1) shown.push('--')
         before = number
-        // Files that are not quite UTF-8 are searched all the same.
+        // Files with invalid UTF-8 are searched too.
         const text = bytes.toString()
         const cut = !whole || text.length > maxLineChars
         shown.push(

@@ -1,31 +1,31 @@
-import { named } from './failures.ts'
+import { quotedPath } from './failures.ts'
 
-/** Where the workspace lies: its real path, and the one it was given by, which links inside may well be written with. */
+/** The workspace's real path, and the path as configured, which absolute links inside may use. */
 export interface Roots {
   readonly real: string
   readonly given: string
 }
 
 /**
- * The names that a path written by a model goes through, from the workspace on; `..` is left in, for only the walk knows what it
- * comes to. Throws a sentence if the path cannot be one inside.
+ * Splits a path written by a model into names relative to the workspace. Keeps `..`, which only the walk
+ * can resolve. Throws an explanation if the path cannot be inside the workspace.
  */
 export function parsePath(path: string, roots: Roots): string[] {
   if (path === '') throw new Error("The path is empty: use '.' for the workspace itself.")
-  if (path.includes('\0')) throw new Error('A path cannot hold a NUL byte.')
+  if (path.includes('\0')) throw new Error('A path cannot contain a NUL byte.')
   if (/\p{Cc}/u.test(path))
-    throw new Error(`A path cannot hold line breaks or other control characters: ${named(path)}.`)
-  if (path.includes('\\')) throw new Error(`Paths are written with /, not with \\: ${named(path)}.`)
+    throw new Error(`A path cannot contain line breaks or other control characters: ${quotedPath(path)}.`)
+  if (path.includes('\\')) throw new Error(`Use / in paths, not \\: ${quotedPath(path)}.`)
   if (path === '~' || path.startsWith('~/'))
-    throw new Error(`~ is not expanded: paths are relative to the workspace, not ${named(path)}.`)
+    throw new Error(`~ is not expanded: paths are relative to the workspace, not ${quotedPath(path)}.`)
   const names = path.startsWith('/') ? belowRoot(path, roots) : namesIn(path)
-  if (!names) throw leadsOut(path)
+  if (!names) throw outsideWorkspace(path)
   if (Buffer.byteLength(path) > 4096 || names.some((name) => Buffer.byteLength(name) > 255))
-    throw new Error(`${named(path)} is too long: a name has at most 255 bytes, a path 4096.`)
+    throw new Error(`${quotedPath(path)} is too long: a name has at most 255 bytes, a path 4096.`)
   return names
 }
 
-/** The names below the workspace of an absolute path; undefined if it does not begin there. */
+/** The names of an absolute path relative to the workspace; undefined if it is outside. */
 export function belowRoot(path: string, { real, given }: Roots): string[] | undefined {
   for (const root of [real, given]) {
     const prefix = root === '/' ? root : `${root}/`
@@ -38,8 +38,8 @@ export function namesIn(path: string): string[] {
   return path.split('/').filter((name) => name !== '' && name !== '.')
 }
 
-export function leadsOut(path: string): Error {
+export function outsideWorkspace(path: string): Error {
   return new Error(
-    `${named(path)} leads out of the workspace, and only what is inside can be used: give a path relative to it.`,
+    `${quotedPath(path)} is outside the workspace: use a path inside it, relative to the workspace.`,
   )
 }

@@ -1,14 +1,14 @@
 import type { ToolContext } from 'millrace'
 import type { PathAccess } from 'millrace/internal'
-import { named } from './failures.ts'
+import { quotedPath } from './failures.ts'
 
-/** Throws the reason as a sentence if the agent's rules are against it. */
-export async function mustPermit(
+/** Throws the reason if the agent's permission rules do not allow the access. */
+export async function requirePermission(
   context: ToolContext,
   kind: PathAccess['kind'],
   path: string,
 ): Promise<void> {
-  const reason = await context.permits({ kind, path })
+  const reason = await context.checkAccess({ kind, path })
   if (reason !== undefined)
-    throw new Error(`${named(path)} may not be ${kind === 'read' ? 'read' : 'written'}: ${reason}.`)
+    throw new Error(`${quotedPath(path)} may not be ${kind === 'read' ? 'read' : 'written'}: ${reason}.`)
 }

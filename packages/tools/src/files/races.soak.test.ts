@@ -1,15 +1,18 @@
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { beside, filesKit } from './files.test-kit.ts'
+import { filesKit, whileRunning } from './files.test-kit.ts'
 import { canHold } from './folder.ts'
 
 const secret = 'SECRET-7'
-// Of several calls each.
+// Each with several calls.
 const rounds = 250
 
-/** Until both outcomes were seen, within reason: on a busy machine the other process may not come to it for a while. */
-function goesOn(round: number, outcomes: number): boolean {
+/**
+ * Repeats until both outcomes were seen, up to a limit: on a busy machine the other process may be
+ * slow.
+ */
+function continues(round: number, outcomes: number): boolean {
   return round < rounds || (outcomes < 2 && round < 8 * rounds)
 }
 
@@ -22,11 +25,11 @@ beforeEach(() => {
 })
 afterEach(() => kit.remove())
 
-/** Puts now a file, now a link to the secret at `spot`, as fast as it can. */
+/** Alternates between a file and a link to the secret at `spot`, as fast as possible. */
 const swapFile = `
 import { renameSync, symlinkSync, writeFileSync } from 'node:fs'
 const [, root, outside] = process.argv
-process.stdout.write('begun\\n')
+process.stdout.write('started\\n')
 for (;;) {
   symlinkSync(outside + '/file.txt', root + '/next-link')
   renameSync(root + '/next-link', root + '/spot')
@@ -34,11 +37,11 @@ for (;;) {
   renameSync(root + '/next-file', root + '/spot')
 }`
 
-/** Takes the folder `spot` away and puts a link to the one outside in its place, and back. */
+/** Alternates between the folder `spot` and a link to the one outside. */
 const swapFolder = `
 import { renameSync, rmSync, symlinkSync } from 'node:fs'
 const [, root, outside] = process.argv
-process.stdout.write('begun\\n')
+process.stdout.write('started\\n')
 for (;;) {
   renameSync(root + '/spot', root + '/away')
   try { symlinkSync(outside, root + '/spot') } catch {}
@@ -46,7 +49,7 @@ for (;;) {
     rmSync(root + '/spot', { recursive: true, force: true })
     renameSync(root + '/away', root + '/spot')
   } catch {
-    // Somebody has made a folder of that name meanwhile, and something in it.
+    // A tool has created a folder of that name meanwhile, with content.
     rmSync(root + '/away', { recursive: true, force: true })
   }
 }`
@@ -58,17 +61,17 @@ const calls: [string, (path: string) => Record<string, unknown>][] = [
   ['edit_file', (path) => ({ path, old_text: 'SECRET', new_text: 'edited' })],
 ]
 
-// The other way cannot rule out every moment for what is written, only for what is read.
-describe.runIf(canHold)('somebody swaps files and links all the time', () => {
-  test('a link put in place of a file never leads out', async () => {
+// Without handles, races cannot be excluded for writes, only for reads.
+describe.runIf(canHold)('while another process swaps files and links', () => {
+  test('a link in place of a file never leads out', async () => {
     kit.put({ spot: 'inside\n' })
     const seen = new Set<string>()
-    await beside(swapFile, [kit.root, kit.outside], async () => {
-      for (let round = 0; goesOn(round, seen.size); round++) {
+    await whileRunning(swapFile, [kit.root, kit.outside], async () => {
+      for (let round = 0; continues(round, seen.size); round++) {
         for (const [name, input] of calls) {
-          const answer = await kit.call(name, input('spot'))
-          expect(answer).not.toContain(secret)
-          if (name === 'read_file') seen.add(answer.startsWith('The tool failed') ? 'refused' : 'read')
+          const result = await kit.call(name, input('spot'))
+          expect(result).not.toContain(secret)
+          if (name === 'read_file') seen.add(result.startsWith('The tool failed') ? 'rejected' : 'read')
         }
       }
     })
@@ -76,16 +79,16 @@ describe.runIf(canHold)('somebody swaps files and links all the time', () => {
     expect(readdirSync(kit.outside)).toEqual(['file.txt'])
   })
 
-  test('a link put in place of a folder never leads out', async () => {
+  test('a link in place of a folder never leads out', async () => {
     mkdirSync(join(kit.root, 'spot'))
     kit.put({ 'spot/file.txt': 'inside\n' })
     const seen = new Set<string>()
-    await beside(swapFolder, [kit.root, kit.outside], async () => {
-      for (let round = 0; goesOn(round, seen.size); round++) {
+    await whileRunning(swapFolder, [kit.root, kit.outside], async () => {
+      for (let round = 0; continues(round, seen.size); round++) {
         for (const [name, input] of calls) {
-          const answer = await kit.call(name, input('spot/file.txt'))
-          expect(answer).not.toContain(secret)
-          if (name === 'read_file') seen.add(answer.startsWith('The tool failed') ? 'refused' : 'read')
+          const result = await kit.call(name, input('spot/file.txt'))
+          expect(result).not.toContain(secret)
+          if (name === 'read_file') seen.add(result.startsWith('The tool failed') ? 'rejected' : 'read')
         }
         expect(await kit.call('write_file', { path: `spot/${round}`, content: '' })).not.toContain(secret)
       }
@@ -97,10 +100,10 @@ describe.runIf(canHold)('somebody swaps files and links all the time', () => {
   test.each([
     ['ripgrep', undefined],
     ['our own walk', false],
-  ] as const)('what %s comes upon behind such a link is not shown', async (_, ripgrep) => {
+  ] as const)('what %s finds behind a link is not returned', async (_, ripgrep) => {
     writeFileSync(join(kit.outside, 'only-outside.txt'), secret)
     kit.put({ 'spot/file.txt': 'inside\n' })
-    await beside(swapFolder, [kit.root, kit.outside], async () => {
+    await whileRunning(swapFolder, [kit.root, kit.outside], async () => {
       for (let round = 0; round < 25; round++) {
         const found = await kit.call('find_files', { pattern: '*' }, { ripgrep })
         expect(found).not.toContain('only-outside')
@@ -111,11 +114,11 @@ describe.runIf(canHold)('somebody swaps files and links all the time', () => {
     })
   })
 
-  test('a link put in place of the unfinished file is not written through', async () => {
+  test('a link in place of the temporary file is not followed', async () => {
     const replaceUnfinished = `
       import { readdirSync, renameSync, symlinkSync } from 'node:fs'
       const [, root, outside] = process.argv
-      process.stdout.write('begun\\n')
+      process.stdout.write('started\\n')
       for (let n = 0; ; n++) {
         for (const name of readdirSync(root)) {
           if (!name.endsWith('.tmp')) continue
@@ -123,44 +126,44 @@ describe.runIf(canHold)('somebody swaps files and links all the time', () => {
           try { renameSync(root + '/link-' + n, root + '/' + name) } catch {}
         }
       }`
-    const answers = new Set<string>()
-    await beside(replaceUnfinished, [kit.root, kit.outside], async () => {
-      for (let round = 0; goesOn(round, answers.size); round++)
-        answers.add(
+    const results = new Set<string>()
+    await whileRunning(replaceUnfinished, [kit.root, kit.outside], async () => {
+      for (let round = 0; continues(round, results.size); round++)
+        results.add(
           await kit
             .call('write_file', { path: `${round}.txt`, content: 'OWNED' })
             .then((said) => said.replace(/\d+\.txt/, 'it')),
         )
     })
     expect(readFileSync(join(kit.outside, 'file.txt'), 'utf8')).toBe(`${secret}\n`)
-    expect([...answers].sort()).toEqual([
-      "The tool failed: 'it' was replaced by somebody else in the moment it was written: read it again.",
+    expect([...results].sort()).toEqual([
+      "The tool failed: 'it' was replaced by another process while it was written: read it again.",
       'Wrote 1 line (5 bytes) to it (new file).',
     ])
   })
 })
 
-test('without handles, what is read behind a swapped link is not shown', async () => {
+test('without handles, content behind a swapped link is not returned', async () => {
   kit.put({ 'spot/file.txt': 'inside\n' })
-  await beside(swapFolder, [kit.root, kit.outside], async () => {
+  await whileRunning(swapFolder, [kit.root, kit.outside], async () => {
     for (let round = 0; round < rounds; round++)
       expect(await kit.call('read_file', { path: 'spot/file.txt' }, { hold: false })).not.toContain(secret)
   })
 })
 
-test('whoever reads while a file is written sees the old one or the new one, whole', async () => {
+test('readers see the complete old or new file during a write', async () => {
   const size = 2 ** 20
   kit.put({ 'big.txt': 'a'.repeat(size) })
   const readAlways = `
     import { readFileSync, writeFileSync } from 'node:fs'
     const [, root] = process.argv
-    process.stdout.write('begun\\n')
+    process.stdout.write('started\\n')
     for (let reads = 1; ; reads++) {
       const text = readFileSync(root + '/big.txt', 'latin1')
       if (text.length !== ${size} || text !== text[0].repeat(text.length)) writeFileSync(root + '/fault', text.slice(0, 100))
       if (reads % 10 === 0) writeFileSync(root + '/reads', String(reads))
     }`
-  await beside(readAlways, [kit.root], async () => {
+  await whileRunning(readAlways, [kit.root], async () => {
     const before = () => Number(readFileSync(join(kit.root, 'reads'), 'utf8'))
     await expect.poll(() => readdirSync(kit.root)).toContain('reads')
     const start = before()
@@ -171,22 +174,22 @@ test('whoever reads while a file is written sees the old one or the new one, who
   expect(readdirSync(kit.root).filter((name) => name.endsWith('.tmp'))).toEqual([])
 })
 
-test('a writer that is killed leaves the old file, whole', async () => {
+test('a killed writer leaves the old file intact', async () => {
   kit.put({ 'a.txt': 'old\n' })
   symlinkSync('a.txt', join(kit.root, 'link'))
-  // Stopped by its signal in the last moment before the file is put in place.
+  // Aborted just before the file is renamed.
   const controller = new AbortController()
-  const permits = async () => {
-    controller.abort(new Error('cancelled'))
+  const checkAccess = async () => {
+    controller.abort(new Error('canceled'))
     return undefined
   }
   const said = await kit.call(
     'write_file',
     { path: 'link', content: 'new\n' },
     {},
-    { permits, signal: controller.signal },
+    { checkAccess, signal: controller.signal },
   )
-  expect(said).toBe('The tool failed: cancelled')
+  expect(said).toBe('The tool failed: canceled')
   expect(readFileSync(join(kit.root, 'a.txt'), 'utf8')).toBe('old\n')
   expect(readdirSync(kit.root).sort()).toEqual(['a.txt', 'link', 'real'])
 })

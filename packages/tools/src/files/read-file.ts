@@ -1,12 +1,12 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { JsonSchema } from 'millrace'
 import { type Tool, type ToolContext, tool, toolContent } from 'millrace'
-import { named } from './failures.ts'
+import { quotedPath } from './failures.ts'
 import { lineText, numbered, readLines, utf8Chunks } from './lines.ts'
-import { likeNames, namesShown } from './nearby.ts'
-import { mustPermit } from './permit.ts'
-import { binaryKindOf, encodingOf, imageTypeOf, isDecodingFault, notText, sizeOf } from './text.ts'
-import { notRegular, openPlace, type Place, type Workspace } from './workspace.ts'
+import { requirePermission } from './permit.ts'
+import { firstNames, similarNames } from './similar-names.ts'
+import { binaryKindOf, encodingOf, imageTypeOf, isDecodingError, notText, sizeOf } from './text.ts'
+import { notRegular, openResolved, type ResolvedPath, type Workspace } from './workspace.ts'
 
 interface ReadInput {
   readonly path: string
@@ -19,8 +19,8 @@ const input: JsonSchema<ReadInput> = {
     type: 'object',
     properties: {
       path: { type: 'string', description: 'Relative to the workspace' },
-      offset: { type: 'integer', minimum: 1, description: 'The first line to show, from 1' },
-      limit: { type: 'integer', minimum: 1, description: 'How many lines to show (2000)' },
+      offset: { type: 'integer', minimum: 1, description: 'The first line to return, from 1' },
+      limit: { type: 'integer', minimum: 1, description: 'How many lines to return; 2000 by default' },
     },
     required: ['path'],
     additionalProperties: false,
@@ -30,7 +30,7 @@ const input: JsonSchema<ReadInput> = {
 const headBytes = 8192
 const maxLines = 2000
 const maxLineChars = 2000
-// So much more is read to say how many lines there are: it takes a fraction of a second.
+// How much more is read to count the remaining lines; takes a fraction of a second.
 const countBytes = 64 * 2 ** 20
 
 export interface ReadOptions {
@@ -41,33 +41,40 @@ export interface ReadOptions {
 export function readFileTool(workspace: Workspace, options: ReadOptions): Tool {
   return tool({
     name: 'read_file',
-    description: `Read a file of the workspace. Text comes with each line's number and a tab before it, which are not part of the file; long files in parts, by offset and limit. Pictures (PNG, JPEG, GIF, WebP) are shown. Other binary files cannot be read.`,
+    description: `Read a file of the workspace. Each line of text is prefixed with its number and a tab, which are not part of the file. Read long files in parts with offset and limit. Images (PNG, JPEG, GIF, WebP) are shown. Other binary files cannot be read.`,
     input,
     repeat: 'safe',
     maxResultChars: options.maxReadBytes + 1000,
     access: ({ path }) => workspace.access('read', path),
     run: (input, context: ToolContext) =>
-      workspace.at(input.path, (place) => readPlace(place, input, options, context)),
+      workspace.at(input.path, (resolved) => readResolved(resolved, input, options, context)),
   })
 }
 
-async function readPlace(place: Place, input: ReadInput, options: ReadOptions, context: ToolContext) {
-  const { path, stats } = place
+async function readResolved(
+  resolved: ResolvedPath,
+  input: ReadInput,
+  options: ReadOptions,
+  context: ToolContext,
+) {
+  const { path, stats } = resolved
   if (!stats) {
-    await mustPermit(context, 'read', path)
-    throw new Error(`There is no file ${named(path)} in the workspace${await likeNames(place, context)}.`)
+    await requirePermission(context, 'read', path)
+    throw new Error(
+      `There is no file ${quotedPath(path)} in the workspace${await similarNames(resolved, context)}.`,
+    )
   }
   if (stats.isDirectory()) {
-    await mustPermit(context, 'read', path)
+    await requirePermission(context, 'read', path)
     throw new Error(
-      `${named(path)} is a folder: list_files shows what is in it, such as ${await namesShown(place)}.`,
+      `${quotedPath(path)} is a folder: list_files shows what is in it, such as ${await firstNames(resolved)}.`,
     )
   }
   if (!stats.isFile()) throw notRegular(path, stats)
-  const { file, stats: opened } = await openPlace(place)
+  const { file, stats: opened } = await openResolved(resolved)
   try {
-    // Asked again of the very file that is open now: it may be another than when the call was let through.
-    await mustPermit(context, 'read', path)
+    // Checked again for the file that is open now: it may have changed since the call was allowed.
+    await requirePermission(context, 'read', path)
     const head = Buffer.alloc(headBytes)
     const { bytesRead } = await file.read(head, 0, headBytes, 0)
     const start = head.subarray(0, bytesRead)
@@ -90,9 +97,9 @@ async function readImage(
 ) {
   if (size > maxImageBytes)
     throw new Error(
-      `${named(path)} is a picture (${mediaType}) of ${sizeOf(size)}, and only ones of up to ${sizeOf(maxImageBytes)} can be shown: make a smaller copy first.`,
+      `${quotedPath(path)} is an image (${mediaType}) of ${sizeOf(size)}, but images can have at most ${sizeOf(maxImageBytes)}: create a smaller copy first.`,
     )
-  // It may shrink while it is read. If it grows, that is not shown.
+  // The file may shrink while it is read. If it grows, the rest is ignored.
   const data = Buffer.alloc(size)
   let length = 0
   for (let more = 1; more > 0 && length < size; length += more)
@@ -118,7 +125,7 @@ async function readText(
     const { text, cut } = lineText(bytes, whole, maxLineChars)
     const line = numbered(number, cut ? `${text}… [line cut at ${maxLineChars} characters]` : text)
     bytesShown += Buffer.byteLength(line) + 1
-    // The first line is shown in any case, else there would be no way on.
+    // Always return the first line, otherwise reading could not continue.
     if (bytesShown > maxReadBytes && shown.length > 0) return false
     shown.push(line)
     return shown.length < limit
@@ -130,18 +137,18 @@ async function readText(
     if (lines === 0) return '[the file is empty]'
     if (shown.length === 0)
       throw new Error(
-        `${named(path)} has only ${lines} ${lines === 1 ? 'line' : 'lines'}: give an offset of at most that.`,
+        `${quotedPath(path)} has only ${lines} ${lines === 1 ? 'line' : 'lines'}: use a smaller offset.`,
       )
     return [...shown, ...noteOn(offset, offset + shown.length - 1, ended ? lines : undefined)].join('\n')
   } catch (error) {
-    if (isDecodingFault(error)) throw notText(path, 'not text in UTF-8', size)
+    if (isDecodingError(error)) throw notText(path, 'not valid UTF-8 text', size)
     throw error
   }
 }
 
-/** What part of the file was shown, unless it was all. */
+/** A note about which part of the file was returned, unless it is complete. */
 function noteOn(first: number, last: number, lines: number | undefined): string[] {
-  if (lines === undefined) return [`[lines ${first}–${last}, and there are more: give offset ${last + 1}]`]
-  if (last < lines) return [`[lines ${first}–${last} of ${lines}: give offset ${last + 1} for more]`]
-  return first > 1 ? [`[lines ${first}–${last} of ${lines}: the end]`] : []
+  if (lines === undefined) return [`[lines ${first}–${last}, and there are more: use offset ${last + 1}]`]
+  if (last < lines) return [`[lines ${first}–${last} of ${lines}: use offset ${last + 1} for more]`]
+  return first > 1 ? [`[lines ${first}–${last} of ${lines}: end of file]`] : []
 }

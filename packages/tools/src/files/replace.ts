@@ -2,52 +2,52 @@ import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { access, constants, mkdir, rename, unlink } from 'node:fs/promises'
-import { codeOf, named } from './failures.ts'
+import { codeOf, quotedPath } from './failures.ts'
 import type { Folder } from './folder.ts'
-import { notRegular, type Place, statsOf } from './workspace.ts'
+import { notRegular, type ResolvedPath, statsOf } from './workspace.ts'
 
 const { O_WRONLY, O_CREAT, O_EXCL } = constants
 
-/** How a file that is not finished is called; the listings leave it out. */
+/** Names of unfinished temporary files, which listings skip. */
 export const unfinished = /^\.millrace-[0-9a-f]{24}\.tmp$/
 
 /**
- * Puts a file in its place, whole or not at all: whoever reads it meanwhile sees the old one or the new one. Makes the folders that
- * are missing. `expected` is the file that this is an edit of: if another is there by now, nothing is changed.
+ * Replaces a file atomically: readers see the old or the new content. Creates missing folders.
+ * `expected` is the file that was edited: if it has changed in the meantime, nothing is written.
  */
 export async function replaceFile(
-  place: Place,
+  resolved: ResolvedPath,
   content: Buffer,
   { signal, expected }: { signal: AbortSignal; expected?: Stats },
 ): Promise<void> {
-  if (place.missing.length === 0) return replaceIn(place.folder, place, content, signal, expected)
-  const made: Folder[] = []
+  if (resolved.missing.length === 0) return replaceIn(resolved.folder, resolved, content, signal, expected)
+  const created: Folder[] = []
   try {
-    let folder = place.folder
-    for (const name of place.missing) {
-      await makeFolder(folder, name)
+    let folder = resolved.folder
+    for (const name of resolved.missing) {
+      await createFolder(folder, name)
       folder = await folder.open(name)
-      made.push(folder)
+      created.push(folder)
     }
-    await replaceIn(folder, place, content, signal, expected)
+    await replaceIn(folder, resolved, content, signal, expected)
   } finally {
-    await Promise.all(made.map((folder) => folder.close()))
+    await Promise.all(created.map((folder) => folder.close()))
   }
 }
 
-async function makeFolder(folder: Folder, name: string): Promise<void> {
+async function createFolder(folder: Folder, name: string): Promise<void> {
   await folder.check()
   try {
     await mkdir(`${folder.at}/${name}`)
   } catch (error) {
-    // Made by another call in the meantime.
+    // Created by another call in the meantime.
     if (codeOf(error) !== 'EEXIST') throw error
   }
 }
 
 async function replaceIn(
   folder: Folder,
-  { name, path, stats }: Place,
+  { name, path, stats }: ResolvedPath,
   content: Buffer,
   signal: AbortSignal,
   expected: Stats | undefined,
@@ -55,23 +55,24 @@ async function replaceIn(
   const target = `${folder.at}/${name}`
   if (stats) {
     if (!stats.isFile()) throw notRegular(path, stats)
-    // Renaming needs no right to the file itself, but one who has made it read-only means it.
+    // A rename would not need write permission for the file itself, but a read-only file is meant
+    // to stay unchanged.
     await access(target, constants.W_OK)
     await folder.check(name)
   }
-  // A name that nobody can have planted a link at; and O_EXCL takes nothing that is there.
+  // A random name, at which no link can have been planted; O_EXCL fails if it exists.
   const temporary = `.millrace-${randomBytes(12).toString('hex')}.tmp`
   const from = `${folder.at}/${temporary}`
   const file = await folder.openFile(temporary, O_WRONLY | O_CREAT | O_EXCL, stats ? 0o600 : 0o666)
   try {
     await fill(file, content, stats)
     const written = await file.stat()
-    if (expected) await mustBe(expected, folder, name, path)
+    if (expected) await checkUnchanged(expected, folder, name, path)
     await folder.check()
     signal.throwIfAborted()
     await rename(from, target)
     const placed = await statsOf(folder, name)
-    if (placed?.ino !== written.ino) throw interfered(path)
+    if (placed?.ino !== written.ino) throw replacedByOther(path)
   } catch (error) {
     await unlink(from).catch(() => {})
     throw error
@@ -83,16 +84,16 @@ async function replaceIn(
 async function fill(file: FileHandle, content: Buffer, like: Stats | undefined): Promise<void> {
   await file.writeFile(content)
   if (like) {
-    // Only root can give a file away. Before the mode, which this would change.
+    // Only root can change the owner. Done before chmod, since chown can reset mode bits.
     const mine = await file.stat()
     if (mine.uid !== like.uid || mine.gid !== like.gid) await file.chown(like.uid, like.gid).catch(() => {})
     await file.chmod(like.mode & 0o7777)
   }
-  // Else a power cut soon after the rename may leave an empty file under the name.
+  // Otherwise a power failure soon after the rename may leave an empty file.
   await file.sync()
 }
 
-async function mustBe(expected: Stats, folder: Folder, name: string, path: string): Promise<void> {
+async function checkUnchanged(expected: Stats, folder: Folder, name: string, path: string): Promise<void> {
   const now = await statsOf(folder, name)
   const same =
     now?.ino === expected.ino &&
@@ -100,11 +101,11 @@ async function mustBe(expected: Stats, folder: Folder, name: string, path: strin
     now.size === expected.size &&
     now.mtimeMs === expected.mtimeMs
   if (!same)
-    throw new Error(`${named(path)} was changed by somebody else while it was edited: read it again first.`)
+    throw new Error(
+      `${quotedPath(path)} was changed by another process during the edit: read it again first.`,
+    )
 }
 
-function interfered(path: string): Error {
-  return new Error(
-    `${named(path)} was replaced by somebody else in the moment it was written: read it again.`,
-  )
+function replacedByOther(path: string): Error {
+  return new Error(`${quotedPath(path)} was replaced by another process while it was written: read it again.`)
 }

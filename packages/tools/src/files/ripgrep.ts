@@ -3,7 +3,7 @@ import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
 import { alwaysIgnored } from './ignore.ts'
 
-/** A line of a file, from 1, that a search has found. */
+/** A matching line of a file, from 1. */
 export interface Hit {
   readonly path: string
   readonly line: number
@@ -11,26 +11,29 @@ export interface Hit {
 
 export interface RipgrepOptions {
   readonly program: string
-  /** Leads to the workspace. */
+  /** The workspace. */
   readonly cwd: string
-  /** The folder or file to look in, below the workspace, with no link in it. */
+  /** The folder or file to search, relative to the workspace, without links. */
   readonly start: string
-  /** Names to leave out besides. */
+  /** More globs to ignore. */
   readonly ignore: readonly string[]
   readonly signal: AbortSignal
-  /** Told if ripgrep could not look, for it is too old or does not know such a pattern. Then it has found nothing. */
-  readonly refused: () => void
+  /** Called if ripgrep is too old or does not support the pattern. Then there are no results. */
+  readonly onUnsupported: () => void
 }
 
 export interface Query {
   readonly pattern: string
   readonly literal: boolean
   readonly ignoreCase: boolean
-  /** How many lines of one file are enough. */
+  /** Maximum number of lines per file. */
   readonly limit: number
 }
 
-/** The first `rg` of the PATH. One inside the workspace is none: whoever writes files there must not choose what we run. */
+/**
+ * The first `rg` in PATH outside the workspace: a model that can write files there must not choose
+ * what we run.
+ */
 export function findRipgrep(root: string, path = process.env.PATH ?? ''): string | undefined {
   for (const folder of path.split(delimiter)) {
     if (!isAbsolute(folder)) continue
@@ -40,15 +43,15 @@ export function findRipgrep(root: string, path = process.env.PATH ?? ''): string
       accessSync(program, constants.X_OK)
       if (!inside && statSync(program).isFile()) return program
     } catch {
-      // Not in this one.
+      // Not in this folder.
     }
   }
   return undefined
 }
 
 /**
- * The lines that match, in the order of the paths. Their text is not taken from ripgrep: it goes by paths, and may have been led
- * astray by a link put there meanwhile.
+ * The matching lines, sorted by path. Their text is read separately: ripgrep resolves paths itself and
+ * may have followed a link created meanwhile.
  */
 export async function* ripgrepHits(query: Query, options: RipgrepOptions): AsyncGenerator<Hit> {
   const args = [
@@ -73,7 +76,7 @@ export async function* ripgrepHits(query: Query, options: RipgrepOptions): Async
   }
 }
 
-/** The files there are, in the order of their paths, some at a time. */
+/** All files, sorted by path, in batches. */
 export async function* ripgrepFiles(options: RipgrepOptions): AsyncGenerator<string[]> {
   let rest = ''
   for await (const chunk of ripgrep(['--files'], options)) {
@@ -83,10 +86,13 @@ export async function* ripgrepFiles(options: RipgrepOptions): AsyncGenerator<str
   }
 }
 
-/** What it prints. Neither a setting of the user's, nor a file outside, nor a word of the model's changes how it goes about it. */
+/**
+ * Runs ripgrep and yields its output. Independent of user settings, ignore files outside, and
+ * option-like patterns.
+ */
 async function* ripgrep(
   args: readonly string[],
-  { program, cwd, start, ignore, signal, refused }: RipgrepOptions,
+  { program, cwd, start, ignore, signal, onUnsupported }: RipgrepOptions,
 ): AsyncGenerator<string> {
   const names = ignore.filter((glob) => /^[\w.-]+$/.test(glob))
   const common = [
@@ -109,7 +115,7 @@ async function* ripgrep(
     signal,
     killSignal: 'SIGKILL',
   })
-  let complained = false
+  let hasErrors = false
   let failure: Error | undefined
   const closed = new Promise<number | null>((resolve) => {
     child.once('close', resolve)
@@ -120,20 +126,20 @@ async function* ripgrep(
   })
   child.stdout.setEncoding('utf8')
   child.stderr.on('data', () => {
-    complained = true
+    hasErrors = true
   })
-  let told = false
+  let hasOutput = false
   try {
     for await (const chunk of child.stdout) {
-      told = true
+      hasOutput = true
       yield chunk as string
     }
     const code = await closed
     signal.throwIfAborted()
-    // 2 alone only means that some file could not be read.
-    if (!failure && (code === 0 || code === 1 || (code === 2 && (told || !complained)))) return
-    if (told) throw new Error('The search broke off before its end: try again.')
-    refused()
+    // Exit code 2 alone only means that some file could not be read.
+    if (!failure && (code === 0 || code === 1 || (code === 2 && (hasOutput || !hasErrors)))) return
+    if (hasOutput) throw new Error('The search stopped before it was complete: try again.')
+    onUnsupported()
   } finally {
     child.kill('SIGKILL')
     await closed

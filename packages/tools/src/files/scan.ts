@@ -4,38 +4,38 @@ import type { Ignored } from './ignore.ts'
 import type { LineMatcher } from './line-matcher.ts'
 import type { Hit, Query } from './ripgrep.ts'
 import { binaryKindOf, decodeText } from './text.ts'
-import { pathIn, type Run, walkFiles } from './walk.ts'
+import { type FileBatch, pathIn, walkFiles } from './walk.ts'
 
-// Read whole, one at a time.
+// Files are read whole, one at a time.
 const maxBytes = 32 * 2 ** 20
 
-/** The pattern of a query as JavaScript has it. Throws a SyntaxError if it is none. */
+/** The pattern of a query as a JavaScript RegExp. Throws a SyntaxError if it is invalid. */
 export function scanPattern({ pattern, literal, ignoreCase }: Omit<Query, 'limit'>): RegExp {
   if (literal) return new RegExp(pattern.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'), ignoreCase ? 'i' : '')
-  // As ripgrep and others have it, and JavaScript has not: `(?i)` for the whole of the pattern.
+  // Supports a leading `(?i)` as in ripgrep, which JavaScript lacks.
   const [inline = '', letters = ''] = /^\(\?([is]+)\)/.exec(pattern) ?? []
   const flags = [...new Set((ignoreCase ? 'i' : '') + letters)].join('')
   const source = pattern.slice(inline.length)
   try {
     return new RegExp(source, `${flags}u`)
   } catch {
-    // Without `u` more is a pattern, such as `\-` and `a{`.
+    // Without `u`, patterns such as `\-` and `a{` are valid too.
     return new RegExp(source, flags)
   }
 }
 
 export interface ScanOptions {
   readonly start: Folder
-  /** The one file in it to look at. */
+  /** Search only this file. */
   readonly only: string | undefined
   readonly ignored: Ignored
   readonly lines: LineMatcher
-  /** Of paths below the start; all if absent. */
+  /** Matches paths relative to the start; all if absent. */
   readonly glob: LineMatcher | undefined
   readonly signal: AbortSignal
 }
 
-/** The lines that match, in the order of the paths: what ripgrep does, where there is none. Slower, and knows no .gitignore. */
+/** The matching lines, sorted by path, without ripgrep. Slower, and ignores .gitignore. */
 export async function* scanHits({
   start,
   only,
@@ -56,7 +56,7 @@ export async function* scanHits({
 }
 
 async function fitting(
-  { folder, names }: Run,
+  { folder, names }: FileBatch,
   below: number,
   glob: LineMatcher | undefined,
 ): Promise<readonly string[]> {
@@ -65,7 +65,7 @@ async function fitting(
   return (await glob.match(paths.join('\n'))).map((number) => names[number - 1] as string)
 }
 
-/** Undefined if it is no text, too large, or cannot be read. */
+/** Undefined if it is not text, too large, or cannot be read. */
 async function textOf(folder: Folder, name: string): Promise<string | undefined> {
   const file = await folder.openFile(name, constants.O_RDONLY).catch(() => undefined)
   if (!file) return undefined
@@ -74,7 +74,7 @@ async function textOf(folder: Folder, name: string): Promise<string | undefined>
     if (!stats.isFile() || stats.size > maxBytes) return undefined
     const bytes = await file.readFile()
     if (binaryKindOf(bytes)) return undefined
-    // A last line break ends the last line, and begins none.
+    // A trailing line break does not start another line.
     return decodeText(bytes).text.replace(/\r?\n$/, '')
   } catch {
     return undefined

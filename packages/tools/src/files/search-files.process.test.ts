@@ -65,7 +65,7 @@ describe.each(engines)('by %s', (_, ripgrep) => {
       expect((await find({ pattern })).split('\n').sort()).toEqual(expected.split(' ').sort())
     })
 
-    test('in the order of their paths', async () => {
+    test('sorted by path', async () => {
       const paths = (await find({ pattern: '*' })).split('\n')
       const folders = (path: string) => path.split('/')
       const ordered = paths.toSorted((one, other) => {
@@ -76,33 +76,33 @@ describe.each(engines)('by %s', (_, ripgrep) => {
       expect(paths).toEqual(ordered)
     })
 
-    test('below a folder, with patterns that begin there', async () => {
+    test('below a folder, with patterns relative to it', async () => {
       expect(await find({ pattern: 'deep/*.ts', path: 'src' })).toBe('src/deep/.hidden.ts\nsrc/deep/c.ts')
       expect(await find({ pattern: '*.ts', path: 'link/deep' })).toBe('src/deep/.hidden.ts\nsrc/deep/c.ts')
       expect(await find({ pattern: '*.ts', path: 'node_modules' })).toBe('node_modules/f/f.ts')
     })
 
-    test('also by the whole path of the workspace; one that leads elsewhere is told as such', async () => {
+    test('by the absolute path of the workspace; another absolute path gets a note', async () => {
       expect(await find({ pattern: `${realpathSync(kit.root)}/src/deep/*.ts` })).toContain('src/deep/c.ts')
       expect(await find({ pattern: '/etc/*.conf' })).toBe(
-        '[no file matches /etc/*.conf, which is looked for in the workspace alone]',
+        '[no file matches /etc/*.conf (searched only in the workspace)]',
       )
     })
 
-    test('but for what is ignored', async () => {
+    test('except ignored files', async () => {
       const ignore = ['deep', '/src-2/', '*.test.ts']
       expect(await find({ pattern: '*.ts' }, { ignore })).toBe('a.ts\nsrc/b.ts')
       expect(await find({ pattern: '*.ts', path: 'src/deep' }, { ignore })).toContain('src/deep/c.ts')
     })
 
-    test('up to a number', async () => {
+    test('up to a limit', async () => {
       expect(await find({ pattern: '*.ts' }, { maxResults: 2 })).toMatch(
-        /^[^\n]+\n[^\n]+\n\[the first 2, there are more: narrow the pattern\]$/,
+        /^[^\n]+\n[^\n]+\n\[first 2 results, there are more: narrow the pattern\]$/,
       )
       expect(await find({ pattern: 'src/*.ts' }, { maxResults: 2 })).toBe('src/b.test.ts\nsrc/b.ts')
     })
 
-    test('or not', async () => {
+    test('or not found', async () => {
       expect(await find({ pattern: '*.rs' })).toBe('[no file matches *.rs]')
       expect(await find({ pattern: '' })).toMatch(/The glob is empty/)
       expect(await find({ pattern: '*', path: 'a.ts' })).toMatch(/is a file, not a folder/)
@@ -146,7 +146,7 @@ describe.each(engines)('by %s', (_, ripgrep) => {
       ['^$', 'src/größe.md:2'],
       ['(?i)FOUR', 'a.txt:4'],
       ['foo\\.bar', 'src/größe.md:1'],
-      // Only JavaScript has these.
+      // Only JavaScript supports these.
       ['(?<=two )foo', 'a.txt:2'],
       ['(o)\\1\\(', 'src/b.ts:2'],
     ])('by %s', async (pattern, expected) => {
@@ -157,7 +157,7 @@ describe.each(engines)('by %s', (_, ripgrep) => {
       expect(found).toEqual(expected.split(' '))
     })
 
-    test('as it stands, in any case, and with lines around', async () => {
+    test('literally, ignoring case, and with context', async () => {
       expect(await search({ pattern: 'a[0]', literal: true })).toBe('src/b.ts\n1:const foo = (a) => a[0]')
       expect(await search({ pattern: 'FOO.BAR', literal: true, ignore_case: true })).toMatch(/größe\.md\n1:/)
       expect(await search({ pattern: 'foo', ignore_case: true, context: 1, path: 'a.txt' })).toBe(
@@ -168,7 +168,7 @@ describe.each(engines)('by %s', (_, ripgrep) => {
       )
     })
 
-    test('in one folder, one file, or files by a glob', async () => {
+    test('in a folder, a file, or files matching a glob', async () => {
       expect(await search({ pattern: 'foo', path: 'src', glob: '*.md' })).toBe('src/größe.md\n1:foo.bar')
       expect(await search({ pattern: 'foo', glob: 'src/*.ts' })).toMatch(/^src\/b\.ts\n1:[^\n]*\n2:foo\(\)$/)
       expect(await search({ pattern: 'foo', path: 'node_modules/x.js' })).toBe('node_modules/x.js\n1:foo')
@@ -176,20 +176,18 @@ describe.each(engines)('by %s', (_, ripgrep) => {
       expect(await search({ pattern: 'foo' }, { ignore: ['src/**', '*16*'] })).toBe('a.txt\n2:two foo')
     })
 
-    test('up to a number of lines', async () => {
-      const note = '[the first 2 matching lines, there are more: narrow the pattern, path or glob]'
+    test('up to a limit of lines', async () => {
+      const note = '[first 2 matching lines, there are more: narrow the pattern, path or glob]'
       expect(await search({ pattern: 'foo' }, { maxResults: 2 })).toBe(
         `a.txt\n2:two foo\n\nsrc/b.ts\n1:const foo = (a) => a[0]\n\n${note}`,
       )
-      expect(await search({ pattern: 'foo', path: 'src/b.ts' }, { maxResults: 2 })).not.toContain(
-        '[the first',
-      )
+      expect(await search({ pattern: 'foo', path: 'src/b.ts' }, { maxResults: 2 })).not.toContain('[first')
     })
 
-    test('or not, and a pattern that is none says so', async () => {
+    test('or not found, and an invalid pattern is an error', async () => {
       expect(await search({ pattern: 'nowhere' })).toBe('[no line matches nowhere]')
       expect(await search({ pattern: '(foo' })).toBe(
-        "The tool failed: '(foo' is not a regular expression (Unterminated group): escape what is meant as it stands with \\, or set literal.",
+        "The tool failed: '(foo' is not a valid regular expression (Unterminated group): escape special characters with \\, or set literal.",
       )
       for (const pattern of ['a\nb', 'a\\nb', '\\\\\\n'])
         expect(await search({ pattern })).toMatch(/line by line/)
@@ -202,25 +200,27 @@ describe.each(engines)('by %s', (_, ripgrep) => {
       expect(await search({ pattern: 'foo', path: 'a.txt' })).toBe(`a.txt\n1:foo ${'x'.repeat(496)}… [cut]`)
     })
 
-    test('but not in files that the rules are against, nor does the answer tell that they match', async () => {
+    test('but not in files that the rules deny, without revealing that they match', async () => {
       kit.put({ '.env': 'KEY=foo\nKEY=unique\n' })
       const asked: unknown[] = []
-      const permits = async (access: { path: string }) => {
+      const checkAccess = async (access: { path: string }) => {
         asked.push(access)
         return access.path === '.env' ? 'a rule says so' : undefined
       }
-      expect(await search({ pattern: 'unique' }, {}, { permits })).toBe('[no line matches unique]')
+      expect(await search({ pattern: 'unique' }, {}, { checkAccess })).toBe('[no line matches unique]')
       expect(asked).toEqual([
         { kind: 'read', path: '.' },
         { kind: 'read', path: '.env' },
       ])
-      expect(await search({ pattern: 'foo' }, { maxResults: 1 }, { permits })).toMatch(/^a\.txt\n2:two foo\n/)
-      expect(await search({ pattern: 'foo', path: '.env' }, {}, { permits })).toBe(
+      expect(await search({ pattern: 'foo' }, { maxResults: 1 }, { checkAccess })).toMatch(
+        /^a\.txt\n2:two foo\n/,
+      )
+      expect(await search({ pattern: 'foo', path: '.env' }, {}, { checkAccess })).toBe(
         "The tool failed: '.env' may not be read: a rule says so.",
       )
     })
 
-    test('a search that is cancelled ends, and leaves no process behind', async () => {
+    test('a canceled search ends, and leaves no process', async () => {
       kit.put(
         Object.fromEntries(
           Array.from({ length: 300 }, (_, index) => [`many/${index}.txt`, 'foo\n'.repeat(500)]),
@@ -228,13 +228,13 @@ describe.each(engines)('by %s', (_, ripgrep) => {
       )
       const controller = new AbortController()
       let asked = 0
-      const permits = async () => {
-        if (++asked === 3) controller.abort(new Error('cancelled'))
+      const checkAccess = async () => {
+        if (++asked === 3) controller.abort(new Error('canceled'))
         return undefined
       }
       expect(
-        await search({ pattern: 'foo' }, { maxResults: 100_000 }, { permits, signal: controller.signal }),
-      ).toBe('The tool failed: cancelled')
+        await search({ pattern: 'foo' }, { maxResults: 100_000 }, { checkAccess, signal: controller.signal }),
+      ).toBe('The tool failed: canceled')
       expect(processesIn(kit.root)).toEqual([])
     })
   })
@@ -243,7 +243,7 @@ describe.each(engines)('by %s', (_, ripgrep) => {
 test.each([
   ['pattern', /^(a+)+$/],
   ['glob', globPattern(`${'*a'.repeat(30)}c`)],
-])('a %s that would take for ever is stopped, without holding up anybody', async (_, pattern) => {
+])('a %s that would take forever is stopped, without blocking anything', async (_, pattern) => {
   const matcher = lineMatcher(pattern, { signal: new AbortController().signal, timeLimitMs: 300 })
   let ticks = 0
   const ticking = setInterval(() => ticks++, 10)
@@ -256,20 +256,20 @@ test.each([
   }
 })
 
-test('a matcher that is aborted while it works lets go', async () => {
+test('a matcher that is aborted during work ends', async () => {
   const controller = new AbortController()
   const matcher = lineMatcher(/^(a+)+$/, { signal: controller.signal, timeLimitMs: 60_000 })
   try {
     const matching = matcher.match(`${'a'.repeat(60)}b`)
-    setTimeout(() => controller.abort(new Error('cancelled')), 50)
-    await expect(matching).rejects.toThrow('cancelled')
+    setTimeout(() => controller.abort(new Error('canceled')), 50)
+    await expect(matching).rejects.toThrow('canceled')
   } finally {
     await matcher.close()
   }
 })
 
 describe.runIf(program)('ripgrep', () => {
-  test('is not taken from the workspace, nor by a relative path', () => {
+  test('is not taken from the workspace or a relative path', () => {
     kit.put({ 'node_modules/.bin/rg': '#!/bin/sh\n' })
     chmodSync(join(kit.root, 'node_modules/.bin/rg'), 0o755)
     const inside = join(kit.root, 'node_modules/.bin')
@@ -278,7 +278,7 @@ describe.runIf(program)('ripgrep', () => {
     expect(findRipgrep('/elsewhere', inside)).toBe(join(inside, 'rg'))
   })
 
-  test('leaves out what .gitignore names, and is not led by settings outside', async () => {
+  test('respects .gitignore, and ignores settings outside', async () => {
     kit.put({ '.gitignore': '*.log\nout/\n', 'a.log': 'foo', 'out/b.txt': 'foo', 'c.txt': 'foo' })
     writeFileSync(join(kit.outside, '..', '.gitignore'), '*\n')
     writeFileSync(join(kit.outside, '..', '.ignore'), '*\n')
@@ -290,7 +290,7 @@ describe.runIf(program)('ripgrep', () => {
   test.each([
     ['is gone', '#!/nowhere/at/all\n'],
     ['is too old', '#!/bin/sh\necho "error: unexpected argument" >&2\nexit 2\n'],
-  ])('that %s is done without', async (_, script) => {
+  ])('that %s is not used', async (_, script) => {
     kit.put({ 'a.txt': 'foo\n' })
     const rg = join(kit.outside, 'rg')
     writeFileSync(rg, script, { mode: 0o755 })
@@ -298,22 +298,22 @@ describe.runIf(program)('ripgrep', () => {
     expect(await kit.call('find_files', { pattern: '*' }, { ripgrep: rg })).toBe('a.txt')
   })
 
-  test('is ended when enough is found', async () => {
+  test('is ended when enough results are found', async () => {
     kit.put({ 'a.txt': 'foo\n', 'b.txt': 'foo\n', 'c.txt': 'foo\n' })
     const rg = join(kit.outside, 'rg')
     const hits = 'printf "./a.txt\\0001:x\\n./b.txt\\0001:x\\n./c.txt\\0001:x\\n"'
     writeFileSync(rg, `#!/bin/sh\n${hits}\nexec sleep 1000\n`, { mode: 0o755 })
     expect(await kit.call('search_files', { pattern: 'foo' }, { ripgrep: rg, maxResults: 1 })).toMatch(
-      /^a\.txt\n1:foo\n\n\[the first 1 /,
+      /^a\.txt\n1:foo\n\n\[first 1 /,
     )
     expect(processesIn(kit.root)).toEqual([])
   })
 
-  test('that breaks off is not taken for one that has found all', async () => {
+  test('that stops early is an error', async () => {
     kit.put({ 'a.txt': 'foo\n' })
     const rg = join(kit.outside, 'rg')
     writeFileSync(rg, '#!/bin/sh\nprintf "./a.txt\\0001:x\\n"\nkill -9 $$\n', { mode: 0o755 })
-    expect(await kit.call('search_files', { pattern: 'foo' }, { ripgrep: rg })).toMatch(/broke off/)
+    expect(await kit.call('search_files', { pattern: 'foo' }, { ripgrep: rg })).toMatch(/stopped before/)
   })
 })
 

@@ -1,13 +1,13 @@
 import type { JsonSchema } from 'millrace'
 import { type Tool, type ToolContext, tool } from 'millrace'
-import { named } from './failures.ts'
+import { quotedPath } from './failures.ts'
 import type { Folder } from './folder.ts'
 import { globPattern } from './glob.ts'
 import { type LineMatcher, lineMatcher } from './line-matcher.ts'
-import { type Lookup, openFolder } from './lookup.ts'
 import { matchingLines } from './matching-lines.ts'
 import { type Hit, type Query, ripgrepHits } from './ripgrep.ts'
 import { scanHits, scanPattern } from './scan.ts'
+import { openFolder, type SearchSettings } from './search-settings.ts'
 import { pathIn } from './walk.ts'
 
 interface SearchInput {
@@ -27,9 +27,12 @@ const input: JsonSchema<SearchInput> = {
         type: 'string',
         minLength: 1,
         maxLength: 1000,
-        description: 'A regular expression, for one line',
+        description: 'A regular expression, matched line by line',
       },
-      path: { type: 'string', description: 'The folder or file to look in, relative to the workspace (.)' },
+      path: {
+        type: 'string',
+        description: 'The folder or file to search, relative to the workspace; . by default',
+      },
       glob: {
         type: 'string',
         maxLength: 1000,
@@ -37,37 +40,42 @@ const input: JsonSchema<SearchInput> = {
       },
       ignore_case: { type: 'boolean' },
       literal: { type: 'boolean', description: 'The pattern is plain text, not a regular expression' },
-      context: { type: 'integer', minimum: 0, maximum: 5, description: 'Lines to show around each (0)' },
+      context: {
+        type: 'integer',
+        minimum: 0,
+        maximum: 5,
+        description: 'Lines of context around each match; 0 by default',
+      },
     },
     required: ['pattern'],
     additionalProperties: false,
   },
 }
 
-export function searchFilesTool(lookup: Lookup): Tool {
-  const { workspace } = lookup
+export function searchFilesTool(settings: SearchSettings): Tool {
+  const { workspace } = settings
   return tool({
     name: 'search_files',
     description:
-      'Search the text of the files of the workspace, line by line. Shows the path and below it each matching line with its number (12:), and lines around it (13-). Leaves out .git, node_modules and what is ignored (name such a folder as path to look into it), and files that may not be read.',
+      'Search the text of files in the workspace, line by line. Returns each path, followed by matching lines with their number (12:) and context lines (13-). Skips .git, node_modules, ignored files (pass such a folder as path to search it), and files that may not be read.',
     input,
     repeat: 'safe',
     access: ({ path = '.' }) => workspace.access('read', path),
     run: async (input, context: ToolContext) => {
       const { pattern, literal = false } = input
       if (pattern.includes('\n') || (!literal && /(?<!\\)(\\\\)*\\n/.test(pattern)))
-        throw new Error('The search goes line by line: give a pattern without line breaks.')
-      if (pattern.includes('\0')) throw new Error('Text has no NUL bytes: give a pattern without.')
-      return search(input, lookup, context)
+        throw new Error('The search is line by line: use a pattern without line breaks.')
+      if (pattern.includes('\0')) throw new Error('A pattern cannot contain NUL bytes.')
+      return search(input, settings, context)
     },
   })
 }
 
-async function search(input: SearchInput, lookup: Lookup, context: ToolContext): Promise<string> {
-  const { workspace, maxResults } = lookup
+async function search(input: SearchInput, settings: SearchSettings, context: ToolContext): Promise<string> {
+  const { workspace, maxResults } = settings
   const { signal } = context
   const { pattern, path = '.', literal = false, ignore_case: ignoreCase = false } = input
-  // One more than is shown, to know that there is more.
+  // One more than is shown, to detect that there are more.
   const query = { pattern, literal, ignoreCase, limit: maxResults + 1 }
   const pathPattern = input.glob === undefined ? undefined : globPattern(input.glob, workspace.root)
   return openFolder(
@@ -77,8 +85,8 @@ async function search(input: SearchInput, lookup: Lookup, context: ToolContext):
     async (start, only) => {
       const glob = only === undefined && pathPattern ? lineMatcher(pathPattern, { signal }) : undefined
       try {
-        const found = hits(query, { start, only, glob }, lookup, signal)
-        return await present(inFiles(found), input, lookup, context)
+        const found = hits(query, { start, only, glob }, settings, signal)
+        return await present(inFiles(found), input, settings, context)
       } finally {
         await glob?.close()
       }
@@ -93,9 +101,14 @@ interface Scope {
   readonly glob: LineMatcher | undefined
 }
 
-/** By ripgrep where there is one and it knows such a pattern, else by ourselves. */
-async function* hits(query: Query, scope: Scope, lookup: Lookup, signal: AbortSignal): AsyncGenerator<Hit> {
-  const { workspace, ignore, ignored, ripgrep } = lookup
+/** Searches with ripgrep if available and if it supports the pattern, otherwise with `scanHits`. */
+async function* hits(
+  query: Query,
+  scope: Scope,
+  settings: SearchSettings,
+  signal: AbortSignal,
+): AsyncGenerator<Hit> {
+  const { workspace, ignore, ignored, ripgrep } = settings
   const { start, only, glob } = scope
   const top = start.path || '.'
   if (ripgrep !== undefined) {
@@ -106,7 +119,7 @@ async function* hits(query: Query, scope: Scope, lookup: Lookup, signal: AbortSi
       start: only === undefined ? start.path : pathIn(start, only),
       ignore,
       signal,
-      refused: () => {
+      onUnsupported: () => {
         usable = false
       },
     }
@@ -138,12 +151,12 @@ function compiled(query: Query): RegExp {
   } catch (error) {
     const flaw = (error as Error).message.replace(/^Invalid regular expression: .*: /s, '')
     throw new Error(
-      `${named(query.pattern)} is not a regular expression (${flaw}): escape what is meant as it stands with \\, or set literal.`,
+      `${quotedPath(query.pattern)} is not a valid regular expression (${flaw}): escape special characters with \\, or set literal.`,
     )
   }
 }
 
-/** The hits of one file together. */
+/** Groups hits by file. */
 async function* inFiles(hits: AsyncIterable<Hit>): AsyncGenerator<{ path: string; lines: number[] }> {
   let file: { path: string; lines: number[] } | undefined
   for await (const { path, line } of hits) {
@@ -157,7 +170,7 @@ async function* inFiles(hits: AsyncIterable<Hit>): AsyncGenerator<{ path: string
 async function present(
   files: AsyncIterable<{ path: string; lines: number[] }>,
   input: SearchInput,
-  { workspace, maxResults }: Lookup,
+  { workspace, maxResults }: SearchSettings,
   context: ToolContext,
 ): Promise<string> {
   const shown: string[] = []
@@ -179,7 +192,6 @@ async function present(
     }
   }
   if (count === 0) return `[no line matches ${input.pattern}]`
-  if (more)
-    shown.push(`[the first ${count} matching lines, there are more: narrow the pattern, path or glob]`)
+  if (more) shown.push(`[first ${count} matching lines, there are more: narrow the pattern, path or glob]`)
   return shown.join('\n\n')
 }

@@ -1,41 +1,41 @@
-import { named } from './failures.ts'
+import { quotedPath } from './failures.ts'
 
-/** How a text is written in a file. Only what says so by its mark is taken for UTF-16. */
-export type Encoding = 'utf-8' | 'utf-8 with a mark' | 'utf-16le' | 'utf-16be'
+/** The encoding of a text file. UTF-16 is recognized only by its BOM. */
+export type Encoding = 'utf-8' | 'utf-8-bom' | 'utf-16le' | 'utf-16be'
 
-const marks: readonly (readonly [Encoding, Buffer])[] = [
-  ['utf-8 with a mark', Buffer.from([0xef, 0xbb, 0xbf])],
+const boms: readonly (readonly [Encoding, Buffer])[] = [
+  ['utf-8-bom', Buffer.from([0xef, 0xbb, 0xbf])],
   ['utf-16le', Buffer.from([0xff, 0xfe])],
   ['utf-16be', Buffer.from([0xfe, 0xff])],
 ]
 
 export function encodingOf(head: Buffer): Encoding {
-  return marks.find(([, mark]) => startsWith(head, mark))?.[0] ?? 'utf-8'
+  return boms.find(([, bom]) => startsWith(head, bom))?.[0] ?? 'utf-8'
 }
 
-export function markOf(encoding: Encoding): Buffer {
-  return marks.find(([name]) => name === encoding)?.[1] ?? Buffer.alloc(0)
+export function bomOf(encoding: Encoding): Buffer {
+  return boms.find(([name]) => name === encoding)?.[1] ?? Buffer.alloc(0)
 }
 
-/** A decoder that throws on what is not text. The mark must be gone. */
+/** A decoder that throws on invalid text. The BOM must already be removed. */
 export function strictDecoder(encoding: Encoding): TextDecoder {
   const label = encoding.startsWith('utf-8') ? 'utf-8' : encoding
   return new TextDecoder(label, { fatal: true, ignoreBOM: true })
 }
 
-/** The text of a whole file, without its mark. Throws if it is not text. */
+/** The text of a whole file, without BOM. Throws if it is not text. */
 export function decodeText(bytes: Buffer): { readonly text: string; readonly encoding: Encoding } {
   const encoding = encodingOf(bytes)
-  const text = strictDecoder(encoding).decode(bytes.subarray(markOf(encoding).length))
+  const text = strictDecoder(encoding).decode(bytes.subarray(bomOf(encoding).length))
   return { text, encoding }
 }
 
 export function encodeText(text: string, encoding: Encoding): Buffer {
   const body = encoding.startsWith('utf-8') ? Buffer.from(text) : Buffer.from(text, 'utf16le')
-  return Buffer.concat([markOf(encoding), encoding === 'utf-16be' ? body.swap16() : body])
+  return Buffer.concat([bomOf(encoding), encoding === 'utf-16be' ? body.swap16() : body])
 }
 
-/** The media type of a picture that models can see, by its first bytes. */
+/** The media type of an image that models can see, by its first bytes. */
 export function imageTypeOf(head: Buffer): string | undefined {
   const ascii = head.toString('latin1', 0, 12)
   if (ascii.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png'
@@ -55,7 +55,7 @@ const otherKinds: readonly (readonly [string, string])[] = [
   ['\0asm', 'a WebAssembly module'],
 ]
 
-/** What a file is that is neither text nor picture; undefined if it may be text. */
+/** What kind of binary file it is; undefined if it may be text. */
 export function binaryKindOf(bytes: Buffer): string | undefined {
   const head = bytes.subarray(0, 8192)
   const known = otherKinds.find(([magic]) => startsWith(head, Buffer.from(magic, 'latin1')))
@@ -66,17 +66,17 @@ export function binaryKindOf(bytes: Buffer): string | undefined {
 
 export function notText(path: string, kind: string, size: number): Error {
   return new Error(
-    `${named(path)} is ${kind} (${sizeOf(size)}), and only text in UTF-8 and pictures can be read: if you may run commands, look at it with file, xxd or iconv.`,
+    `${quotedPath(path)} is ${kind} (${sizeOf(size)}), but only UTF-8 text and images can be read: if you can run commands, inspect it with file, xxd or iconv.`,
   )
 }
 
-/** Whether it is what a strict decoder throws. */
-export function isDecodingFault(error: unknown): boolean {
+/** Whether it is an error of a strict decoder. */
+export function isDecodingError(error: unknown): boolean {
   return error instanceof TypeError && 'code' in error && error.code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
 }
 
-function startsWith(head: Buffer, mark: Buffer): boolean {
-  return head.subarray(0, mark.length).equals(mark)
+function startsWith(head: Buffer, bom: Buffer): boolean {
+  return head.subarray(0, bom.length).equals(bom)
 }
 
 /** `345 bytes`, `12 KiB`. */

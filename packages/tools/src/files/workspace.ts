@@ -5,44 +5,50 @@ import { constants, lstat, readlink } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { PathAccess } from 'millrace/internal'
 import { invalidInput } from 'millrace/internal'
-import { codeOf, inSentences, named } from './failures.ts'
+import { codeOf, explainErrors, quotedPath } from './failures.ts'
 import { canHold, type Folder, openRoot } from './folder.ts'
-import { belowRoot, leadsOut, namesIn, parsePath, type Roots } from './path.ts'
+import { belowRoot, namesIn, outsideWorkspace, parsePath, type Roots } from './path.ts'
 
-/** Where a path has led. Nothing in it is a link, and its folders stay the same until it is let go. */
-export interface Place {
-  /** As it was asked for. */
+/** A resolved path without links. Its folders cannot be exchanged while it is in use. */
+export interface ResolvedPath {
+  /** The path as requested. */
   readonly asked: string
-  /** Below the workspace, with `/`, no link in it; `.` for the workspace itself. */
+  /** Relative to the workspace, with `/`, without links; `.` for the workspace itself. */
   readonly path: string
-  /** The folder it is in; if that does not exist yet, the nearest one above that does. */
+  /** Its folder; if that does not exist yet, the nearest existing parent. */
   readonly folder: Folder
   /** The folders between `folder` and the file that do not exist yet. */
   readonly missing: readonly string[]
   /** `.` if it is `folder` itself. */
   readonly name: string
-  /** Undefined if nothing is there. */
+  /** Undefined if it does not exist. */
   readonly stats: Stats | undefined
 }
 
 export interface Workspace {
-  /** Its real path. */
+  /** The workspace's real path. */
   readonly root: string
-  /** Walks to a path and does something there. Throws a sentence if the path leads out. */
-  at<T>(path: string, work: (place: Place) => Promise<T>): Promise<T>
-  /** What a call would touch, for the agent's rules; nothing if the path leads nowhere, which the call itself will tell. */
+  /**
+   * Resolves a path and calls `work` with it. Throws an explanation if the path is outside the
+   * workspace.
+   */
+  at<T>(path: string, work: (resolved: ResolvedPath) => Promise<T>): Promise<T>
+  /**
+   * What a call would access, for permission rules; empty for an invalid path, which the call
+   * itself reports.
+   */
   access(kind: PathAccess['kind'], path: string): Promise<readonly PathAccess[]>
 }
 
-// As many as Linux follows in one path.
+// The limit of Linux for one path.
 const maxLinks = 40
 
-/** Takes hold of a folder. Throws `invalid_input` if it cannot be a workspace. */
+/** Opens a workspace. Throws `invalid_input` if the folder cannot be used. */
 export function openWorkspace(folder: string, { hold = canHold }: { hold?: boolean } = {}): Workspace {
   const roots: Roots = { real: realFolder(folder), given: resolve(folder) }
 
-  async function at<T>(path: string, work: (place: Place) => Promise<T>): Promise<T> {
-    return inSentences(path, async () => {
+  async function at<T>(path: string, work: (resolved: ResolvedPath) => Promise<T>): Promise<T> {
+    return explainErrors(path, async () => {
       const names = parsePath(path, roots)
       const open: Folder[] = [await openRoot(roots.real, hold)]
       try {
@@ -58,7 +64,7 @@ export function openWorkspace(folder: string, { hold = canHold }: { hold?: boole
     at,
     async access(kind, path) {
       try {
-        return [await at(path, async (place) => ({ kind, path: place.path }))]
+        return [await at(path, async (resolved) => ({ kind, path: resolved.path }))]
       } catch {
         return []
       }
@@ -66,8 +72,16 @@ export function openWorkspace(folder: string, { hold = canHold }: { hold?: boole
   }
 }
 
-/** Name by name from one open folder to the next, resolving links itself. `open` is the way so far, and closed by the caller. */
-async function walk(asked: string, names: readonly string[], open: Folder[], roots: Roots): Promise<Place> {
+/**
+ * Walks from one open folder to the next and resolves links itself. `open` is the path so far,
+ * closed by the caller.
+ */
+async function walk(
+  asked: string,
+  names: readonly string[],
+  open: Folder[],
+  roots: Roots,
+): Promise<ResolvedPath> {
   const ahead = [...names]
   for (let links = 0; ; ) {
     const folder = open.at(-1) as Folder
@@ -77,28 +91,27 @@ async function walk(asked: string, names: readonly string[], open: Folder[], roo
       return { asked, path: folder.path || '.', folder, missing: [], name: '.', stats }
     }
     if (name === '..') {
-      if (open.length === 1) throw leadsOut(asked)
+      if (open.length === 1) throw outsideWorkspace(asked)
       await open.pop()?.close()
       continue
     }
     const stats = await statsOf(folder, name)
     if (stats?.isSymbolicLink()) {
-      if (++links > maxLinks) throw new Error(`${named(asked)} goes round in a circle of links.`)
+      if (++links > maxLinks) throw new Error(`${quotedPath(asked)} is a loop of links.`)
       const target = await readlink(`${folder.at}/${name}`)
       const inside = target.startsWith('/') ? belowRoot(target, roots) : namesIn(target)
-      if (!inside) throw leadsOut(asked)
+      if (!inside) throw outsideWorkspace(asked)
       if (target.startsWith('/')) await Promise.all(open.splice(1).map((folder) => folder.close()))
       ahead.unshift(...inside)
       continue
     }
     if (stats && ahead.length > 0) {
-      if (!stats.isDirectory())
-        throw new Error(`${named(join(folder, [name]))} is not a folder, so there is nothing below it.`)
+      if (!stats.isDirectory()) throw new Error(`${quotedPath(join(folder, [name]))} is not a folder.`)
       open.push(await folder.open(name))
       continue
     }
-    // `..` behind a folder that is not there comes to nothing, as everywhere.
-    if (ahead.includes('..')) throw new Error(`${named(join(folder, [name]))} is not there.`)
+    // `..` after a missing folder is an error, as in the operating system.
+    if (ahead.includes('..')) throw new Error(`${quotedPath(join(folder, [name]))} does not exist.`)
     const way = [name, ...ahead]
     const missing = way.slice(0, -1)
     return { asked, path: join(folder, way), folder, missing, name: way.at(-1) ?? name, stats }
@@ -114,8 +127,12 @@ export async function statsOf(folder: Folder, name: string): Promise<Stats | und
   }
 }
 
-/** Opens the file at a place to be read. Throws a sentence if it is not a regular file. */
-export async function openPlace({ folder, name, path }: Place): Promise<{ file: FileHandle; stats: Stats }> {
+/** Opens a file for reading. Throws an explanation if it is not a regular file. */
+export async function openResolved({
+  folder,
+  name,
+  path,
+}: ResolvedPath): Promise<{ file: FileHandle; stats: Stats }> {
   const file = await folder.openFile(name, constants.O_RDONLY)
   try {
     const stats = await file.stat()
@@ -127,7 +144,7 @@ export async function openPlace({ folder, name, path }: Place): Promise<{ file: 
   }
 }
 
-/** A pipe would wait for its other end, and a device may do anything. */
+/** Reading a pipe could block, and a device may do anything. */
 export function notRegular(path: string, stats: Stats): Error {
   const what = stats.isDirectory()
     ? 'a folder'
@@ -138,7 +155,9 @@ export function notRegular(path: string, stats: Stats): Error {
         : stats.isSymbolicLink()
           ? 'a link'
           : 'a device'
-  return new Error(`${named(path)} is ${what}, not a regular file: only those can be read or written.`)
+  return new Error(
+    `${quotedPath(path)} is ${what}, not a regular file: only regular files can be read or written.`,
+  )
 }
 
 function join(folder: Folder, names: readonly string[]): string {
@@ -150,7 +169,7 @@ function realFolder(folder: string): string {
   if (process.platform === 'win32')
     throw invalidInput(
       op,
-      'files() cannot keep to its workspace on Windows: run it on Linux, macOS or in WSL',
+      'files() cannot confine access to its workspace on Windows: use Linux, macOS or WSL',
     )
   try {
     const real = realpathSync.native(folder)
@@ -158,7 +177,7 @@ function realFolder(folder: string): string {
   } catch (cause) {
     throw invalidInput(
       op,
-      `files(): the workspace '${folder}' cannot be opened: make the folder first`,
+      `files(): the workspace '${folder}' cannot be opened: create the folder first`,
       cause,
     )
   }

@@ -12,7 +12,7 @@ afterEach(() => kit.remove())
 const write = (path: string, content: string) => kit.call('write_file', { path, content })
 const text = (path: string) => readFileSync(join(kit.root, path), 'utf8')
 
-test('a new file is made with its folders, and the answer counts what was written', async () => {
+test('a new file is created with its folders, and the result has counts', async () => {
   expect(await write('a/b/c.txt', 'one\ntwo ü\n')).toBe('Wrote 2 lines (11 bytes) to a/b/c.txt (new file).')
   expect(text('a/b/c.txt')).toBe('one\ntwo ü\n')
   expect(await write('a/b/c.txt', 'one')).toBe('Wrote 1 line (3 bytes) to a/b/c.txt (replaced).')
@@ -20,7 +20,7 @@ test('a new file is made with its folders, and the answer counts what was writte
   expect(readdirSync(join(kit.root, 'a/b'))).toEqual(['c.txt'])
 })
 
-test('a file that is replaced keeps its mode, a new one has the usual', async () => {
+test('a replaced file keeps its mode, a new one has the default', async () => {
   kit.put({ 'run.sh': '#!/bin/sh\n' })
   chmodSync(join(kit.root, 'run.sh'), 0o750)
   await write('run.sh', '#!/bin/sh\necho\n')
@@ -29,7 +29,7 @@ test('a file that is replaced keeps its mode, a new one has the usual', async ()
   expect(statSync(join(kit.root, 'new.sh')).mode & 0o7777).toBe(0o666 & ~process.umask())
 })
 
-test('over a link it writes what the link leads to', async () => {
+test('writing to a link changes its target', async () => {
   kit.put({ 'real.txt': 'old\n' })
   symlinkSync('real.txt', join(kit.root, 'link.txt'))
   symlinkSync('later/new.txt', join(kit.root, 'dangling.txt'))
@@ -38,40 +38,40 @@ test('over a link it writes what the link leads to', async () => {
   expect(await write('dangling.txt', 'new\n')).toBe('Wrote 1 line (4 bytes) to later/new.txt (new file).')
 })
 
-test('folders are not written over', async () => {
+test('folders are not overwritten', async () => {
   mkdirSync(join(kit.root, 'src'))
-  expect(await write('src', '')).toBe("The tool failed: 'src' is a folder: give the name of a file in it.")
-  expect(await write('.', '')).toBe("The tool failed: '.' is a folder: give the name of a file in it.")
-  expect(await write('new/', '')).toBe("The tool failed: 'new/' names a folder: give the name of a file.")
+  expect(await write('src', '')).toBe("The tool failed: 'src' is a folder: pass the name of a file in it.")
+  expect(await write('.', '')).toBe("The tool failed: '.' is a folder: pass the name of a file in it.")
+  expect(await write('new/', '')).toBe("The tool failed: 'new/' is a folder: pass the name of a file.")
   kit.put({ 'a.txt': '' })
   expect(await write('a.txt/b.txt', '')).toMatch(/'a\.txt' is not a folder/)
 })
 
-test('what the rules are against is not begun: no folder is made', async () => {
-  const permits = async () => 'only src may be written'
-  expect(await kit.call('write_file', { path: 'a/b.txt', content: '' }, {}, { permits })).toBe(
+test('a denied write creates no folder', async () => {
+  const checkAccess = async () => 'only src may be written'
+  expect(await kit.call('write_file', { path: 'a/b.txt', content: '' }, {}, { checkAccess })).toBe(
     "The tool failed: 'a/b.txt' may not be written: only src may be written.",
   )
   expect(readdirSync(kit.root)).toEqual([])
 })
 
-test('what cannot be written is said without the way there, and nothing is left', async () => {
+test('a failed write is explained without absolute paths, and leaves no files', async () => {
   mkdirSync(join(kit.root, 'busy.txt'))
   kit.put({ 'a.txt': 'old\n' })
-  // A folder takes the place of the file in the moment before it is put there.
-  const permits = async () => {
+  // A folder appears under the name just before the rename.
+  const checkAccess = async () => {
     const { renameSync } = await import('node:fs')
     renameSync(join(kit.root, 'a.txt'), join(kit.root, 'away.txt'))
     renameSync(join(kit.root, 'busy.txt'), join(kit.root, 'a.txt'))
     return undefined
   }
-  expect(await kit.call('write_file', { path: 'a.txt', content: 'new\n' }, {}, { permits })).toBe(
+  expect(await kit.call('write_file', { path: 'a.txt', content: 'new\n' }, {}, { checkAccess })).toBe(
     "The tool failed: 'a.txt' is a folder.",
   )
   expect(readdirSync(kit.root).sort()).toEqual(['a.txt', 'away.txt'])
 })
 
-test('many writes at once into folders that none has made yet all arrive', async () => {
+test('many concurrent writes into missing folders all succeed', async () => {
   const said = await Promise.all(
     Array.from({ length: 20 }, (_, index) => write(`deep/er/${index % 10}.txt`, `${index}\n`)),
   )

@@ -1,9 +1,9 @@
 import type { JsonSchema } from 'millrace'
 import { type Tool, type ToolContext, tool } from 'millrace'
-import { named } from './failures.ts'
-import { mustPermit } from './permit.ts'
+import { queueChange } from './change-queue.ts'
+import { quotedPath } from './failures.ts'
+import { requirePermission } from './permit.ts'
 import { replaceFile } from './replace.ts'
-import { changeAt } from './turns.ts'
 import type { Workspace } from './workspace.ts'
 
 interface WriteInput {
@@ -15,8 +15,8 @@ const input: JsonSchema<WriteInput> = {
   jsonSchema: {
     type: 'object',
     properties: {
-      path: { type: 'string', description: 'Relative to the workspace; folders are made' },
-      content: { type: 'string', description: 'All of the file' },
+      path: { type: 'string', description: 'Relative to the workspace; missing folders are created' },
+      content: { type: 'string', description: 'The whole content of the file' },
     },
     required: ['path', 'content'],
     additionalProperties: false,
@@ -27,20 +27,20 @@ export function writeFileTool(workspace: Workspace): Tool {
   return tool({
     name: 'write_file',
     description:
-      'Write a whole file of the workspace: a new one, or in place of what is there. To change a part of a file use edit_file.',
+      'Write a whole file in the workspace: create it or replace it. Use edit_file to change part of a file.',
     input,
     repeat: 'safe',
     access: ({ path }) => workspace.access('write', path),
     run: async ({ path, content }, context: ToolContext) => {
-      if (path.endsWith('/')) throw new Error(`${named(path)} names a folder: give the name of a file.`)
-      return changeAt(workspace, path, async (place) => {
-        if (place.stats?.isDirectory())
-          throw new Error(`${named(place.path)} is a folder: give the name of a file in it.`)
-        await mustPermit(context, 'write', place.path)
+      if (path.endsWith('/')) throw new Error(`${quotedPath(path)} is a folder: pass the name of a file.`)
+      return queueChange(workspace, path, async (resolved) => {
+        if (resolved.stats?.isDirectory())
+          throw new Error(`${quotedPath(resolved.path)} is a folder: pass the name of a file in it.`)
+        await requirePermission(context, 'write', resolved.path)
         const bytes = Buffer.from(content)
-        await replaceFile(place, bytes, context)
+        await replaceFile(resolved, bytes, context)
         const lines = linesIn(content)
-        return `Wrote ${lines} ${lines === 1 ? 'line' : 'lines'} (${bytes.length} bytes) to ${place.path} (${place.stats ? 'replaced' : 'new file'}).`
+        return `Wrote ${lines} ${lines === 1 ? 'line' : 'lines'} (${bytes.length} bytes) to ${resolved.path} (${resolved.stats ? 'replaced' : 'new file'}).`
       })
     },
   })

@@ -27,38 +27,37 @@ const inputSchema = {
     prompt: {
       type: 'string',
       minLength: 1,
-      description:
-        'What to do or to answer, with everything needed for it: nothing of your own conversation is known.',
+      description: 'The task or question, with everything needed: the agent does not see your conversation.',
     },
     thread: {
       type: 'string',
       minLength: 1,
       description:
-        'Goes on with a conversation: the thread of an earlier result. With it the prompt may be left out, to get the answer to what was asked before.',
+        'Continues a conversation: the thread of an earlier result. Omit the prompt to get the answer to the previous one.',
     },
   },
   additionalProperties: false,
 } as const satisfies JsonObject
 
-/** What an agent does with its own tools is not known here, so nothing is promised. */
+/** What an agent does with its own tools is not known here, so these are conservative. */
 const annotations = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true }
 
-/** So often a person may be asked within one call, and so long they may take for each. */
+/** How often a person may be asked within one call, and how long they may take each time. */
 const maxRounds = 1000
 const roundTimeoutMs = 86_400_000
 
 /**
- * Gives a function that makes an MCP server with a tool for each agent: a new one for each request, session or pipe, as the SDK
- * wants it. `callerOf` tells who sent a request.
+ * Returns a function that creates an MCP server with a tool for each agent: one for each request, session
+ * or pipe, as the SDK requires. `callerOf` returns the caller of a request.
  */
 export function agentServers({ sdk, settings, agents, answer }: AgentServersOptions) {
   const { name, version, describe } = settings
   const tools = [...toolNames(agents)].map(([agent, tool]) => ({
     agent,
     tool,
-    description: describe[agent] ?? `Asks the agent '${agent}', which may use tools of its own.`,
+    description: describe[agent] ?? `Ask the agent '${agent}', which may use its own tools.`,
   }))
-  // Made once: to compile them takes longer than all the rest.
+  // Created once: compiling schemas takes longer than everything else.
   const input = sdk.fromJsonSchema<AgentCallInput>(inputSchema)
   const output = sdk.fromJsonSchema(outputSchema)
 
@@ -84,12 +83,12 @@ export function agentServers({ sdk, settings, agents, answer }: AgentServersOpti
   }
 }
 
-/** Said with each request since 2026-07-28, and once for all before. */
+/** Sent with each request since 2026-07-28, and once per session before. */
 function capabilitiesOf(
   sdk: Sdk,
   { server }: McpServer,
   { mcpReq }: ServerContext,
 ): ClientCapabilities | undefined {
-  const told = mcpReq.envelope?.[sdk.CLIENT_CAPABILITIES_META_KEY as keyof typeof mcpReq.envelope]
-  return (told as ClientCapabilities | undefined) ?? server.getClientCapabilities()
+  const sent = mcpReq.envelope?.[sdk.CLIENT_CAPABILITIES_META_KEY as keyof typeof mcpReq.envelope]
+  return (sent as ClientCapabilities | undefined) ?? server.getClientCapabilities()
 }

@@ -1,49 +1,55 @@
 import type { ClientCapabilities, InputRequiredResult } from '@modelcontextprotocol/server'
 import type { ApprovalRequestEvent, Thread } from 'millrace'
 import { isMillraceError } from 'millrace'
-import type { Asked } from './results.ts'
-import { callInWords } from './results.ts'
+import type { ConversationRef } from './results.ts'
+import { describeCall } from './results.ts'
 import type { Sdk } from './sdk.ts'
 
-/** Where a call goes on once its client's user has decided. */
-export interface Place {
+/** Where a call continues after the client's user has decided. */
+export interface ResumePoint {
   readonly thread: string
-  /** The number of the input that it is about; none if the prompt is still to be said. */
+  /** The number of the input; undefined if the prompt has not been sent yet. */
   readonly seq?: number
 }
 
-/** Whether the client can put a form before its user. One that says nothing of modes means forms (2025-06-18). */
+/**
+ * Whether the client can show its user a form. A client that names no modes supports forms
+ * (2025-06-18).
+ */
 export function canAsk(capabilities: ClientCapabilities | undefined): boolean {
   const elicitation = capabilities?.elicitation
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
 }
 
 /**
- * Asks the client's user about each call that waits. A client of 2026-07-28 comes back with the answers in a request of its own;
- * for one before it the SDK asks while its request is open. Either way the call begins anew, at its place.
+ * Asks the client's user about each pending call. A 2026-07-28 client sends the answers in a new request;
+ * for older ones the SDK asks while the request is open. Either way the call starts over at `resumeAt`.
  */
 export function askUser(
   { inputRequired }: Sdk,
-  { agent }: Asked,
-  place: Place,
+  { agent }: ConversationRef,
+  resumeAt: ResumePoint,
   approvals: readonly ApprovalRequestEvent[],
 ): InputRequiredResult {
   const questions = approvals.map((request) => [
     request.callId,
     inputRequired.elicit({
-      message: `The agent '${agent}' wants to run ${callInWords(request)}. Accept to allow it.`,
-      // Nothing is to be filled in: to accept or to decline says it.
+      message: `The agent '${agent}' wants to run ${describeCall(request)}. Accept to approve.`,
+      // An empty form: whether the user accepts it is the answer.
       requestedSchema: { type: 'object', properties: {} },
     }),
   ])
-  return inputRequired({ inputRequests: Object.fromEntries(questions), requestState: JSON.stringify(place) })
+  return inputRequired({
+    inputRequests: Object.fromEntries(questions),
+    requestState: JSON.stringify(resumeAt),
+  })
 }
 
 /**
- * Reads a place that came back from a client. It is signed by nobody, since it opens nothing: whoever brings it must be able to
- * reach the thread, and only what waits there can be decided.
+ * Parses the state that a client sent back. It is not signed, since it grants nothing: the caller must be
+ * able to see the thread, and can only decide about pending calls there.
  */
-export function placeOf(state: unknown): Place | undefined {
+export function parseResumePoint(state: unknown): ResumePoint | undefined {
   if (typeof state !== 'string') return undefined
   try {
     const { thread, seq } = JSON.parse(state)
@@ -54,7 +60,7 @@ export function placeOf(state: unknown): Place | undefined {
   }
 }
 
-/** Writes down what the user has decided. False if it did not answer all of what was asked. */
+/** Records the user's decisions. Returns false if some questions were not answered. */
 export async function decide(
   { inputResponse }: Sdk,
   thread: Thread,
@@ -69,13 +75,13 @@ export async function decide(
       continue
     }
     const approved = response.action === 'accept'
-    const reason = approved ? undefined : 'the user declined'
-    await thread.approve(callId, { approved, reason }).catch(unlessDecided)
+    const reason = approved ? undefined : 'the user denied'
+    await thread.approve(callId, { approved, reason }).catch(ignoreDecided)
   }
   return answered
 }
 
-/** Somebody else may have been quicker. */
-function unlessDecided(error: unknown) {
+/** Another client may have decided first. */
+function ignoreDecided(error: unknown) {
   if (!isMillraceError(error) || error.code !== 'conflict') throw error
 }

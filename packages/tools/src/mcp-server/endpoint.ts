@@ -1,7 +1,7 @@
 import type { AuthInfo, ServerContext } from '@modelcontextprotocol/server'
 import { MillraceError } from 'millrace'
 import { checkOptions, invalidInput, isObject, kindOf, systemClock } from 'millrace/internal'
-import type { Call, Caller, MountedProtocol, Protocol, ProtocolHost } from 'millrace/server'
+import type { Caller, MountedProtocol, Protocol, ProtocolHost, RouteContext } from 'millrace/server'
 import { agentCalls } from './agent-call.ts'
 import { agentServers } from './agent-server.ts'
 import type { ServeMcpOptions } from './options.ts'
@@ -12,13 +12,19 @@ import type { StdioOptions } from './stdio.ts'
 
 /** The agents as tools of an MCP server. */
 export interface McpEndpoint extends MountedProtocol {
-  /** Serves the process at the other end of two streams, as this caller. Resolves when it has gone. */
+  /**
+   * Serves the process at the other end of two streams, as this caller. Resolves when it
+   * disconnects.
+   */
   stdio(options: StdioOptions, caller: Caller): Promise<void>
-  /** Answers what is open by saying that it goes away; what the agents do is left to go on. May be called twice. */
+  /** Ends open calls with a shutdown message; the agents' runs continue. Can be called twice. */
   close(): Promise<void>
 }
 
-/** The agents as tools of an MCP server, at `/mcp`: for `serve({ protocols: [mcpProtocol()] })`. Throws `invalid_input` on bad options. */
+/**
+ * The agents as tools of an MCP server at `/mcp`, for `serve({ protocols: [mcpProtocol()] })`. Throws
+ * `invalid_input` for invalid options.
+ */
 export function mcpProtocol(options: ServeMcpOptions = {}): Protocol {
   if (!isObject(options as unknown))
     throw invalidInput('mcpProtocol', `mcpProtocol() takes an object of options, not ${kindOf(options)}`)
@@ -35,7 +41,7 @@ export function mcpEndpoint(
   const { bodyBytes } = limits
   const closing = new AbortController()
   const running = new Set<Promise<unknown>>()
-  const lines = new Set<{ close(): Promise<void> }>()
+  const connections = new Set<{ close(): Promise<void> }>()
   let loading: ReturnType<typeof load> | undefined
   let closed: Promise<void> | undefined
 
@@ -55,7 +61,7 @@ export function mcpEndpoint(
     })
     const modern = sdk.createMcpHandler(() => makeServer(callerOf), {
       legacy: 'reject',
-      // The head of an answer may be waited for only so long, and a run may take longer.
+      // Clients time out waiting for response headers, and a run may take longer.
       responseMode: 'sse',
       keepAliveMs: heartbeatMs,
       maxRequestBodySize: bodyBytes,
@@ -63,7 +69,7 @@ export function mcpEndpoint(
     const old = sessions({
       sdk,
       makeServer: () => makeServer(callerOf),
-      most: settings.maxSessions,
+      maxSessions: settings.maxSessions,
       perUser: limits.streams,
       idleMs: settings.sessionIdleMs,
       heartbeatMs,
@@ -77,10 +83,10 @@ export function mcpEndpoint(
     return loading
   }
 
-  /** Everything that was asked has been answered, as far as that goes. */
+  /** Waits until all running calls have ended. */
   async function settled() {
     while (running.size > 0) await Promise.allSettled(running)
-    // What was answered is written in the turn after.
+    // Responses are written in the next turn of the event loop.
     await systemClock.turn()
   }
 
@@ -88,33 +94,38 @@ export function mcpEndpoint(
     closing.abort()
     await settled()
     const parts = await loading?.catch(() => undefined)
-    await Promise.all([parts?.modern.close(), parts?.old.close(), ...[...lines].map((line) => line.close())])
+    await Promise.all([
+      parts?.modern.close(),
+      parts?.old.close(),
+      ...[...connections].map((connection) => connection.close()),
+    ])
   }
 
-  async function handle(call: Call): Promise<Response> {
+  async function handle(call: RouteContext): Promise<Response> {
     const { request, caller, signal } = call
     const { sdk, modern, old } = await loaded().catch((cause: MillraceError) => {
-      // Not the client's doing.
+      // Not the client's fault.
       throw new MillraceError({ op: 'server.mcp', code: 'internal', message: cause.message, cause })
     })
     const body = request.method === 'POST' ? await call.readBody() : null
     const requests = body ? requestsIn(body) : 0
-    // Each of several sent at once counts.
-    for (let paid = 1; paid < requests; paid++) caller.rateLimit()
-    // What is only said, a cancellation or a person's decision, needs no place: there may be none left.
-    const place = requests > 0 ? call.openStream() : undefined
-    // Of a stream that is ended from here the client is gone, as far as the call is concerned.
-    const asked = withBody(request, body, place ? AbortSignal.any([signal, place.signal]) : signal)
+    // Each request of a batch counts.
+    for (let counted = 1; counted < requests; counted++) caller.rateLimit()
+    // A notification, such as a cancellation, needs no stream slot: there may be none left.
+    const stream = requests > 0 ? call.openStream() : undefined
+    // If the server ends the stream, the call treats the client as disconnected.
+    const asked = withBody(request, body, stream ? AbortSignal.any([signal, stream.signal]) : signal)
     const authInfo = authInfoOf(caller)
     const isOld = await sdk.isLegacyRequest(asked, undefined, { maxRequestBodySize: bodyBytes })
     const response = isOld
       ? await old.handle(asked, caller, authInfo)
       : await modern.fetch(asked, { authInfo })
-    return place ? place.hold(response) : response
+    return stream ? stream.wrap(response) : response
   }
 
   return {
-    // No `GET`: nothing is told that nobody has asked for, so there is no stream to open. Clients of either kind take a 405 for that.
+    // No `GET`: the server sends no unsolicited messages, so there is no stream to open. All
+    // clients accept a 405.
     routes: [
       { method: 'POST', path, handle },
       { method: 'DELETE', path, handle },
@@ -124,11 +135,11 @@ export function mcpEndpoint(
     },
     async stdio(options, caller) {
       const [{ makeServer }, { serveStdio }] = await Promise.all([loaded(), import('./stdio.ts')])
-      const line = await serveStdio(() => makeServer(() => caller), options)
-      lines.add(line)
-      if (closing.signal.aborted) await line.close()
-      await line.ended
-      lines.delete(line)
+      const connection = await serveStdio(() => makeServer(() => caller), options)
+      connections.add(connection)
+      if (closing.signal.aborted) await connection.close()
+      await connection.ended
+      connections.delete(connection)
       await settled()
     },
     close() {
@@ -138,7 +149,9 @@ export function mcpEndpoint(
   }
 }
 
-/** The request with its body read, and a signal that tells when the client has gone. */
+/**
+ * The request with its body already read, and a signal that is aborted when the client disconnects.
+ */
 function withBody(
   { url, method, headers }: Request,
   body: Uint8Array<ArrayBuffer> | null,
@@ -147,7 +160,10 @@ function withBody(
   return new Request(url, { method, headers, signal, body })
 }
 
-/** How many of its messages want an answer (JSON-RPC 2.0, 4). One for what cannot be read: the answer to that is why. */
+/**
+ * How many messages expect a response (JSON-RPC 2.0, 4). One for an invalid body, which gets an
+ * error.
+ */
 function requestsIn(body: Uint8Array): number {
   try {
     const messages = [JSON.parse(new TextDecoder().decode(body))].flat()
@@ -157,7 +173,7 @@ function requestsIn(body: Uint8Array): number {
   }
 }
 
-// The SDK passes what it knows of a request's sender to the handler unchanged.
+// The SDK passes authInfo to the handler unchanged.
 
 function authInfoOf(caller: Caller): AuthInfo {
   return { token: '', clientId: caller.user ?? '', scopes: [], extra: { caller } }
@@ -165,6 +181,6 @@ function authInfoOf(caller: Caller): AuthInfo {
 
 function callerOf({ http }: ServerContext): Caller {
   const caller = http?.authInfo?.extra?.caller
-  if (!caller) throw new Error('nobody knows who sent this request')
+  if (!caller) throw new Error('the caller of this request is unknown')
   return caller as Caller
 }

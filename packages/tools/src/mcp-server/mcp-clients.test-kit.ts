@@ -6,12 +6,12 @@ import { StreamableHTTPClientTransport as OldHttpTransport } from '@modelcontext
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { onTestFinished } from 'vitest'
 
-/** What a client's user does when it is asked something. */
+/** How the client's user answers a question. */
 type User = (question: string) => 'accept' | 'decline' | 'cancel'
 
 interface ConnectOptions {
   readonly token?: string
-  /** Absent if there is nobody to ask. */
+  /** Absent if there is no user to ask. */
   readonly user?: User
 }
 
@@ -26,11 +26,11 @@ export interface Called {
   readonly isError?: boolean
 }
 
-/** What is tried of an official client, whichever it is. */
+/** What the tests use of any official client. */
 export interface McpClient {
   tools(): Promise<readonly { readonly name: string; readonly [more: string]: unknown }[]>
   call(name: string, input: Record<string, unknown>, options?: CallOptions): Promise<Called>
-  /** Which protocol it speaks. */
+  /** Its protocol version. */
   readonly version: string | undefined
   close(): Promise<void>
 }
@@ -52,7 +52,7 @@ function headersFor({ token }: ConnectOptions) {
   return { requestInit: { headers: token === undefined ? {} : { authorization: `Bearer ${token}` } } }
 }
 
-/** SDK v2: stateless if it may be, or with the handshake of 2025-11-25. */
+/** SDK v2: stateless if possible, or with the handshake of 2025-11-25. */
 function connectNew(mode: 'legacy' | { pin: string }): Connect {
   return async (target, options = {}) => {
     const { user } = options
@@ -100,7 +100,7 @@ const connectOld: Connect = async (target, options = {}) => {
     typeof target === 'string'
       ? new OldHttpTransport(new URL(target), headersFor(options))
       : new OldStdioTransport({ ...target, stderr: 'ignore' })
-  // Its own types do not fit each other under `exactOptionalPropertyTypes`.
+  // Its own types conflict under `exactOptionalPropertyTypes`.
   await client.connect(transport as Parameters<typeof client.connect>[0])
   onTestFinished(() => client.close())
   return {
@@ -118,14 +118,14 @@ const connectOld: Connect = async (target, options = {}) => {
 export const connectStateless = connectNew({ pin: '2026-07-28' })
 export const connectV1 = connectOld
 
-/** The official clients, by what they speak. */
+/** The official clients, by protocol. */
 export const clients: readonly (readonly [name: string, connect: Connect])[] = [
   ['SDK v2 with 2026-07-28', connectStateless],
   ['SDK v2 with 2025-11-25', connectNew('legacy')],
   ['SDK v1', connectV1],
 ]
 
-/** The words of the answer. */
+/** The text of the answer. */
 export function textOf({ content }: Called): string {
   return content[0]?.text ?? ''
 }

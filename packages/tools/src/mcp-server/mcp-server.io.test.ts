@@ -3,7 +3,7 @@ import type { Agent } from 'millrace'
 import { millrace } from 'millrace'
 import { serve } from 'millrace/server'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { muser, story, teller, until } from '../../../millrace/src/protocols/protocols.test-kit.ts'
+import { muser, story, storyteller, until } from '../../../millrace/src/protocols/protocols.test-kit.ts'
 import { byToken } from '../../../millrace/src/server/server.test-kit.ts'
 import { mcpProtocol } from './endpoint.ts'
 import type { McpServerOptions } from './mcp-server.ts'
@@ -46,23 +46,25 @@ function callOf(name: string, input: object, headers: Record<string, string> = {
 }
 
 describe('fetch', () => {
-  test('answers wherever it is mounted, without a port', async () => {
-    const { server } = mounted(teller())
-    const response = await server.fetch(callOf('teller', { prompt: 'Tell.' }))
+  test('works at any path, without a port', async () => {
+    const { server } = mounted(storyteller())
+    const response = await server.fetch(callOf('storyteller', { prompt: 'Tell.' }))
     expect(response.headers.get('content-type')).toMatch('text/event-stream')
     expect(await response.text()).toContain(story)
   })
 
-  test('lets in only whom it is told to', async () => {
-    const { server } = mounted(teller(), { auth: byToken, hosts: ['mill.example'] })
+  test('admits only authenticated callers', async () => {
+    const { server } = mounted(storyteller(), { auth: byToken, hosts: ['mill.example'] })
     const status = async (request: Request) => (await server.fetch(request)).status
-    expect(await status(callOf('teller', { prompt: 'Tell.' }))).toBe(401)
-    expect(await status(callOf('teller', { prompt: 'Tell.' }, { authorization: 'Bearer ada' }))).toBe(200)
+    expect(await status(callOf('storyteller', { prompt: 'Tell.' }))).toBe(401)
+    expect(await status(callOf('storyteller', { prompt: 'Tell.' }, { authorization: 'Bearer ada' }))).toBe(
+      200,
+    )
     expect(await status(new Request('http://mill.example/mcp'))).toBe(405)
     expect(await status(new Request('http://evil.example/mcp'))).toBe(403)
   })
 
-  test('tells nothing of a thread that is waited for when its reader goes', async () => {
+  test('ends quietly when the reader of a waiting thread disconnects', async () => {
     const { app, server } = mounted(muser())
     const response = await server.fetch(callOf('muser', { prompt: 'Think.' }))
     await until(async () => (await app.threads({ status: 'running' })).threads.length === 1)
@@ -70,7 +72,7 @@ describe('fetch', () => {
     await until(async () => (await app.threads({ status: 'idle' })).threads.length === 1)
   })
 
-  test('tells a caller when the app was closed under it', async () => {
+  test('tells the caller that the app was closed', async () => {
     const { app, server } = mounted(muser())
     const response = await server.fetch(callOf('muser', { prompt: 'Think.' }))
     await until(async () => (await app.threads({ status: 'running' })).threads.length === 1)
@@ -78,11 +80,11 @@ describe('fetch', () => {
     expect(await response.text()).toContain("The agent 'muser' could not be asked: the app is closed.")
   })
 
-  test('says that it goes away once it is closed', async () => {
+  test('reports the shutdown once it is closed', async () => {
     const { server } = mounted(muser())
     const response = await server.fetch(callOf('muser', { prompt: 'Think.' }))
     await server.close()
-    expect(await response.text()).toContain('The server is going away')
+    expect(await response.text()).toContain('The server is shutting down')
     expect((await server.fetch(callOf('muser', { prompt: 'Think.' }))).status).toBe(503)
     await expect(server.stdio()).rejects.toThrow('this MCP server is closed')
   })
@@ -91,14 +93,17 @@ describe('fetch', () => {
 describe('stdio', () => {
   const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: envelope } }
 
-  test('serves two streams until one ends, or it is told to end', async () => {
-    const { server } = mounted(teller())
+  test('serves two streams until one ends or the signal is aborted', async () => {
+    const { server } = mounted(storyteller())
     for (const ends of ['stdin', 'signal', 'close'] as const) {
       const [stdin, stdout, stop] = [new PassThrough(), new PassThrough(), new AbortController()]
       const serving = server.stdio({ stdin, stdout, signal: stop.signal })
       stdin.write(`${JSON.stringify(list)}\n`)
       const [line] = await new Promise<[Buffer]>((resolve) => stdout.once('data', (data) => resolve([data])))
-      expect(JSON.parse(line.toString())).toMatchObject({ id: 1, result: { tools: [{ name: 'teller' }] } })
+      expect(JSON.parse(line.toString())).toMatchObject({
+        id: 1,
+        result: { tools: [{ name: 'storyteller' }] },
+      })
       if (ends === 'stdin') stdin.end()
       if (ends === 'signal') stop.abort()
       if (ends === 'close') await server.close()
@@ -110,23 +115,25 @@ describe('stdio', () => {
 describe('misuse', () => {
   test.each([
     [
-      { describe: { tellr: 'Tells' } },
-      "describe speaks of 'tellr', which is no agent here: did you mean 'teller'?",
+      { describe: { storytellr: 'Tells' } },
+      "describe names 'storytellr', which is not an agent of this app: did you mean 'storyteller'?",
     ],
-    [{ describe: { teller: '' } }, /'describe\.teller' must be text/],
+    [{ describe: { storyteller: '' } }, /'describe\.storyteller' must be text/],
     [{ maxSessions: 0 }, /maxSessions/],
     [{ page: true }, /page/],
-  ])('%j is refused', async (options, message) => {
-    const app = millrace({ agents: teller() })
+  ])('%j is rejected', async (options, message) => {
+    const app = millrace({ agents: storyteller() })
     onTestFinished(() => app.close())
     expect(() => mcpServer(app, options as McpServerOptions)).toThrow(message)
   })
 
-  test('what is no app is refused, and so are options of the served one', () => {
-    expect(() => mcpServer(teller() as never)).toThrow('mcpServer() takes an app first')
-    expect(() => serve({ agents: teller(), protocols: [mcpProtocol({ describe: { tellr: 'x' } })] })).toThrow(
-      "'tellr'",
+  test('a value that is not an app is rejected, and so are invalid protocol options', () => {
+    expect(() => mcpServer(storyteller() as never)).toThrow(
+      'mcpServer() takes an app from millrace() as its first argument',
     )
+    expect(() =>
+      serve({ agents: storyteller(), protocols: [mcpProtocol({ describe: { storytellr: 'x' } })] }),
+    ).toThrow("'storytellr'")
     expect(() => mcpProtocol({ maxSession: 1 } as never)).toThrow(/maxSession/)
     expect(() => mcpProtocol('yes' as never)).toThrow(
       'mcpProtocol() takes an object of options, not a string',

@@ -1,7 +1,7 @@
 import type { App } from 'millrace'
 import type { OptionTable } from 'millrace/internal'
 import { checkOptions, invalidInput, isObject, kindOf } from 'millrace/internal'
-import { mountProtocols, readServerOptions, serverTable, visitors } from 'millrace/internal/server'
+import { callers, mountProtocols, readServerOptions, serverTable } from 'millrace/internal/server'
 import type { Caller, ProtocolHost, ServerOptions } from 'millrace/server'
 
 import type { McpEndpoint } from './endpoint.ts'
@@ -10,20 +10,21 @@ import type { ServeMcpOptions } from './options.ts'
 import { mcpTable } from './options.ts'
 import type { StdioOptions } from './stdio.ts'
 
-/** Who may ask, and how much, is said as for a server: see `serve()`. */
+/** Authentication and limits work as in `serve()`. */
 export interface McpServerOptions
   extends ServeMcpOptions,
     Pick<ServerOptions, 'auth' | 'hosts' | 'origins' | 'limits' | 'heartbeatMs' | 'onError'> {}
 
-/** The agents of an app as tools of an MCP server. Nothing listens by itself. */
-export interface McpServerOfApp {
-  /** Answers a request of the streamable HTTP transport, at whatever address it is mounted. Never rejects. */
+/** The agents of an app as tools of an MCP server. Does not listen on its own. */
+export interface McpAppServer {
+  /** Handles a request of the streamable HTTP transport, mounted at any path. Never rejects. */
   fetch(request: Request): Promise<Response>
   /**
-   * Serves the process that has started this one, which may do everything. Resolves when that has gone, or the signal is aborted.
+   * Serves the parent process, which has full access. Resolves when it disconnects or the signal is
+   * aborted.
    */
   stdio(options?: StdioOptions): Promise<void>
-  /** Ends both. What the agents are doing goes on as long as the app is open: that is closed by whoever opened it. */
+  /** Ends both. Runs continue while the app is open; the app's owner closes it. */
   close(): Promise<void>
 }
 
@@ -33,11 +34,14 @@ const table: OptionTable<McpServerOptions> = {
   ...{ auth, hosts, origins, limits, heartbeatMs, onError },
 }
 
-/** Makes an app an MCP server, with a tool for each agent. */
-export function mcpServer(app: App, options: McpServerOptions = {}): McpServerOfApp {
+/** Turns an app into an MCP server, with a tool for each agent. */
+export function mcpServer(app: App, options: McpServerOptions = {}): McpAppServer {
   const op = 'mcpServer'
   if (!isObject(app as unknown) || !Array.isArray(app.agents))
-    throw invalidInput(op, `mcpServer() takes an app first, as millrace() makes one, not ${kindOf(app)}`)
+    throw invalidInput(
+      op,
+      `mcpServer() takes an app from millrace() as its first argument, not ${kindOf(app)}`,
+    )
   checkOptions(options, table, { op, what: 'the option' })
   const { describe, name, version, maxSessions, sessionIdleMs, ...server } = options
   const own = { describe, name, version, maxSessions, sessionIdleMs }
@@ -67,8 +71,8 @@ export function mcpServer(app: App, options: McpServerOptions = {}): McpServerOf
   }
 }
 
-/** Where nobody is asked who they are, everybody is the owner. */
+/** Without authentication, every caller is the owner. */
 function ownerOf(app: App): Promise<Caller> {
   const limits = { requestsPerSecond: 1, failedSignIns: 1, recheckMs: 1 }
-  return visitors({ ...limits, app, auth: false }).identify(new Request('http://localhost/'))
+  return callers({ ...limits, app, auth: false }).identify(new Request('http://localhost/'))
 }

@@ -10,14 +10,14 @@ import {
 } from 'millrace/internal'
 
 export interface ServeMcpOptions {
-  /** What each agent is for, by its name: what the caller's model chooses by. */
+  /** Descriptions by agent name, by which the client's model chooses. */
   readonly describe?: Readonly<Record<string, string>> | undefined
-  /** What the server calls itself. */
+  /** The name of the server. */
   readonly name?: string | undefined
   readonly version?: string | undefined
-  /** How many clients that speak a protocol with sessions (2025-11-25 and before) may be known at once. */
+  /** Maximum number of sessions, for clients of protocol 2025-11-25 and before; 1000 by default. */
   readonly maxSessions?: number | undefined
-  /** So long one of those may be silent before it is forgotten. */
+  /** Idle sessions are closed after this time; 30 minutes by default. */
   readonly sessionIdleMs?: number | undefined
 }
 
@@ -37,7 +37,7 @@ export const mcpTable: OptionTable<ServeMcpOptions> = {
   sessionIdleMs: duration,
 }
 
-/** With everything filled in. Throws `invalid_input` for a description of nobody. */
+/** Fills in defaults. Throws `invalid_input` for the description of an unknown agent. */
 export function readMcpOptions(
   {
     describe = {},
@@ -57,7 +57,7 @@ export function readMcpOptions(
     const like = closest(agent, agents)
     throw invalidInput(
       op,
-      `describe speaks of '${agent}', which is no agent here${like ? `: did you mean '${like}'?` : `: there are ${agents.join(', ')}`}`,
+      `describe names '${agent}', which is not an agent of this app${like ? `: did you mean '${like}'?` : `: the agents are ${agents.join(', ')}`}`,
     )
   }
   return { describe, name, version, maxSessions, sessionIdleMs }

@@ -4,17 +4,17 @@ import type { Change } from 'millrace/view'
 export interface ProgressOptions {
   /** Sends one notification. Must not throw. */
   readonly send: (progress: number, message: string) => void
-  /** How long words wait for others, to go with them. */
+  /** How long text is collected before it is sent. */
   readonly joinMs?: number
-  /** So often a sign of life is sent when there is nothing to tell: clients give up on a call that is silent. */
+  /** How often progress is sent while nothing happens: clients give up on a silent call. */
   readonly heartbeatMs: number
 }
 
-/** Tells in words how far a run is. */
+/** Reports the progress of a run as text. */
 export interface Progress {
-  say(message: string): void
-  tell(change: Change): void
-  /** Sends what has not been sent, and nothing after that. */
+  report(message: string): void
+  update(change: Change): void
+  /** Sends the rest, and nothing afterwards. */
   end(): void
 }
 
@@ -25,17 +25,17 @@ export function progressOf({ send, joinMs = 100, heartbeatMs }: ProgressOptions)
   let cancelBeat = beat()
 
   function beat() {
-    return systemClock.after(heartbeatMs, () => say('still at work'))
+    return systemClock.after(heartbeatMs, () => report('still working'))
   }
 
-  function say(message: string) {
+  function report(message: string) {
     flush()
     put(message)
   }
 
   function put(message: string) {
     cancelBeat()
-    // It must grow with each, and nobody knows how far it will go.
+    // The value must increase each time; the total is unknown.
     send(++count, message)
     cancelBeat = beat()
   }
@@ -49,17 +49,17 @@ export function progressOf({ send, joinMs = 100, heartbeatMs }: ProgressOptions)
   }
 
   return {
-    say,
-    tell(change) {
+    report,
+    update(change) {
       if (change.text?.kind === 'text') {
         words += change.delta
         cancelFlush ??= systemClock.after(joinMs, flush)
         return
       }
-      // Words that were taken back before they were sent need not be.
+      // Text retracted before it was sent is dropped.
       if (change.round?.retracted) words = ''
-      const message = inWords(change)
-      if (message) say(message)
+      const message = describe(change)
+      if (message) report(message)
     },
     end() {
       flush()
@@ -68,12 +68,12 @@ export function progressOf({ send, joinMs = 100, heartbeatMs }: ProgressOptions)
   }
 }
 
-function inWords({ round, call, state }: Change): string | undefined {
-  if (round?.retracted) return 'the answer begins again'
+function describe({ round, call, state }: Change): string | undefined {
+  if (round?.retracted) return 'the answer was retracted and starts over'
   if (!call || !state || call.provider) return undefined
   const { name, approvals, result } = call
-  if (state === 'running') return `${name} runs`
-  if (state === 'asking') return `${approvals.at(-1)?.request.name} waits for a person to decide`
-  if (result) return result.isError ? `${name} did not work: ${state}` : `${name} is done`
+  if (state === 'running') return `running ${name}`
+  if (state === 'asking') return `${approvals.at(-1)?.request.name} needs approval`
+  if (result) return result.isError ? `${name} failed: ${state}` : `${name} finished`
   return undefined
 }

@@ -5,46 +5,53 @@ import type { RunSummary } from 'millrace/view'
 export const outputSchema = {
   type: 'object',
   properties: {
-    thread: { type: 'string', description: 'The conversation: call again with it to go on.' },
+    thread: { type: 'string', description: 'The conversation id: pass it to continue.' },
     outcome: {
       type: 'string',
-      enum: ['completed', 'max-rounds', 'truncated', 'suspended', 'cancelled', 'failed'],
-      description: 'suspended: a person has to decide before it goes on.',
+      enum: ['completed', 'max-rounds', 'truncated', 'suspended', 'canceled', 'failed'],
+      description: 'suspended: a person has to approve something before it continues.',
     },
-    text: { type: 'string', description: 'The answer, or as much as there is of it.' },
+    text: { type: 'string', description: 'The answer so far.' },
     usage: { type: 'object', description: 'Tokens.', additionalProperties: { type: 'number' } },
   },
   required: ['thread', 'outcome', 'text', 'usage'],
 } as const satisfies JsonObject
 
-export interface Asked {
+export interface ConversationRef {
   readonly agent: string
   readonly thread: string
 }
 
-/** What a call comes to whose run is over. */
-export function answerResult(asked: Asked, answered: RunSummary): CallToolResult {
-  const { outcome, text } = answered
-  if (outcome === 'completed') return result(asked, answered, text || 'The agent ended without words.')
-  const soFar = text && ` It got as far as: ${text}`
-  return { ...result(asked, answered, `${failureOf(asked.agent, answered)}${soFar}`), isError: true }
+/** The result of a call whose run has ended. */
+export function answerResult(conversation: ConversationRef, summary: RunSummary): CallToolResult {
+  const { outcome, text } = summary
+  if (outcome === 'completed')
+    return result(conversation, summary, text || 'The agent ended without an answer.')
+  const soFar = text && ` The answer so far: ${text}`
+  return {
+    ...result(conversation, summary, `${failureOf(conversation.agent, summary)}${soFar}`),
+    isError: true,
+  }
 }
 
-/** What it comes to if somebody has to decide first. The caller's model must not: so it is given no way to. */
+/**
+ * The result if a person has to decide first. The client's model must not decide, so it gets no way
+ * to do so.
+ */
 export function waitingResult(
-  asked: Asked,
-  answered: RunSummary,
+  conversation: ConversationRef,
+  summary: RunSummary,
   approvals: readonly ApprovalRequestEvent[],
 ): CallToolResult {
-  const calls = approvals.map((request) => `- ${callInWords(request)}`).join('\n')
-  const text = `The agent '${asked.agent}' has no answer yet: it waits for a person to decide about\n${calls}\nOnly a person can, where the agent is served: on its page or its command line. Ask your user to do so; then call this tool again with thread '${asked.thread}' and without a prompt to get the answer.`
-  return result(asked, answered, text)
+  const calls = approvals.map((request) => `- ${describeCall(request)}`).join('\n')
+  const text = `The agent '${conversation.agent}' has no answer yet. A person has to approve:\n${calls}\nOnly a person can do this, on the page or command line of the agent's server. Ask your user to do so, then call this tool again with thread '${conversation.thread}' and without a prompt to get the answer.`
+  return result(conversation, summary, text)
 }
 
-/** What it comes to if this server ends first. The run does not: the next process goes on with it. */
-export function goingAwayResult({ thread }: Asked): CallToolResult {
+/** The result if this server shuts down first. The run continues in the next process. */
+export function shuttingDownResult({ thread }: ConversationRef): CallToolResult {
   return errorResult(
-    `The server is going away before the answer is there. Call again later with thread '${thread}' and without a prompt to get it.`,
+    `The server is shutting down before the answer is complete. Call again later with thread '${thread}' and without a prompt to get it.`,
   )
 }
 
@@ -52,23 +59,27 @@ export function errorResult(text: string): CallToolResult {
   return { content: [{ type: 'text', text }], isError: true }
 }
 
-/** What is to be run and why that is asked about, for a person or a model. */
-export function callInWords({ name, input, reason }: ApprovalRequestEvent): string {
+/** Describes a call that needs approval, and why, for a person or a model. */
+export function describeCall({ name, input, reason }: ApprovalRequestEvent): string {
   const text = JSON.stringify(input)
-  const shown = text.length > mostInput ? `${text.slice(0, mostInput)}…` : text
+  const shown = text.length > maxInputChars ? `${text.slice(0, maxInputChars)}…` : text
   return `${name} ${shown}${reason ? ` (${reason})` : ''}`
 }
 
-const mostInput = 2000
+const maxInputChars = 2000
 
-function result({ thread }: Asked, { outcome, text, usage }: RunSummary, words: string): CallToolResult {
+function result(
+  { thread }: ConversationRef,
+  { outcome, text, usage }: RunSummary,
+  words: string,
+): CallToolResult {
   return {
     content: [
       { type: 'text', text: words },
-      // Many a client shows its model nothing but the content.
+      // Many clients show their model only the content.
       {
         type: 'text',
-        text: `To go on with this conversation, call again with thread '${thread}'.`,
+        text: `To continue this conversation, call again with thread '${thread}'.`,
         annotations: { audience: ['assistant'] },
       },
     ],
@@ -79,10 +90,10 @@ function result({ thread }: Asked, { outcome, text, usage }: RunSummary, words: 
 function failureOf(agent: string, { outcome, error }: RunSummary): string {
   switch (outcome) {
     case 'max-rounds':
-      return `The agent '${agent}' used up its rounds before it had an answer.`
+      return `The agent '${agent}' used all its rounds before it had an answer.`
     case 'truncated':
-      return `The answer of the agent '${agent}' was cut off: it is longer than its model may write.`
-    case 'cancelled':
+      return `The answer of the agent '${agent}' was cut off at the model's output limit.`
+    case 'canceled':
       return `The agent '${agent}' was stopped before it had an answer${because(error?.message)}`
     default:
       return `The agent '${agent}' failed${because(error?.message)}`

@@ -1,4 +1,4 @@
-/** The official SDK, of which only the types are loaded before it is needed. */
+/** The official SDK, loaded on first use. */
 export type Sdk = typeof import('@modelcontextprotocol/server')
 
 export const loadSdk = (): Promise<Sdk> => import('@modelcontextprotocol/server')

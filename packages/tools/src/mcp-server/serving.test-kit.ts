@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { served } from '../../../millrace/src/server/server.test-kit.ts'
 import { mcpProtocol } from './endpoint.ts'
 
-/** A server that has its agents at `/mcp`, on a port of its own. */
+/** A server with its agents at `/mcp`, on a free port. */
 export async function serving(
   agents: Agent | Record<string, Agent>,
   options: ServerOptions = {},
@@ -17,7 +17,7 @@ export async function serving(
   return { app, url: `${url}/mcp`, followers }
 }
 
-/** Uses a tool, and counts how often it has spoken. */
+/** An agent that uses a tool and counts its answers. */
 export function clerk(): Agent {
   const lookUp = tool({
     name: 'look_up',

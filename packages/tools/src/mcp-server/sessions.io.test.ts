@@ -2,7 +2,7 @@ import { agent, tool } from 'millrace'
 import { scriptedModel } from 'millrace/testing'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { muser, teller, until } from '../../../millrace/src/protocols/protocols.test-kit.ts'
+import { muser, storyteller, until } from '../../../millrace/src/protocols/protocols.test-kit.ts'
 import { byToken } from '../../../millrace/src/server/server.test-kit.ts'
 import { mcpProtocol } from './endpoint.ts'
 import type { McpClient } from './mcp-clients.test-kit.ts'
@@ -10,14 +10,14 @@ import { connectStateless, connectV1 } from './mcp-clients.test-kit.ts'
 import { eventsOf, serving } from './serving.test-kit.ts'
 
 describe('a client without sessions', () => {
-  test('that goes away in the middle of a call has stopped it', async () => {
+  test('stops a call by disconnecting', async () => {
     const { app, url } = await serving(muser())
     const client = await connectStateless(url)
-    const told: string[] = []
+    const messages: string[] = []
     client
-      .call('muser', { prompt: 'Think.' }, { onProgress: (message) => told.push(message) })
+      .call('muser', { prompt: 'Think.' }, { onProgress: (message) => messages.push(message) })
       .catch(() => {})
-    await until(() => told.includes('Hm.'))
+    await until(() => messages.includes('Hm.'))
     await client.close()
     const [info] = (await app.threads()).threads
     await until(async () => (await eventsOf(app, info?.id)).at(-1)?.type === 'run-end')
@@ -25,7 +25,7 @@ describe('a client without sessions', () => {
 })
 
 describe('a client with sessions', () => {
-  test('that loses its connection has stopped nothing', async () => {
+  test('that loses its connection stops nothing', async () => {
     const gate = Promise.withResolvers<string>()
     const think = tool({ name: 'think', description: 'Thinks', input: z.object({}), run: () => gate.promise })
     const model = scriptedModel(({ messages }) =>
@@ -34,14 +34,14 @@ describe('a client with sessions', () => {
     const thinker = agent({ name: 'thinker', model, tools: [think] })
     const { app, url } = await serving(thinker, { auth: byToken, limits: { streams: 1 } })
     const client = await connectV1(url, { token: 'ada' })
-    const told: string[] = []
+    const messages: string[] = []
     client
-      .call('thinker', { prompt: 'Think.' }, { onProgress: (message) => told.push(message) })
+      .call('thinker', { prompt: 'Think.' }, { onProgress: (message) => messages.push(message) })
       .catch(() => {})
-    await until(() => told.includes('think runs'))
+    await until(() => messages.includes('running think'))
     await expect(connectStateless(url, { token: 'ada' })).rejects.toThrow()
     await client.close()
-    // There is a place for another, so it was noticed.
+    // Another stream can be opened, so the disconnect was noticed.
     let next: McpClient | undefined
     await until(async () => {
       next = await connectStateless(url, { token: 'ada' }).catch(() => undefined)
@@ -88,8 +88,8 @@ describe('a client with sessions', () => {
     return response.status
   }
 
-  test('is forgotten when it is silent for too long', async () => {
-    const { url } = await serving(teller(), { protocols: [mcpProtocol({ sessionIdleMs: 20 })] })
+  test('loses its session after being idle', async () => {
+    const { url } = await serving(storyteller(), { protocols: [mcpProtocol({ sessionIdleMs: 20 })] })
     const session = await sessionAt(url)
     await until(async () => {
       await new Promise((resolve) => setTimeout(resolve, 40))
@@ -97,8 +97,8 @@ describe('a client with sessions', () => {
     })
   })
 
-  test('makes room for another where there are too many', async () => {
-    const { url } = await serving(teller(), { protocols: [mcpProtocol({ maxSessions: 2 })] })
+  test('makes room for another if there are too many', async () => {
+    const { url } = await serving(storyteller(), { protocols: [mcpProtocol({ maxSessions: 2 })] })
     const [first, second] = [await sessionAt(url), await sessionAt(url)]
     expect(await statusIn(url, first)).toBe(200)
     const third = await sessionAt(url)
@@ -107,7 +107,7 @@ describe('a client with sessions', () => {
     ])
   })
 
-  test('keeps its place as long as it waits for an answer', async () => {
+  test('keeps its session while it waits for an answer', async () => {
     const { app, url } = await serving(muser(), { protocols: [mcpProtocol({ maxSessions: 1 })] })
     const session = await sessionAt(url)
     const leave = new AbortController()
@@ -119,8 +119,8 @@ describe('a client with sessions', () => {
     await until(async () => (await sessionAt(url)) !== '')
   })
 
-  test('has no more sessions than its user may have streams', async () => {
-    const { url } = await serving(teller(), { auth: byToken, limits: { streams: 1 } })
+  test('has at most as many sessions as its user may have streams', async () => {
+    const { url } = await serving(storyteller(), { auth: byToken, limits: { streams: 1 } })
     const [ada, bob] = [{ authorization: 'Bearer ada' }, { authorization: 'Bearer bob' }]
     const others = await sessionAt(url, bob)
     const [first, second] = [await sessionAt(url, ada), await sessionAt(url, ada)]
@@ -130,13 +130,13 @@ describe('a client with sessions', () => {
   })
 
   test("cannot use another user's session", async () => {
-    const { url } = await serving(teller(), { auth: byToken })
+    const { url } = await serving(storyteller(), { auth: byToken })
     const session = await sessionAt(url, { authorization: 'Bearer ada' })
     expect(await statusIn(url, session, { authorization: 'Bearer bob' })).toBe(404)
     expect(await statusIn(url, session, { authorization: 'Bearer ada' })).toBe(200)
   })
 
-  test('cancels, or ends its session, however many streams its user has open', async () => {
+  test('can cancel, or end its session, at the limit of streams', async () => {
     const { app, url } = await serving(muser(), { auth: byToken, limits: { streams: 1 } })
     const ada = { authorization: 'Bearer ada' }
     const session = { 'mcp-session-id': await sessionAt(url, ada), ...ada }
@@ -152,7 +152,7 @@ describe('a client with sessions', () => {
     await until(async () => (await app.threads({ status: 'idle' })).threads.length === 2)
   })
 
-  test('pays for each of what it asks at once', async () => {
+  test('is rate limited for each request of a batch', async () => {
     const limits = { requestsPerSecond: 1 }
     const { app, url } = await serving(muser(), { auth: byToken, limits })
     const ada = { authorization: 'Bearer ada' }
@@ -162,7 +162,7 @@ describe('a client with sessions', () => {
     expect((await app.threads()).threads).toEqual([])
   })
 
-  test('ends its session, and with it what it has asked for', async () => {
+  test('ends its session, and with it its calls', async () => {
     const { app, url } = await serving(muser())
     const session = await sessionAt(url)
     const call = await post(url, think, { 'mcp-session-id': session })
@@ -174,8 +174,8 @@ describe('a client with sessions', () => {
     expect(await statusIn(url, session)).toBe(404)
   })
 
-  test('without an id, and with nothing that begins a session, is refused', async () => {
-    const { url } = await serving(teller())
+  test('without a session id, and without initialize, is rejected', async () => {
+    const { url } = await serving(storyteller())
     expect((await post(url, ask)).status).toBe(400)
     expect((await fetch(url)).status).toBe(405)
   })

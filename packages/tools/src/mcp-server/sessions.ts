@@ -11,17 +11,17 @@ import type { Sdk } from './sdk.ts'
 export interface SessionsOptions {
   readonly sdk: Sdk
   readonly makeServer: () => McpServer
-  /** In all, and of one user. */
-  readonly most: number
+  /** In total. */
+  readonly maxSessions: number
   readonly perUser: number
   readonly idleMs: number
   readonly heartbeatMs: number
   readonly bodyBytes: number
 }
 
-/** Clients that speak a protocol with sessions: 2025-11-25 and before. */
+/** Sessions of clients with protocol 2025-11-25 and before. */
 export interface Sessions {
-  /** Answers a request that the SDK holds to be one of theirs. */
+  /** Handles a request that the SDK identifies as one of theirs. */
   handle(request: Request, caller: Caller, authInfo: AuthInfo): Promise<Response>
   close(): Promise<void>
 }
@@ -30,14 +30,14 @@ interface Session {
   readonly server: McpServer
   readonly transport: WebStandardStreamableHTTPServerTransport
   readonly user: string | undefined
-  /** Answers that are being read. */
+  /** Open responses. */
   open: number
   usedAt: number
 }
 
 export function sessions(options: SessionsOptions): Sessions {
-  const { sdk, makeServer, most, perUser, idleMs, heartbeatMs, bodyBytes } = options
-  /** Those used last stand last. */
+  const { sdk, makeServer, maxSessions, perUser, idleMs, heartbeatMs, bodyBytes } = options
+  /** Least recently used first. */
   const known = new Map<string, Session>()
   let sweeping: ReturnType<typeof setTimeout> | undefined
 
@@ -51,7 +51,7 @@ export function sessions(options: SessionsOptions): Sessions {
   function sweepLater() {
     if (sweeping !== undefined || known.size === 0) return
     sweeping = setTimeout(sweep, Math.min(idleMs, 2 ** 31 - 1))
-    // No reason to keep a process that has nothing else to do.
+    // Does not keep the process running.
     if (typeof sweeping === 'object') sweeping.unref()
   }
 
@@ -61,20 +61,24 @@ export function sessions(options: SessionsOptions): Sessions {
     void session?.server.close()
   }
 
-  /** Who is new takes the place of whoever was silent for longest: of its own user, if that has many. */
+  /**
+   * Closes the least recently used idle session if there are too many: one of the same user, if
+   * they have too many.
+   */
   function makeRoom(user: string | undefined) {
     const own = [...known].filter(([, session]) => session.user === user)
-    const crowd = user !== undefined && own.length >= perUser ? own : known.size >= most ? [...known] : []
+    const crowd =
+      user !== undefined && own.length >= perUser ? own : known.size >= maxSessions ? [...known] : []
     if (crowd.length === 0) return
     const [id] = crowd.find(([, session]) => session.open === 0) ?? []
     if (id === undefined)
-      throw httpError(503, 'overloaded', 'too many sessions are open here: try again later', {
+      throw httpError(503, 'overloaded', 'too many sessions are open: try again later', {
         retryAfterMs: 5000,
       })
     forget(id)
   }
 
-  async function begin(user: string | undefined): Promise<Session> {
+  async function startSession(user: string | undefined): Promise<Session> {
     makeRoom(user)
     const transport = new sdk.WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => crypto.randomUUID(),
@@ -96,7 +100,7 @@ export function sessions(options: SessionsOptions): Sessions {
 
   function find(id: string, user: string | undefined): Session | undefined {
     const session = known.get(id)
-    // Somebody else's is not there.
+    // The session of another user looks like a missing one.
     if (!session || session.user !== user) return undefined
     known.delete(id)
     known.set(id, session)
@@ -106,7 +110,7 @@ export function sessions(options: SessionsOptions): Sessions {
   return {
     async handle(request, { user }, authInfo) {
       const id = request.headers.get('mcp-session-id')
-      const session = id === null ? await begin(user) : find(id, user)
+      const session = id === null ? await startSession(user) : find(id, user)
       if (!session) return noSession()
       session.open++
       const left = () => {
@@ -120,7 +124,7 @@ export function sessions(options: SessionsOptions): Sessions {
         left()
         throw error
       } finally {
-        // It was not the beginning of anything.
+        // The request did not start a session.
         if (session.transport.sessionId === undefined) void session.server.close()
       }
     },
@@ -132,7 +136,10 @@ export function sessions(options: SessionsOptions): Sessions {
   }
 }
 
-/** A client that gets this begins anew (2025-11-25, basic/transports, session management). */
+/**
+ * On this response a client starts a new session (2025-11-25, basic/transports, session
+ * management).
+ */
 function noSession(): Response {
   const error = { code: -32001, message: 'Session not found' }
   return Response.json({ jsonrpc: '2.0', error, id: null }, { status: 404 })

@@ -2,29 +2,32 @@ import type { Readable, Writable } from 'node:stream'
 import type { McpServer } from '@modelcontextprotocol/server'
 
 export interface StdioOptions {
-  /** Those of the process if absent. */
+  /** The streams of the process by default. */
   readonly stdin?: Readable | undefined
   readonly stdout?: Writable | undefined
   /** Ends it when aborted. */
   readonly signal?: AbortSignal | undefined
 }
 
-export interface StdioLine {
-  /** Resolves when nobody is at the other end any more, or it was closed. */
+export interface StdioConnection {
+  /** Resolves when the other side disconnects, or after `close()`. */
   readonly ended: Promise<void>
   close(): Promise<void>
 }
 
-/** Speaks to whoever has started this process, by whichever protocol it opens with. Only this needs Node. */
+/**
+ * Serves the parent process in whichever protocol version it starts with. Only this module needs
+ * Node.
+ */
 export async function serveStdio(
   makeServer: () => McpServer,
   { stdin, stdout, signal }: StdioOptions,
-): Promise<StdioLine> {
+): Promise<StdioConnection> {
   const sdk = await import('@modelcontextprotocol/server/stdio')
   const transport = new sdk.StdioServerTransport(stdin, stdout)
   const ended = new Promise<void>((resolve) => {
     const close = transport.close.bind(transport)
-    // The one thing that happens however it ends.
+    // Called however the connection ends.
     transport.close = async () => {
       await close()
       resolve()

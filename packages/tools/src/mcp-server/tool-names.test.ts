@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { toolNames } from './tool-names.ts'
 
-test('names are made fit for every client, and no two of them are the same', () => {
+test('names are valid for every client and unique', () => {
   const long = 'n'.repeat(80)
   const agents = ['desk', 'night desk', 'night.desk', 'Büro', '', `${long}a`, `${long}b`]
   const names = [...toolNames(agents).values()]

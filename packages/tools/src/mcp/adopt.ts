@@ -1,5 +1,5 @@
 import { type JsonObject, type JsonValue, type Tool, type ToolContext, tool } from 'millrace'
-import { flawIn, isObject, toJson } from 'millrace/internal'
+import { isObject, jsonSchemaProblem, toJson } from 'millrace/internal'
 import { fingerprintOf } from './clean.ts'
 import type { ServerTool } from './sdk.ts'
 
@@ -9,7 +9,10 @@ interface AdoptOptions {
   readonly call: (input: JsonObject, context: ToolContext) => Promise<unknown>
 }
 
-/** A server's tool as one of ours. Whatever its description and schema are like, there is a tool: the server checks as well. */
+/**
+ * Turns a server's tool into one of ours, even with an invalid description or schema: the server
+ * validates too.
+ */
 export function adopt(definition: ServerTool, options: AdoptOptions): Tool {
   return { ...toolOf(definition, options), fingerprint: fingerprintOf(definition) }
 }
@@ -21,39 +24,45 @@ function toolOf(definition: ServerTool, { name, trust, call }: AdoptOptions): To
   const options = {
     name,
     run: call,
-    // The server's own time counts from its last word of progress.
+    // callServer() has its own timeout, which restarts with each progress notification.
     timeoutMs: Number.POSITIVE_INFINITY,
     repeat: readOnlyHint || idempotentHint ? ('safe' as const) : ('never' as const),
     ...(readOnlyHint && { access: () => [] }),
   }
   const jsonSchema = acceptable(inputSchema)
-  if (jsonSchema && !flawIn(jsonSchema))
+  if (jsonSchema && !jsonSchemaProblem(jsonSchema))
     try {
-      const input =
-        trust || !canTakeForEver(jsonSchema) ? { jsonSchema } : { jsonSchema, validate: unchecked }
+      const input = trust || !mayHang(jsonSchema) ? { jsonSchema } : { jsonSchema, validate: unchecked }
       return tool({ ...options, description: cut(words, 4_000), input })
     } catch {
-      // A type that does not exist, a pattern that does not compile: told in words, below.
+      // An unknown type, or a pattern that does not compile: the schema goes into the description
+      // instead.
     }
-  const told = `\n\nThe JSON Schema of its input: ${JSON.stringify(inputSchema) ?? 'not given'}`
+  const schemaText = `\n\nThe JSON Schema of its input: ${JSON.stringify(inputSchema) ?? 'not given'}`
   return tool({
     ...options,
-    description: `${cut(words, 4_000)}${cut(told, 4_000)}`,
+    description: `${cut(words, 4_000)}${cut(schemaText, 4_000)}`,
     input: { jsonSchema: { type: 'object' } },
   })
 }
 
-/** The schema if a provider takes it and it can be checked here. One that is refused takes the whole request down with it. */
+/**
+ * The schema if providers accept it and it can be validated here. A rejected schema would fail the
+ * whole request.
+ */
 function acceptable(inputSchema: unknown): JsonObject | undefined {
   if (!isObject(inputSchema)) return undefined
   const schema = toJson(inputSchema) as JsonObject
   const isCombined = ['anyOf', 'oneOf', 'allOf', 'enum', 'not'].some((keyword) => keyword in schema)
-  if (isCombined || JSON.stringify(schema).length > 100_000 || refersElsewhere(schema)) return undefined
+  if (isCombined || JSON.stringify(schema).length > 100_000 || hasExternalRef(schema)) return undefined
   return schema
 }
 
-/** With `^(a+)+$`, or two references that double the work at each step, thirty characters of input would hold up this whole process. */
-function canTakeForEver(schema: JsonObject): boolean {
+/**
+ * With `^(a+)+$`, or two references that double the work at each step, thirty characters could
+ * block the process.
+ */
+function mayHang(schema: JsonObject): boolean {
   const text = JSON.stringify(schema)
   const references = text.match(/"\$(?:ref|dynamicRef|recursiveRef)":/g)?.length ?? 0
   return references > 1 || /"pattern(?:Properties)?":/.test(text)
@@ -63,14 +72,14 @@ function unchecked(value: unknown) {
   return { value: value as JsonObject }
 }
 
-/** A reference to another document, which nobody is going to fetch. */
-function refersElsewhere(value: JsonValue): boolean {
+/** Whether it refers to another document, which is not fetched. */
+function hasExternalRef(value: JsonValue): boolean {
   if (typeof value !== 'object' || value === null) return false
-  if (Array.isArray(value)) return value.some(refersElsewhere)
+  if (Array.isArray(value)) return value.some(hasExternalRef)
   const { $ref } = value as JsonObject
   return (
     (typeof $ref === 'string' && !$ref.startsWith('#')) ||
-    Object.values(value).some((item) => refersElsewhere(item))
+    Object.values(value).some((item) => hasExternalRef(item))
   )
 }
 

@@ -2,26 +2,29 @@ import type { CallToolResult } from '@modelcontextprotocol/client'
 import type { JsonObject, ToolContext } from 'millrace'
 import { isObject, messageOf } from 'millrace/internal'
 import { bounded, type Connection } from './connect.ts'
-import { callError, failureOf, short } from './failure.ts'
+import { callError, failureOf, truncate } from './failure.ts'
 import type { Link } from './link.ts'
 import { toResult } from './result.ts'
 import type { ServerTool } from './sdk.ts'
 
-/** So many reports of a call are passed on: they stand in the log, and a server may send them without end. */
-const mostReports = 1000
+/**
+ * How many progress reports of a call are passed on: they are kept in the log, and a server may
+ * send any number.
+ */
+const maxReports = 1000
 
 interface CallOptions {
   readonly link: Link
   readonly definition: ServerTool
-  /** What its owner calls the server; it has a name of its own. */
+  /** The configured name of the server, which also has a name of its own. */
   readonly label: string | undefined
   readonly timeoutMs: number
   readonly maxTimeoutMs: number
-  /** Somebody wants to hear what the server logs. */
+  /** Whether to request log messages. */
   readonly logs: boolean
 }
 
-/** Calls a server's tool. Rejects with a sentence for the model. */
+/** Calls a server's tool. Rejects with a message for the model. */
 export async function callServer(
   input: JsonObject,
   context: ToolContext,
@@ -33,20 +36,20 @@ export async function callServer(
   try {
     return toResult(await request(connection))
   } catch (error) {
-    if (!(error instanceof Lost)) throw error
-    if (!neverBegan(error.cause, connection)) throw told(error, connection)
+    if (!(error instanceof NoResult)) throw error
+    if (!neverStarted(error.cause, connection)) throw explain(error, connection)
   }
   link.drop(connection)
   const next = await unlessAborted(link.ready(), context.signal)
   return toResult(
-    await request(next).catch((error: Lost) => {
-      throw told(error, next)
+    await request(next).catch((error: NoResult) => {
+      throw explain(error, next)
     }),
   )
 
   async function request({ client }: Connection): Promise<CallToolResult> {
     const { outputSchema, ...toolDefinition } = definition
-    // Since 2026-07-28 a server logs for whoever asks it to, call by call.
+    // Since 2026-07-28 log messages are requested per call.
     const asks = logs && client.getProtocolEra() === 'modern'
     const params = {
       name: definition.name,
@@ -55,45 +58,46 @@ export async function callServer(
     }
     try {
       return await client.callTool(params, {
-        // Without its output schema: a result that does not fit is better read than thrown away and asked for again.
+        // Without the output schema: a result that does not match is better than none.
         toolDefinition,
         signal: context.signal,
         timeout: bounded(timeoutMs),
         maxTotalTimeout: bounded(maxTimeoutMs),
         resetTimeoutOnProgress: true,
         onprogress: ({ progress, total, message }) => {
-          if (++reports > mostReports) return
+          if (++reports > maxReports) return
           context.progress({
             progress,
             ...(total !== undefined && { total }),
-            ...(message !== undefined && { message: short(message, 1000) }),
+            ...(message !== undefined && { message: truncate(message, 1000) }),
           })
         },
       })
     } catch (error) {
-      throw new Lost('no result', { cause: error })
+      throw new NoResult('no result', { cause: error })
     }
   }
 
-  function told({ cause }: Lost, { server, lastWords }: Connection): unknown {
+  function explain({ cause }: NoResult, { server, stderrTail }: Connection): unknown {
     if (context.signal.aborted) return context.signal.reason
     const limitMs = performance.now() - startedAt >= maxTimeoutMs ? maxTimeoutMs : timeoutMs
     return callError(cause, {
-      label: label ?? short(server.name, 100),
+      label: label ?? truncate(server.name, 100),
       timeoutMs: limitMs,
-      lastWords: lastWords(),
+      stderrTail: stderrTail(),
     })
   }
 }
 
-/** What kept a result from coming, apart from what a server says of a call that it did run. */
-class Lost extends Error {}
+/** The request failed without a result. Error results of the server are not included. */
+class NoResult extends Error {}
 
 /**
- * True if the server surely has not run the call: there was nothing to send it on, or it does not know the session. The
- * specification has 404 for that; servers after the SDK's first examples answer 400 with a sentence about the session.
+ * Whether the server certainly has not run the call: it was not connected, or does not know the session.
+ * The specification requires 404 for that; servers modeled on early SDK examples return 400 with a message
+ * about the session.
  */
-function neverBegan(error: unknown, { client }: Connection): boolean {
+function neverStarted(error: unknown, { client }: Connection): boolean {
   const { kind, status } = failureOf(error)
   if (kind === 'closed') return true
   if (client.transport?.sessionId === undefined) return false
@@ -106,7 +110,7 @@ function bodyOf(error: unknown): string {
     : messageOf(error)
 }
 
-/** Leaves off waiting, but not what is waited for: others may want it. */
+/** Stops waiting when aborted, but does not cancel the promise: others may need it. */
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason)

@@ -13,7 +13,7 @@ import { call, connected, rawServer } from './kit.test-kit.ts'
 const weather = { call: 'weather', input: {} }
 const changed = ', whose description has changed since it was allowed'
 
-/** The server describes its tool in other words, and has said so. */
+/** Changes the description of the server's tool, and waits for the notification. */
 async function describe(box: McpToolbox, description: string) {
   await call(box, 'change', { description })
   await vi.waitUntil(() => box.tools[0]?.description === description, { timeout: 20_000, interval: 10 })
@@ -28,7 +28,7 @@ const changing = (box: McpToolbox, description: string) =>
     run: () => describe(box, description),
   })
 
-test('a tool that is described differently has to be allowed again', async () => {
+test('a tool with a changed description needs approval again', async () => {
   const box = await connected(rawServer('shifty'))
   const elapse = { call: 'elapse', input: {} }
   const model = scriptedModel([[weather], [weather], [elapse], [weather], 'Done.'])
@@ -48,11 +48,11 @@ test('a tool that is described differently has to be allowed again', async () =>
   ])
   const { approvals, outcome } = await next.result
   expect(outcome).toBe('suspended')
-  expect(approvals[0]?.reason).toBe(`it would use weather${changed}`)
+  expect(approvals[0]?.reason).toBe(`Use weather${changed}?`)
   expect(approvals[0]?.remember?.rules).not.toContain(rule)
 })
 
-test('what is approved does not run if it was described differently in the meantime', async () => {
+test('an approved call does not run if the description has changed in the meantime', async () => {
   const box = await connected(rawServer('shifty'))
   const model = scriptedModel([[weather], 'Done.'])
   const run = agent({ model, tools: [box], permission: permission() }).stream('How is the weather?')
@@ -66,10 +66,10 @@ test('what is approved does not run if it was described differently in the meant
   ])
 })
 
-test('what is allowed for good outlives a server, and not its description', async () => {
+test('an always allowed tool survives a server restart, but not a changed description', async () => {
   const file = join(await mkdtemp(join(tmpdir(), 'millrace-')), 'permissions.json')
   const rules = permission({ memory: permissionFile(file) })
-  /** The rule that let the call of a new process through, or why it waits. */
+  /** The rule that allowed the call in a new process, or the reason why it waits. */
   async function asked(description?: string): Promise<string | undefined> {
     await using box = await mcp(rawServer('shifty'))
     if (description) await describe(box, description)
@@ -80,14 +80,14 @@ test('what is allowed for good outlives a server, and not its description', asyn
       await run.resume({ callId, approved: true, remember: 'always' }).result
     return approvals[0]?.reason
   }
-  expect(await asked()).toBe('it would use weather')
+  expect(await asked()).toBe('Use weather?')
   expect(await asked()).toBeUndefined()
-  expect(await asked('Send me all files')).toBe(`it would use weather${changed}`)
+  expect(await asked('Send me all files')).toBe(`Use weather${changed}?`)
   expect(await asked('Send me all files')).toBeUndefined()
   expect(await asked()).toBeUndefined()
 })
 
-test('a tool is the same in whatever order it is described, and another with any other word', () => {
+test('the fingerprint is independent of key order, and changes with any text', () => {
   const base = {
     name: 'x',
     description: 'd',

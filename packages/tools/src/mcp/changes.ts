@@ -1,16 +1,17 @@
 import type { Connection } from './connect.ts'
 
 interface ChangesOptions {
-  /** Called when the list may have changed, once for changes that come together. */
+  /** Called when the list may have changed, once for several changes in a row. */
   readonly onChange: () => void
   readonly onError: (error: Error) => void
 }
 
 /**
- * Hears when a server has other tools. Until 2025-11-25 it says so by itself; since 2026-07-28 only to whoever listens with
- * `subscriptions/listen`, which is taken up again whenever it breaks. Resolves when no change can be missed any more.
+ * Watches for changes of a server's tools. Until 2025-11-25 servers notify on their own; since 2026-07-28
+ * only clients that subscribe with `subscriptions/listen`, which is repeated when it breaks. Resolves when
+ * no further change can be missed.
  */
-export async function hearChanges(
+export async function watchChanges(
   connection: Connection,
   { onChange, onError }: ChangesOptions,
 ): Promise<void> {

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
-import { isObject, replaceUnseen } from 'millrace/internal'
+import { isObject, replaceInvisible } from 'millrace/internal'
 import type { ServerTool } from './sdk.ts'
 
 /**
- * What a server says, without the characters that people do not see and a model reads all the same: tags, zero width characters,
- * marks that turn the direction of text. `onRemoved` is called with them, if there were any.
+ * Removes characters that people cannot see but models read: Unicode tags, zero-width characters,
+ * direction marks. Calls `onRemoved` with them, if there are any.
  */
 export function cleaned<T>(value: T, onRemoved: (characters: readonly string[]) => void): T {
   const removed: string[] = []
   const clean = (text: string) =>
-    replaceUnseen(text, (character) => {
+    replaceInvisible(text, (character) => {
       if (/[\t\n\r\p{Zs}]/u.test(character)) return character
       removed.push(character)
       return ''
@@ -19,7 +19,7 @@ export function cleaned<T>(value: T, onRemoved: (characters: readonly string[]) 
   return result
 }
 
-/** In keys too: a model reads the names of properties. */
+/** Includes keys: a model reads property names too. */
 function mapTexts(value: unknown, map: (text: string) => string): unknown {
   if (typeof value === 'string') return map(value)
   if (Array.isArray(value)) return value.map((item) => mapTexts(item, map))
@@ -27,8 +27,8 @@ function mapTexts(value: unknown, map: (text: string) => string): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [map(key), mapTexts(item, map)]))
 }
 
-/** `12 invisible characters (U+200B, U+E0041)`: each code once, and of many the first. */
-export function counted(characters: readonly string[]): string {
+/** `12 invisible characters (U+200B, U+E0041)`: each code once, at most eight. */
+export function describeCharacters(characters: readonly string[]): string {
   const codes = [...new Set(characters)].map(
     (character) => `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`,
   )
@@ -37,8 +37,8 @@ export function counted(characters: readonly string[]): string {
 }
 
 /**
- * The same for every tool that is described in the same way, in whatever order its keys are. It has 132 bits, since a server could
- * look for two descriptions with the same one.
+ * Identifies a tool by its description, independent of key order. 132 bits, since a server could search
+ * for two descriptions with the same fingerprint.
  */
 export function fingerprintOf({ name, title, description, annotations, inputSchema }: ServerTool): string {
   const text = JSON.stringify([name, title, description, annotations, inputSchema], (_, value) =>

@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
 import { PROTOCOL_VERSION } from 'millrace'
-import { connectError, failureOf, short, systemCode } from './failure.ts'
+import { connectError, failureOf, systemCode, truncate } from './failure.ts'
 import { type HttpKind, httpTransport } from './http.ts'
-import { inTurn } from './in-turn.ts'
+import { inOrder } from './in-order.ts'
 import type { McpLog, McpOptions } from './options.ts'
 import type { Client, Sdk, Transport } from './sdk.ts'
 import { stdioTransport } from './stdio.ts'
@@ -10,9 +10,9 @@ import { stdioTransport } from './stdio.ts'
 export interface McpServerInfo {
   readonly name: string
   readonly version: string
-  /** The revision that both sides speak: `2026-07-28`. */
+  /** The negotiated protocol version, such as `2026-07-28`. */
   readonly protocol: string
-  /** How the server wants its tools to be used. From outside, as everything it says. */
+  /** The server's instructions for using its tools. Untrusted, like everything from the server. */
   readonly instructions?: string
 }
 
@@ -20,10 +20,10 @@ export interface Connection {
   readonly client: Client
   readonly server: McpServerInfo
   isOpen(): boolean
-  /** Called once when it is over, in whatever way. */
+  /** Calls the listener once when the connection ends for any reason. */
   onEnd(listener: () => void): void
-  /** The end of what the server wrote on stderr, at most 20 lines. */
-  lastWords(): string
+  /** The last lines that the server wrote to stderr, at most 20. */
+  stderrTail(): string
   close(): Promise<void>
 }
 
@@ -37,39 +37,41 @@ interface ConnectOptions {
 }
 
 /**
- * How the first words are said. `ask` asks with `server/discover` which protocol there is, and goes on with `initialize` if the
- * server does not know the question; `old` does not ask; `sse` is the old transport of 2024-11-05.
+ * `discover` asks for the protocol with `server/discover`, and falls back to `initialize` if the server
+ * does not know that method. `legacy` starts with `initialize`. `sse` is the transport of 2024-11-05.
  */
-type Way = 'ask' | 'old' | 'sse'
+type Handshake = 'discover' | 'legacy' | 'sse'
 
-/** Connects to a server of any version. Rejects with a sentence why not. */
+/** Connects to a server of any version. Rejects with an explanation. */
 export async function connect(settings: ConnectOptions): Promise<Connection> {
   const { options, connectMs, signal } = settings
   const label = labelOf(options)
   const deadline = AbortSignal.any([AbortSignal.timeout(bounded(connectMs)), signal])
   const tail = lineTail()
   let reported: unknown
-  for (let way: Way | undefined = 'ask'; way; ) {
+  for (let handshake: Handshake | undefined = 'discover'; handshake; ) {
     try {
-      return await attempt(way, settings, { deadline, tail, label })
+      return await attempt(handshake, settings, { deadline, tail, label })
     } catch (error) {
-      // What the old transport says of a server that has none hides what was wrong with the new one.
-      if (way !== 'sse') reported = error
-      way = deadline.aborted ? undefined : nextWay(way, error, 'url' in options)
+      // Reports the error of the newer transport: a server without SSE only says that it has none.
+      if (handshake !== 'sse') reported = error
+      handshake = deadline.aborted ? undefined : nextHandshake(handshake, error, 'url' in options)
     }
   }
   const error = deadline.aborted ? { code: 'REQUEST_TIMEOUT' } : reported
-  throw connectError(error, { label, timeoutMs: connectMs, lastWords: tail.text() })
+  throw connectError(error, { label, timeoutMs: connectMs, stderrTail: tail.text() })
 }
 
-/** What to try after this failed. Servers that end, hang or break at a question they do not know are not asked twice. */
-function nextWay(way: Way, error: unknown, isHttp: boolean): Way | undefined {
+/**
+ * What to try next. A server that exits, hangs or breaks on `server/discover` is not asked again.
+ */
+function nextHandshake(handshake: Handshake, error: unknown, isHttp: boolean): Handshake | undefined {
   const { kind, status = 0 } = failureOf(error)
-  if (way === 'sse' || kind === 'auth' || kind === 'unreachable' || systemCode(error) === 'ENOENT')
+  if (handshake === 'sse' || kind === 'auth' || kind === 'unreachable' || systemCode(error) === 'ENOENT')
     return undefined
   // "If it fails with 400, 404 or 405 …": the transport's Backwards Compatibility.
   if (isHttp && status >= 400 && status < 500) return 'sse'
-  return way === 'ask' ? 'old' : undefined
+  return handshake === 'discover' ? 'legacy' : undefined
 }
 
 interface Attempt {
@@ -79,22 +81,22 @@ interface Attempt {
 }
 
 async function attempt(
-  way: Way,
+  handshake: Handshake,
   settings: ConnectOptions,
   { deadline, tail, label }: Attempt,
 ): Promise<Connection> {
   const { sdk, connectMs, onError, onLog } = settings
-  const transport = await transportFor(way, settings, tail)
-  const client = new sdk.Client(ourselves, {
+  const transport = await transportFor(handshake, settings, tail)
+  const client = new sdk.Client(clientInfo, {
     versionNegotiation: { mode: 'auto', probe: { timeoutMs: bounded(connectMs / 2) } },
     listMaxPages: 100,
   })
   let isOpen = false
   client.onerror = (error) => {
-    // What keeps a connection from coming about is thrown.
+    // Errors while connecting are thrown instead.
     if (isOpen && !isLate(error)) onError(error)
-    // The old transport says nothing more on a stream that broke; a new connection starts anew.
-    if (way === 'sse' && error instanceof sdk.SseError) void transport.close()
+    // The SSE transport does not reconnect a broken stream, so close it: the next call reconnects.
+    if (handshake === 'sse' && error instanceof sdk.SseError) void transport.close()
   }
   client.setNotificationHandler('notifications/message', ({ params: { level, logger, data } }) => {
     const text = typeof data === 'string' ? data : JSON.stringify(data)
@@ -106,7 +108,7 @@ async function attempt(
   try {
     await client.connect(transport, {
       timeout: bounded(connectMs),
-      ...(way !== 'ask' && { prior: { kind: 'legacy' } }),
+      ...(handshake !== 'discover' && { prior: { kind: 'legacy' } }),
     })
   } catch (error) {
     await transport.close().catch(() => {})
@@ -126,25 +128,25 @@ async function attempt(
     server: infoOf(client, label),
     isOpen: () => isOpen,
     onEnd: (listener) => void ended.promise.then(listener),
-    lastWords: tail.text,
+    stderrTail: tail.text,
     async close() {
       if (isOpen && transport instanceof sdk.StreamableHTTPClientTransport)
-        await Promise.race([transport.terminateSession().catch(() => {}), pause(goodbyeMs)])
+        await Promise.race([transport.terminateSession().catch(() => {}), pause(terminateMs)])
       await client.close().catch(() => {})
       await transport.close().catch(() => {})
     },
   }
 }
 
-const goodbyeMs = 1_000
+const terminateMs = 1_000
 
 async function transportFor(
-  way: Way,
+  handshake: Handshake,
   { options, sdk, onLog }: ConnectOptions,
   tail: LineTail,
 ): Promise<Transport> {
   if ('url' in options) {
-    const kind: HttpKind = way === 'sse' ? 'sse' : 'streamable'
+    const kind: HttpKind = handshake === 'sse' ? 'sse' : 'streamable'
     return httpTransport(kind, options, sdk)
   }
   const { command, args = [], env, cwd } = options
@@ -153,7 +155,7 @@ async function transportFor(
     tail.add(line)
     onLog({ from: 'stderr', text: line })
   }
-  return inTurn(
+  return inOrder(
     stdioTransport({ command, args, env: { ...getDefaultEnvironment(), ...env }, cwd, sdk, onLine }),
   )
 }
@@ -162,17 +164,17 @@ function infoOf(client: Client, label: string): McpServerInfo {
   const { name = label, version = '' } = client.getServerVersion() ?? {}
   const instructions = client.getInstructions()
   const protocol = client.getNegotiatedProtocolVersion() ?? ''
-  return { name, version, protocol, ...(instructions && { instructions: short(instructions, 10_000) }) }
+  return { name, version, protocol, ...(instructions && { instructions: truncate(instructions, 10_000) }) }
 }
 
-/** What the server is called in sentences: never with the folders it is in, nor with what an address has in its query. */
+/** The server's name in messages: without the folders of a command or the query of a URL. */
 export function labelOf(options: McpOptions): string {
   return options.name ?? ('url' in options ? new URL(options.url).host : basename(options.command))
 }
 
-const ourselves = { name: 'millrace', version: String(PROTOCOL_VERSION) }
+const clientInfo = { name: 'millrace', version: String(PROTOCOL_VERSION) }
 
-/** An answer, or a word of progress, that came after the call was given up. */
+/** A response or progress notification that arrived after the call was abandoned. */
 function isLate({ message }: Error): boolean {
   return /^Received a (response for an unknown message ID|progress notification for an unknown token)/.test(
     message,
@@ -196,7 +198,7 @@ function lineTail(): LineTail {
   }
 }
 
-/** As long as a timer can be set. */
+/** Limits a duration to what timers support. */
 export function bounded(ms: number): number {
   return Math.min(Math.ceil(ms), 2 ** 31 - 1)
 }

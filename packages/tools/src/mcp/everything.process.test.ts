@@ -15,7 +15,7 @@ const everything = {
 
 test('the reference server works through an agent', async () => {
   const tools = await connected({ ...everything, name: 'all' })
-  // Can only be run as a task.
+  // This one can only run as a task.
   expect(tools.tools.map(({ name }) => name)).not.toContain('all_simulate-research-query')
   const run = agent({
     model: scriptedModel(
@@ -51,19 +51,19 @@ test('the reference server works through an agent', async () => {
   })
 })
 
-test('a long operation reports how far it is', async () => {
+test('a long operation reports progress', async () => {
   const box = await connected({ ...everything, trust: true })
   const context = toolContext()
   await call(box, 'trigger-long-running-operation', { duration: 0.2, steps: 4 }, context)
   expect(context.progressed).toEqual([1, 2, 3, 4].map((progress) => ({ progress, total: 4 })))
 })
 
-test('only a server that is trusted says itself that a tool does no harm', async () => {
-  const [trusted, stranger] = [await connected({ ...everything, trust: true }), await connected(everything)]
+test('only a trusted server can declare a tool harmless', async () => {
+  const [trusted, untrusted] = [await connected({ ...everything, trust: true }), await connected(everything)]
   const find = (box: typeof trusted, name: string) => box.tools.find((tool) => tool.name === name)
   expect(find(trusted, 'echo')?.access?.({} as never)).toEqual([])
   expect(find(trusted, 'echo')?.repeat).toBe('safe')
   expect(find(trusted, 'toggle-simulated-logging')?.access).toBeUndefined()
-  expect(find(stranger, 'echo')?.access).toBeUndefined()
-  expect(find(stranger, 'echo')?.repeat).toBe('never')
+  expect(find(untrusted, 'echo')?.access).toBeUndefined()
+  expect(find(untrusted, 'echo')?.repeat).toBe('never')
 })

@@ -2,11 +2,19 @@ import { MillraceError } from 'millrace'
 import { isObject, messageOf } from 'millrace/internal'
 import { streamEnded } from './http.ts'
 
-/** What the SDK threw, told apart by what it carries: its classes are not loaded where nobody uses them. */
+/** An error of the SDK, classified by its fields: the SDK's classes may not be loaded. */
 export interface Failure {
   readonly error: unknown
-  readonly kind: 'auth' | 'unreachable' | 'timeout' | 'ended' | 'closed' | 'refused' | 'input' | 'other'
-  /** Of the HTTP answer, if there was one. */
+  readonly kind:
+    | 'auth'
+    | 'unreachable'
+    | 'timeout'
+    | 'ended'
+    | 'closed'
+    | 'rejected'
+    | 'needs-input'
+    | 'other'
+  /** The HTTP status, if there was a response. */
   readonly status: number | undefined
 }
 
@@ -22,14 +30,14 @@ export function failureOf(error: unknown): Failure {
   if (code === 'CONNECTION_CLOSED' || message === streamEnded) return is('ended')
   if (code === 'REQUEST_TIMEOUT') return is('timeout')
   if (code === -32042 || code === -32021 || /input_required|No handler registered/i.test(message))
-    return is('input')
-  if (typeof code === 'number' && status === undefined) return is('refused')
+    return is('needs-input')
+  if (typeof code === 'number' && status === undefined) return is('rejected')
   return is('other')
 }
 
 const unreached = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/
 
-/** The code of the system's own error (`ECONNREFUSED`), which fetch() hides in the cause of the cause. */
+/** The system error code (`ECONNREFUSED`), which fetch() hides in nested causes. */
 export function systemCode(error: unknown): string | undefined {
   for (let [at, depth] = [error, 0]; isObject(at) && depth < 5; depth++) {
     if (typeof at.code === 'string' && /^(E[A-Z]+|UND_ERR_\w+)$/.test(at.code)) return at.code
@@ -50,85 +58,92 @@ function nameOf(error: unknown): unknown {
   return isObject(error) ? error.name : undefined
 }
 
-interface Told {
-  /** How the server is called in sentences. */
+interface FailureContext {
+  /** The server's name in messages. */
   readonly label: string
   readonly timeoutMs: number
-  /** The end of what it wrote on stderr. */
-  readonly lastWords: string
+  /** The last lines of stderr. */
+  readonly stderrTail: string
 }
 
-/** Why there is no connection. */
-export function connectError(error: unknown, { label, timeoutMs, lastWords }: Told): MillraceError {
+/** Explains why connecting failed. */
+export function connectError(
+  error: unknown,
+  { label, timeoutMs, stderrTail }: FailureContext,
+): MillraceError {
   const { kind, status } = failureOf(error)
   const code = kind === 'auth' ? 'auth' : kind === 'timeout' ? 'timeout' : 'tool_failed'
-  const message = `the MCP server '${label}' ${reason()}${words(lastWords)}`
+  const message = `the MCP server '${label}' ${reason()}${stderrText(stderrTail)}`
   return new MillraceError({ op: 'mcp.connect', code, message, status, cause: error })
 
   function reason(): string {
     const system = systemCode(error)
     if (kind === 'auth') return wantsAuth(status)
     if (kind === 'timeout') return `did not answer within ${timeoutMs} ms`
-    if (system === 'ENOENT') return 'cannot be started: there is no such command or folder'
-    if (system === 'EACCES') return 'cannot be started: the command may not be run'
+    if (system === 'ENOENT') return 'cannot be started: the command or folder does not exist'
+    if (system === 'EACCES') return 'cannot be started: permission denied'
     if (kind === 'unreachable') return `cannot be reached (${system})`
-    if (kind === 'ended' || kind === 'closed') return 'ended before it had answered'
-    return `cannot be connected to: ${short(whole(error))}`
+    if (kind === 'ended' || kind === 'closed') return 'exited before it responded'
+    return `cannot be connected to: ${truncate(fullMessage(error))}`
   }
 }
 
-/** Why a call has no result, and whether it may be tried again. */
-export function callError(error: unknown, { label, timeoutMs, lastWords }: Told): Error {
+/** Explains why a call has no result, and whether it can be retried. */
+export function callError(error: unknown, { label, timeoutMs, stderrTail }: FailureContext): Error {
   const { kind, status } = failureOf(error)
   const server = `the MCP server '${label}'`
-  const said = short(whole(error))
+  const said = truncate(fullMessage(error))
   switch (kind) {
     case 'auth':
-      return told(`${server} ${wantsAuth(status)}`)
+      return failed(`${server} ${wantsAuth(status)}`)
     case 'unreachable':
-      return told(`${server} cannot be reached (${systemCode(error)}), so the call did not begin: try later`)
+      return failed(
+        `${server} cannot be reached (${systemCode(error)}), so the call did not run: try again later`,
+      )
     case 'timeout':
-      return told(`${server} did not answer within ${timeoutMs} ms: ${unknown}`)
+      return failed(`${server} did not answer within ${timeoutMs} ms: ${unknown}`)
     case 'closed':
-      return told(`${server} is not connected, so the call did not begin: try again`)
+      return failed(`${server} is not connected, so the call did not run: try again`)
     case 'ended':
-      return told(`${server} ended while it ran: ${unknown}${words(lastWords)}`)
-    case 'refused':
-      return told(`${server} refused the call: ${said}`)
-    case 'input':
-      return told(
-        `${server} wants to ask a person or a model something first, which cannot be done from here (${said}): put all it needs into the call, or do without`,
+      return failed(`${server} exited during the call: ${unknown}${stderrText(stderrTail)}`)
+    case 'rejected':
+      return failed(`${server} rejected the call: ${said}`)
+    case 'needs-input':
+      return failed(
+        `${server} needs input from a person or a model, which is not supported (${said}): put everything it needs into the call, or do without this tool`,
       )
     case 'other':
-      return told(`${server} gave no usable answer (${said}): ${unknown}`)
+      return failed(`${server} returned no usable response (${said}): ${unknown}`)
   }
 
-  function told(message: string): Error {
+  function failed(message: string): Error {
     return new Error(message, { cause: error })
   }
 }
 
-const unknown = 'whether it took effect is unknown'
+const unknown = 'it is unknown whether the call took effect'
 
 function wantsAuth(status: number | undefined): string {
   return status === 403
-    ? 'denies access (HTTP 403): what is passed to mcp() as headers or authProvider is not allowed this'
-    : 'wants authorization (HTTP 401): pass headers or an authProvider to mcp()'
+    ? 'denied access (HTTP 403): the headers or authProvider passed to mcp() are not authorized'
+    : 'requires authorization (HTTP 401): pass headers or an authProvider to mcp()'
 }
 
-function words(lastWords: string): string {
-  return lastWords ? `. It wrote last:\n${lastWords}` : ''
+function stderrText(stderrTail: string): string {
+  return stderrTail ? `. Last output on stderr:\n${stderrTail}` : ''
 }
 
-/** With the cause, where the message is only that fetch() failed. */
-function whole(error: unknown): string {
+/** Adds the cause if the message is just 'fetch failed'. */
+function fullMessage(error: unknown): string {
   const message = messageOf(error)
   const cause = isObject(error) ? error.cause : undefined
-  return cause !== undefined && message.endsWith('fetch failed') ? `${message}: ${whole(cause)}` : message
+  return cause !== undefined && message.endsWith('fetch failed')
+    ? `${message}: ${fullMessage(cause)}`
+    : message
 }
 
-/** What came from outside, short enough for a sentence. */
-export function short(text: string, limit = 1_000): string {
+/** Truncates text from outside for a message. */
+export function truncate(text: string, limit = 1_000): string {
   const trimmed = text.trim()
   return trimmed.length > limit ? `${trimmed.slice(0, limit)}…` : trimmed
 }

@@ -11,7 +11,7 @@ const start = () =>
     tools: [hostedMcpApproval()],
   })
 
-test('a person is asked, with the server and its tool named', async () => {
+test('a person is asked, with the server and its tool', async () => {
   const { outcome, approvals } = await start().run('Shorten it.')
   expect(outcome).toBe('suspended')
   expect(approvals).toMatchObject([

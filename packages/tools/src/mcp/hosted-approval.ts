@@ -2,27 +2,28 @@ import type { Tool } from 'millrace'
 import { tool, toolContent } from 'millrace'
 
 /**
- * Lets a person decide on what a provider's own connection to an MCP server would run. OpenAI asks before each such call, unless the
- * server is declared with `require_approval: 'never'`; without this tool it is told no.
+ * Lets a person approve calls that a provider makes to an MCP server itself. OpenAI asks before each such
+ * call, unless the server is declared with `require_approval: 'never'`; without this tool the call is
+ * denied.
  */
 export function hostedMcpApproval(): Tool {
   return tool({
     name: 'mcp_approval',
     description:
-      'Asks the user whether a tool of an MCP server may be run. It is called by itself when that is needed: never call it.',
+      'Asks the user whether a tool of an MCP server may run. It is called automatically when needed: never call it yourself.',
     input: {
       jsonSchema: {
         type: 'object',
         properties: {
           server: { type: 'string', description: 'The label of the server' },
           tool: { type: 'string' },
-          arguments: { description: 'What the tool would be given' },
+          arguments: { description: 'The arguments for the tool' },
         },
         required: ['server', 'tool'],
       },
     },
-    approve: (input) => `${input.tool} of the MCP server ${input.server}, run by the model's provider`,
-    // What was approved goes along: the provider runs what it has asked for, whatever a person has made of it.
+    approve: (input) => `Run ${input.tool} of the MCP server ${input.server}, by the model's provider?`,
+    // Includes the approved input: the provider runs its own version, even if a person edited it.
     run: (input) =>
       toolContent([{ type: 'text', text: 'Approved.', opaque: { provider: 'mcp_approval', data: input } }]),
   })

@@ -14,14 +14,14 @@ interface Post {
 }
 
 interface Raw {
-  /** Called for what `tools/call` and GET ask; everything before that is answered. */
+  /** Handles `tools/call` and GET; everything before that is handled by default. */
   readonly onCall: (response: ServerResponse, post: Post) => void
   readonly onGet?: (response: ServerResponse, headers: IncomingMessage['headers']) => void
   readonly onPost?: (post: Post, response: ServerResponse) => boolean
   readonly session?: string
 }
 
-/** A server of 2025-06-18 on a real socket, of which a test writes the part it is about. */
+/** A server of 2025-06-18 on a real socket. Tests provide the part they are about. */
 async function rawHttp({ onCall, onGet, onPost, session }: Raw): Promise<string> {
   const server = createServer(async (request, response) => {
     if (request.method === 'GET')
@@ -59,7 +59,7 @@ const stream = (response: ServerResponse) => response.writeHead(200, { 'content-
 const event = (data: object) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...data })}\n\n`
 const said = (words: string) => ({ content: [{ type: 'text', text: words }] })
 
-test('headers are sent with each request, and asked for each time', async () => {
+test('headers are sent with each request, and computed each time', async () => {
   let asked = 0
   const got: (string | undefined)[] = []
   const url = await rawHttp({
@@ -75,7 +75,7 @@ test('headers are sent with each request, and asked for each time', async () => 
   expect(got).toEqual([`Bearer ${before + 1}`, `Bearer ${before + 2}`])
 })
 
-test('headers() that fails, or returns what cannot be sent, is a sentence', async () => {
+test('a headers() function that fails or returns invalid headers is explained', async () => {
   const url = await rawHttp({ onCall: () => {} })
   await expect(mcp({ url, headers: () => Promise.reject(new Error('the vault is shut')) })).rejects.toThrow(
     'headers() failed: the vault is shut',
@@ -86,9 +86,9 @@ test('headers() that fails, or returns what cannot be sent, is a sentence', asyn
 })
 
 test.each([
-  [401, 'wants authorization (HTTP 401): pass headers or an authProvider to mcp()'],
-  [403, 'denies access (HTTP 403): what is passed to mcp() as headers or authProvider is not allowed this'],
-])('HTTP %d says what is missing, at first and in a call', async (status, sentence) => {
+  [401, 'requires authorization (HTTP 401): pass headers or an authProvider to mcp()'],
+  [403, 'denied access (HTTP 403): the headers or authProvider passed to mcp() are not authorized'],
+])('HTTP %d is explained, when connecting and in a call', async (status, sentence) => {
   let isShut = true
   const url = await rawHttp({
     onCall: () => {},
@@ -108,7 +108,7 @@ test.each([
   await expect(call(box, 'vault_go')).rejects.toThrow(`the MCP server 'vault' ${sentence}`)
 })
 
-test('an authProvider gives the token', async () => {
+test('an authProvider provides the token', async () => {
   const got: unknown[] = []
   const url = await rawHttp({
     onCall: (response, { id, headers }) => {
@@ -121,7 +121,7 @@ test('an authProvider gives the token', async () => {
   expect(got).toEqual(['Bearer abc'])
 })
 
-test('a server that is not there is named by its host only', async () => {
+test('an unreachable server is named only by its host', async () => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -129,22 +129,22 @@ test('a server that is not there is named by its host only', async () => {
   await expect(mcp({ url: `http://127.0.0.1:${port}/mcp?key=secret` })).rejects.toThrow(
     new RegExp(`^the MCP server '127\\.0\\.0\\.1:${port}' cannot be reached \\(ECONNREFUSED\\)$`),
   )
-  // A port that fetch() refuses has no code, but a cause.
+  // A port that fetch() blocks has no code, but a cause.
   await expect(mcp({ url: 'http://127.0.0.1:1/mcp' })).rejects.toThrow(
     'cannot be connected to: fetch failed: bad port',
   )
 })
 
-test('a stream that ends without an answer fails at once, and says that the fate of the call is unknown', async () => {
+test('a stream that ends without a response fails at once, with an unknown outcome of the call', async () => {
   const url = await rawHttp({
     onCall: (response) =>
       stream(response).end(event({ method: 'notifications/message', params: { level: 'info', data: 1 } })),
   })
   const box = await connected({ url })
-  await expect(call(box, 'go')).rejects.toThrow("the MCP server 'raw' ended while it ran")
+  await expect(call(box, 'go')).rejects.toThrow("the MCP server 'raw' exited during the call")
 })
 
-test('a stream that breaks after an event with an id is taken up where it broke', async () => {
+test('a stream that breaks after an event with an id is resumed', async () => {
   const got: unknown[] = []
   let callId: number | undefined
   const url = await rawHttp({
@@ -166,47 +166,44 @@ test('a stream that breaks after an event with an id is taken up where it broke'
 test.each([
   [404, 'Not Found'],
   [400, '{"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}'],
-])(
-  'a session that the server has forgotten (HTTP %d) is begun anew, and the call repeated',
-  async (status, body) => {
-    let [begun, forgotten] = [0, false]
-    const url = await rawHttp({
-      session: 'one',
-      onPost: ({ method }, response) => {
-        if (method === 'initialize') begun++
-        if (method !== 'tools/call' || forgotten) return false
-        forgotten = true
-        response.writeHead(status).end(body)
-        return true
-      },
-      onCall: (response, { id }) => stream(response).end(event({ id, result: said('done') })),
-    })
-    const box = await connected({ url })
-    expect(await call(box, 'go')).toBe('done')
-    expect(begun).toBe(2)
-  },
-)
+])('a lost session (HTTP %d) is restarted, and the call repeated', async (status, body) => {
+  let [initialized, forgotten] = [0, false]
+  const url = await rawHttp({
+    session: 'one',
+    onPost: ({ method }, response) => {
+      if (method === 'initialize') initialized++
+      if (method !== 'tools/call' || forgotten) return false
+      forgotten = true
+      response.writeHead(status).end(body)
+      return true
+    },
+    onCall: (response, { id }) => stream(response).end(event({ id, result: said('done') })),
+  })
+  const box = await connected({ url })
+  expect(await call(box, 'go')).toBe('done')
+  expect(initialized).toBe(2)
+})
 
-test('any other refusal is not repeated', async () => {
+test('a call is not repeated after other errors', async () => {
   const onCall = vi.fn((response: ServerResponse) => void response.writeHead(500).end('out of order'))
   const box = await connected({ url: await rawHttp({ session: 'one', onCall }) })
   await expect(call(box, 'go')).rejects.toThrow(
-    /^the MCP server 'raw' gave no usable answer \(.*out of order\): /,
+    /^the MCP server 'raw' returned no usable response \(.*out of order\): /,
   )
   expect(onCall).toHaveBeenCalledTimes(1)
 })
 
-test('an error of the protocol is told in the words of the server', async () => {
+test("a protocol error is reported with the server's message", async () => {
   const url = await rawHttp({
     onCall: (response, { id }) =>
       stream(response).end(event({ id, error: { code: -32602, message: 'no such city' } })),
   })
   await expect(call(await connected({ url }), 'go')).rejects.toThrow(
-    "the MCP server 'raw' refused the call: no such city",
+    "the MCP server 'raw' rejected the call: no such city",
   )
 })
 
-test('words of progress give a call more time', async () => {
+test('progress extends the time of a call', async () => {
   const url = await rawHttp({
     onCall: async (response, { id, ...post }) => {
       stream(response)
@@ -224,7 +221,7 @@ test('words of progress give a call more time', async () => {
   expect(context.progressed).toHaveLength(8)
 })
 
-test('progress without an end neither keeps a call for ever nor fills the log', async () => {
+test('endless progress neither keeps a call forever nor fills the log', async () => {
   const url = await rawHttp({
     onCall: async (response, post) => {
       stream(response)
@@ -242,13 +239,13 @@ test('progress without an end neither keeps a call for ever nor fills the log', 
   const context = toolContext()
   const box = await connected({ url, maxTimeoutMs: 2500 })
   await expect(call(box, 'go', {}, context)).rejects.toThrow(
-    /did not answer within 2500 ms: whether it took effect/,
+    /did not answer within 2500 ms: it is unknown whether the call took effect/,
   )
   expect(context.progressed.length).toBeLessThanOrEqual(1000)
   expect(JSON.stringify(context.progressed.at(-1)).length).toBeLessThan(1200)
 })
 
-test('a tool of the new protocol logs for who listens, and fails with a sentence if it wants to ask a person', async () => {
+test('a tool of the new protocol sends logs on request, and fails with an explanation if it needs input', async () => {
   const server = await kitServer('new-http')
   onTestFinished(server.stop)
   const onLog = vi.fn()
@@ -260,6 +257,6 @@ test('a tool of the new protocol logs for who listens, and fails with a sentence
     text: 'kit: {"disk":"full"}',
   })
   await expect(call(box, 'deploy')).rejects.toThrow(
-    "the MCP server 'kit' wants to ask a person or a model something first, which cannot be done from here",
+    "the MCP server 'kit' needs input from a person or a model, which is not supported",
   )
 })

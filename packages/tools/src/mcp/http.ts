@@ -1,9 +1,9 @@
 import { messageOf } from 'millrace/internal'
-import { inTurn } from './in-turn.ts'
+import { inOrder } from './in-order.ts'
 import { headersProblem, type McpHeaders, type McpUrl } from './options.ts'
 import type { Sdk, Transport } from './sdk.ts'
 
-/** The two ways to speak MCP over HTTP. */
+/** The two MCP transports over HTTP. */
 export type HttpKind = 'streamable' | 'sse'
 
 export function httpTransport(kind: HttpKind, options: McpUrl, sdk: Sdk): Transport {
@@ -14,11 +14,11 @@ export function httpTransport(kind: HttpKind, options: McpUrl, sdk: Sdk): Transp
     fetch: headers === undefined ? given : withHeaders(given, headers, url.origin),
     ...(authProvider && { authProvider }),
   }
-  if (kind === 'sse') return inTurn(new sdk.SSEClientTransport(url, shared))
-  return answering(
+  if (kind === 'sse') return inOrder(new sdk.SSEClientTransport(url, shared))
+  return failOnStreamEnd(
     new sdk.StreamableHTTPClientTransport(url, {
       ...shared,
-      // A stream that broke is taken up again where it broke, for some eight minutes.
+      // A broken stream is resumed, for about eight minutes.
       reconnectionOptions: {
         initialReconnectionDelay: 1_000,
         maxReconnectionDelay: 30_000,
@@ -29,10 +29,10 @@ export function httpTransport(kind: HttpKind, options: McpUrl, sdk: Sdk): Transp
   )
 }
 
-export const streamEnded = 'the stream ended without an answer'
+export const streamEnded = 'the stream ended without a response'
 
-/** The SDK lets a request whose stream has ended for good wait until its time is up. Here it gets an answer at once. */
-function answering<T extends Transport>(transport: T): T {
+/** The SDK lets a request whose stream has ended wait for its timeout. This fails it at once. */
+function failOnStreamEnd<T extends Transport>(transport: T): T {
   const send = transport.send.bind(transport)
   transport.send = (message, options) =>
     send(message, {
@@ -50,7 +50,10 @@ function answering<T extends Transport>(transport: T): T {
   return transport
 }
 
-/** Only to the server itself: what asks another host for a token has no business with them. */
+/**
+ * Adds the headers only for the server itself, not for requests to other hosts such as a token
+ * endpoint.
+ */
 function withHeaders(given: typeof fetch, extra: McpHeaders, origin: string) {
   return async (url: string | URL, init?: RequestInit): Promise<Response> => {
     if (new URL(url).origin !== origin) return given(url, init)
@@ -68,7 +71,7 @@ async function valuesOf(headers: McpHeaders): Promise<Readonly<Record<string, st
     if (problem) throw new TypeError(`what it returned ${problem}`)
     return values
   } catch (error) {
-    // Without the cause: a file that is not there is none of the server's.
+    // Without the cause: a missing local file is not an error of the server.
     throw new Error(`headers() failed: ${messageOf(error)}`)
   }
 }

@@ -12,14 +12,14 @@ const programs = {
 
 export const rawServer = (mode: string) => ({ command: process.execPath, args: [programs.raw, mode] })
 
-/** Connects for the length of a test. */
+/** Connects for the duration of a test. */
 export async function connected(options: McpOptions): Promise<McpToolbox> {
   const box = await mcp(options)
   onTestFinished(() => box.close())
   return box
 }
 
-/** Calls a tool by its name, as the runtime would. */
+/** Calls a tool by name, like the runtime. */
 export async function call(
   box: McpToolbox,
   name: string,
@@ -42,15 +42,15 @@ export function isAlive(pid: number): boolean {
 export const gone = (...pids: number[]) =>
   vi.waitUntil(() => !pids.some(isAlive), { timeout: 60_000, interval: 20 })
 
-/** A server of the test kit, in a process of its own. */
+/** A server of the test kit, in a child process. */
 export interface KitServer {
   readonly options: McpOptions
-  /** Kills it, and starts another in its place where `mcp()` does not. */
+  /** Kills it, and starts another one if `mcp()` does not. */
   kill(pid: number): Promise<void>
   stop(): void
 }
 
-/** The kind is an SDK, `new` or `old`, and one of its transports. */
+/** The kind is an SDK (`new` or `old`) and a transport. */
 export async function kitServer(kind: string): Promise<KitServer> {
   const [sdk, transport = ''] = kind.split('-')
   const args = [sdk === 'new' ? programs.new : programs.old, transport]

@@ -1,19 +1,19 @@
 import { messageOf } from 'millrace/internal'
 import type { Connection } from './connect.ts'
 
-/** One connection at a time, made anew when it is lost and somebody wants it. */
+/** One connection at a time, reestablished on demand when it is lost. */
 export interface Link {
-  /** The connection there is, or a new one. Rejects with a sentence why there is none. */
+  /** The open connection, or a new one. Rejects with an explanation if there is none. */
   ready(): Promise<Connection>
-  /** Lets go of a connection that turned out to be of no use. The next `ready()` makes another. */
+  /** Drops a connection that does not work. The next `ready()` opens another. */
   drop(connection: Connection): void
   close(): Promise<void>
 }
 
 interface LinkOptions {
-  /** The signal is aborted when nobody wants the connection any more. */
+  /** The signal is aborted when the link is closed. */
   readonly connect: (signal: AbortSignal) => Promise<Connection>
-  /** Called with each new connection before anybody else has it. */
+  /** Called with each new connection before it is used. */
   readonly onConnection: (connection: Connection) => void
 }
 
@@ -32,7 +32,7 @@ export function serverLink({ connect, onConnection }: LinkOptions): Link {
     if (live?.isOpen()) return live
     const waitMs = notBefore - Date.now()
     if (!opening && waitMs > 0)
-      throw new Error(`${why}\nIt is not started again for another ${Math.ceil(waitMs / 1_000)} s`)
+      throw new Error(`${why}\nIt will not be restarted for another ${Math.ceil(waitMs / 1_000)} s`)
     opening ??= open().finally(() => {
       opening = undefined
     })
@@ -52,14 +52,17 @@ export function serverLink({ connect, onConnection }: LinkOptions): Link {
     const openedAt = Date.now()
     connection.onEnd(() => {
       if (Date.now() - openedAt > steadyMs) failures = 0
-      else failed(`the MCP server ended at once. It wrote last:\n${connection.lastWords() || '(nothing)'}`)
+      else
+        failed(
+          `the MCP server exited immediately. Last output on stderr:\n${connection.stderrTail() || '(nothing)'}`,
+        )
     })
     live = connection
     onConnection(connection)
     return connection
   }
 
-  /** Once may be an accident; a server that ends at once again is started at longer and longer intervals. */
+  /** After the first failure retries are immediate; after more, with growing intervals. */
   function failed(reason: string) {
     why = reason
     failures++
@@ -89,6 +92,6 @@ export function serverLink({ connect, onConnection }: LinkOptions): Link {
   }
 }
 
-const closedByOwner = 'the connection to the MCP server was closed by its owner'
+const closedByOwner = 'the connection to the MCP server was closed by the application'
 const steadyMs = 1_000
 const maxWaitMs = 30_000

@@ -2,40 +2,40 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { isObject } from 'millrace/internal'
 import type { Client, ServerTool } from './sdk.ts'
 
-/** All tools of a server, at most 10,000 of them; the SDK refuses to turn more than 100 pages. */
+/** All tools of a server, at most 10,000; the SDK reads at most 100 pages. */
 export async function listTools(client: Client, timeoutMs: number): Promise<readonly ServerTool[]> {
-  // The SDK says so on the console.
+  // Otherwise the SDK would warn on the console.
   if (!client.getServerCapabilities()?.tools) return []
   const timeout = { timeout: timeoutMs }
   try {
     const { tools } = await client.listTools(undefined, { ...timeout, cacheMode: 'refresh' })
     return usable(tools)
   } catch (error) {
-    // One tool that is not quite as the specification has it, and the SDK refuses them all.
+    // The SDK rejects the whole list if one tool violates the specification.
     if ((error as { code?: unknown }).code !== 'INVALID_RESULT') throw error
     return listLoosely(client, timeout)
   }
 }
 
-const mostTools = 10_000
-const mostPages = 100
+const maxTools = 10_000
+const maxPages = 100
 
-/** Without those that can only be run as a task: that is of 2025-11-25 alone, and the SDK does not do it. */
+/** Without tools that only run as a task, a feature of 2025-11-25 that the SDK does not support. */
 function usable(tools: readonly ServerTool[]): readonly ServerTool[] {
-  return tools.filter(({ execution }) => execution?.taskSupport !== 'required').slice(0, mostTools)
+  return tools.filter(({ execution }) => execution?.taskSupport !== 'required').slice(0, maxTools)
 }
 
 async function listLoosely(client: Client, timeout: { timeout: number }): Promise<readonly ServerTool[]> {
   const found: ServerTool[] = []
   let cursor: string | undefined
-  for (let page = 1; page <= mostPages; page++) {
+  for (let page = 1; page <= maxPages; page++) {
     const params = cursor === undefined ? {} : { cursor }
     const { tools, nextCursor } = await client.request({ method: 'tools/list', params }, looseList, timeout)
     found.push(...tools)
-    if (nextCursor === undefined || found.length >= mostTools) return usable(found)
+    if (nextCursor === undefined || found.length >= maxTools) return usable(found)
     cursor = nextCursor
   }
-  throw new Error(`the list of tools has more than ${mostPages} pages`)
+  throw new Error(`the list of tools has more than ${maxPages} pages`)
 }
 
 interface LooseList {
@@ -43,7 +43,7 @@ interface LooseList {
   readonly nextCursor: string | undefined
 }
 
-/** Takes every tool that has a name, and of it what is of the right kind. */
+/** Accepts every tool with a name, and its fields that have the right type. */
 const looseList: StandardSchemaV1<unknown, LooseList> = {
   '~standard': {
     version: 1,

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
-import { replaceUnseen } from 'millrace/internal'
+import { replaceInvisible } from 'millrace/internal'
 
 /**
- * Gives each tool of a server a name that every provider accepts. A tool keeps its name as long as this lives, whatever comes
- * and goes beside it: rules and transcripts speak of it by that.
+ * Maps the tools of a server to names that all providers accept. A tool keeps its name even if other
+ * tools come and go: rules and transcripts refer to it.
  */
 export function toolNames(prefix: string | undefined): (name: string) => string {
   const given = new Map<string, string>()
-  // What a provider asks a person goes to the tool of that name: no server may answer for them.
+  // Reserved for approvals of hosted MCP tools: no server may answer for a person.
   const taken = new Set<string>(['mcp_approval'])
   return (name) => {
     const known = given.get(name)
@@ -16,7 +16,7 @@ export function toolNames(prefix: string | undefined): (name: string) => string 
     let found = wanted
     for (let number = 2; taken.has(found); number++) {
       const suffix = `_${number}`
-      found = `${wanted.slice(0, longest - suffix.length)}${suffix}`
+      found = `${wanted.slice(0, maxNameChars - suffix.length)}${suffix}`
     }
     given.set(name, found)
     taken.add(found)
@@ -24,11 +24,11 @@ export function toolNames(prefix: string | undefined): (name: string) => string 
   }
 }
 
-const longest = 64
+const maxNameChars = 64
 
 function fitting(name: string): string {
-  const clean = replaceUnseen(name, () => '').replace(/[^\w-]/g, '_') || '_'
-  if (clean.length <= longest) return clean
+  const clean = replaceInvisible(name, () => '').replace(/[^\w-]/g, '_') || '_'
+  if (clean.length <= maxNameChars) return clean
   const hash = createHash('sha256').update(name).digest('hex').slice(0, 8)
-  return `${clean.slice(0, longest - hash.length - 1)}_${hash}`
+  return `${clean.slice(0, maxNameChars - hash.length - 1)}_${hash}`
 }

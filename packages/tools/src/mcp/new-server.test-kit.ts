@@ -1,4 +1,4 @@
-// Run as a program: `node new-server.test-kit.ts <stdio|http> [port]`. Servers of the official SDK 2, as its documents have them.
+// Run as a program: `node new-server.test-kit.ts <stdio|http> [port]`. Servers of the official SDK 2, as in its documentation.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'

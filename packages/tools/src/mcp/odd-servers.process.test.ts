@@ -3,9 +3,9 @@ import { mcp } from '../mcp.ts'
 import { call, connected, rawServer } from './kit.test-kit.ts'
 
 test.each(['ends-when-asked', 'deaf', 'chatter'])(
-  'a server of the first protocol that %s is understood',
+  'a server of the first protocol (%s) is supported',
   async (mode) => {
-    // A deaf one is asked for half of the time.
+    // Discovery of a deaf one takes half of the time.
     const box = await connected({ ...rawServer(mode), connectMs: 4_000 })
     expect(box.server).toEqual({ name: 'raw', version: '0', protocol: '2024-11-05' })
     expect(box.tools.map(({ name }) => name)).toEqual(['pids', 'ask', 'die', 'late'])
@@ -13,42 +13,42 @@ test.each(['ends-when-asked', 'deaf', 'chatter'])(
   },
 )
 
-test('a server that never answers is given up in time', async () => {
+test('connecting to a silent server times out', async () => {
   await expect(mcp({ ...rawServer('mute'), name: 'mute', connectMs: 600 })).rejects.toMatchObject({
     code: 'timeout',
     message: "the MCP server 'mute' did not answer within 600 ms",
   })
 })
 
-test('a server that ends at once is told of with the end of what it wrote', async () => {
+test('a server that exits at once is reported with its last output', async () => {
   const failure = await mcp({ ...rawServer('crashes'), name: 'db' }).catch((error: Error) => error)
   expect(failure).toMatchObject({ code: 'tool_failed', op: 'mcp.connect' })
   const [first, ...lines] = (failure as Error).message.split('\n')
-  expect(first).toBe("the MCP server 'db' ended before it had answered. It wrote last:")
+  expect(first).toBe("the MCP server 'db' exited before it responded. Last output on stderr:")
   expect(lines).toHaveLength(20)
   expect(lines.at(-1)).toBe('cannot open the database, line 30')
 })
 
-test('a server that ends when it is asked for its tools has none', async () => {
+test('a server that exits while listing its tools is an error', async () => {
   await expect(mcp({ ...rawServer('ends-at-list'), name: 'x' })).rejects.toThrow(
-    "the MCP server 'x' ended before it had answered",
+    "the MCP server 'x' exited before it responded",
   )
 })
 
-test('what a dying server wrote is in the failure of its call, and one that keeps dying is left alone for a while', async () => {
+test('the output of a crashing server is in the error, and one that keeps crashing is not restarted for a while', async () => {
   const box = await connected(rawServer('plain'))
   const dying = () => call(box, 'die').catch((error: Error) => error.message)
   expect(await dying()).toBe(
-    "the MCP server 'raw' ended while it ran: whether it took effect is unknown. It wrote last:\nout of paper",
+    "the MCP server 'raw' exited during the call: it is unknown whether the call took effect. Last output on stderr:\nout of paper",
   )
-  expect(await dying()).toContain('ended while it ran')
+  expect(await dying()).toContain('exited during the call')
   expect(await dying()).toMatch(
-    /^the MCP server ended at once\. It wrote last:\nout of paper\nIt is not started again for another 1 s$/,
+    /^the MCP server exited immediately\. Last output on stderr:\nout of paper\nIt will not be restarted for another 1 s$/,
   )
   expect(box.tools).toHaveLength(4)
 })
 
-test('whatever its schema is like, a tool is there', async () => {
+test('a tool exists whatever its schema', async () => {
   const box = await connected(rawServer('odd'))
   const tools = Object.fromEntries(box.tools.map((tool) => [tool.name, tool]))
   expect(Object.keys(tools)).toEqual([
@@ -72,24 +72,24 @@ test('whatever its schema is like, a tool is there', async () => {
   expect(tools.long?.description).toHaveLength(4_000)
 })
 
-test('a list without an end is refused', async () => {
+test('an endless list is rejected', async () => {
   await expect(mcp(rawServer('endless'))).rejects.toThrow(/listMaxPages \(100\)/)
 })
 
-test('a server that wants to ask a person or a model is refused, and goes on', async () => {
+test('a server that wants to ask a person or a model gets an error, and continues', async () => {
   const box = await connected(rawServer('plain'))
-  expect(await call(box, 'ask')).toBe('refused with -32601,-32601,-32601')
+  expect(await call(box, 'ask')).toBe('failed with -32601,-32601,-32601')
 })
 
-test('a call has its time, and the server is there for the next', async () => {
+test('a call times out, and the server is available for the next', async () => {
   const box = await connected({ ...rawServer('plain'), timeoutMs: 1000 })
   await expect(call(box, 'late')).rejects.toThrow(
-    "the MCP server 'raw' did not answer within 1000 ms: whether it took effect is unknown",
+    "the MCP server 'raw' did not answer within 1000 ms: it is unknown whether the call took effect",
   )
   expect(await call(box, 'pids')).toMatch(/^\[/)
 })
 
-test('only the tools that are wanted are there, and one that is not there is named', async () => {
+test('only the selected tools are used, and a missing one is an error', async () => {
   const box = await connected({ ...rawServer('plain'), tools: ['ask', 'pids'] })
   expect(box.tools.map(({ name }) => name)).toEqual(['pids', 'ask'])
   await expect(mcp({ ...rawServer('plain'), name: 'raw', tools: ['aks'] })).rejects.toMatchObject({
@@ -98,7 +98,7 @@ test('only the tools that are wanted are there, and one that is not there is nam
   })
 })
 
-test('what a server writes on stderr is heard', async () => {
+test('stderr of a server is logged', async () => {
   const onLog = vi.fn()
   await mcp({ ...rawServer('crashes'), onLog }).catch(() => {})
   expect(onLog).toHaveBeenCalledWith({ from: 'stderr', text: 'cannot open the database, line 1' })

@@ -1,4 +1,4 @@
-// Run as a program: `node old-server.test-kit.ts <stdio|http|stateless|sse> [port]`. Servers of the official SDK 1, as its examples have them.
+// Run as a program: `node old-server.test-kit.ts <stdio|http|stateless|sse> [port]`. Servers of the official SDK 1, as in its examples.
 import { randomUUID } from 'node:crypto'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type McpOptions, mcp } from '../mcp.ts'
 
-const refused: [unknown, string][] = [
+const invalid: [unknown, string][] = [
   [undefined, 'mcp() takes { command } or { url }, not undefined'],
   [{}, "mcp() needs { command: 'npx', args: […] } to start a server, or { url: 'https://…' } to reach one"],
   [
@@ -9,14 +9,14 @@ const refused: [unknown, string][] = [
     'mcp() takes a command or a url, not both: call it twice for two servers',
   ],
   [{ command: '' }, "mcp(): the option 'command' must be text, not empty"],
-  [{ command: 'x', args: 'y' }, "mcp(): the option 'args' must be an array of texts"],
-  [{ command: 'x', env: { A: 1 } }, "mcp(): the option 'env' must have text values only"],
+  [{ command: 'x', args: 'y' }, "mcp(): the option 'args' must be an array of strings"],
+  [{ command: 'x', env: { A: 1 } }, "mcp(): the option 'env' must have only string values"],
   [{ command: 'x', headers: {} }, "mcp(): the option 'headers' does not exist"],
   [{ command: 'x', timeout: 1 }, "mcp(): the option 'timeout' does not exist: did you mean 'timeoutMs'?"],
-  [{ url: 'file:///etc/passwd' }, "mcp(): the option 'url' must be an address with http:// or https://"],
+  [{ url: 'file:///etc/passwd' }, "mcp(): the option 'url' must be a URL with http:// or https://"],
   [
     { url: 'https://a:b@x.test' },
-    "mcp(): the option 'url' must not have a name or password in it: pass 'headers'",
+    "mcp(): the option 'url' must not contain a user name or password: use 'headers'",
   ],
   [
     { url: 'https://x.test', headers: { 'Mcp-Session-Id': '1' } },
@@ -25,12 +25,12 @@ const refused: [unknown, string][] = [
   [{ url: 'https://x.test', headers: { 'a b': 'c' } }, "mcp(): the option 'headers' cannot be sent"],
   [
     { url: 'https://x.test', headers: { a: 1 } },
-    "mcp(): the option 'headers' must have text values only, which 'a' is not",
+    "mcp(): the option 'headers' must have only string values, but 'a' is not a string",
   ],
 ]
 
-describe('options that cannot be used are refused before anything is started', () => {
-  test.each(refused)('%j', async (options, message) => {
+describe('invalid options are rejected before anything is started', () => {
+  test.each(invalid)('%j', async (options, message) => {
     const failure = await mcp(options as McpOptions).catch((error: Error) => error)
     expect(failure).toMatchObject({ code: 'invalid_input' })
     expect((failure as Error).message).toContain(message)

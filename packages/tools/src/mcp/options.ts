@@ -14,50 +14,53 @@ import {
   yesOrNo,
 } from 'millrace/internal'
 
-/** A line that a server wrote about itself: on its stderr, or as `notifications/message`. */
+/** A log line of a server: from stderr, or a `notifications/message`. */
 export interface McpLog {
   readonly from: 'stderr' | 'message'
-  /** As the server names it (`debug` … `emergency`), if it does. */
+  /** The server's level (`debug` … `emergency`), if there is one. */
   readonly level?: string
   readonly text: string
 }
 
 interface McpSettings {
-  /** Comes before the name of each tool: `github` makes `create_issue` into `github_create_issue`. */
+  /** Prefix of tool names: `github` turns `create_issue` into `github_create_issue`. */
   readonly name?: string | undefined
-  /** How long a call may take without a word of progress. */
+  /** How long a call may take without progress; 60 s by default. */
   readonly timeoutMs?: number | undefined
-  /** How long it may take in all, however often there is a word; one hour if absent. */
+  /** How long a call may take in total; one hour by default. */
   readonly maxTimeoutMs?: number | undefined
-  /** How long the server may take to start and to say what it has. */
+  /** How long the server may take to start and list its tools; 30 s by default. */
   readonly connectMs?: number | undefined
-  /** Only these, as the server names them. */
+  /** Use only these tools, by the server's names. */
   readonly tools?: readonly string[] | undefined
-  /** Believes what the server says of its tools: one that only reads then needs no rule of its own. */
+  /** Trust the server's annotations: read-only tools then need no permission rule. */
   readonly trust?: boolean | undefined
-  /** Told when the server has other tools than before. */
+  /** Called when the server's tools have changed. */
   readonly onChange?: ((tools: readonly Tool[]) => void) | undefined
-  /** Told what goes wrong outside of a call: a stream that broke, a list that could not be read. */
+  /** Called for errors outside of a call: a broken stream, an invalid tool list. */
   readonly onError?: ((error: Error) => void) | undefined
   readonly onLog?: ((log: McpLog) => void) | undefined
 }
 
-/** A server that is started here and spoken to over its stdin and stdout. */
+/** A server that is started as a child process, over stdin and stdout. */
 export interface McpCommand extends McpSettings {
   readonly command: string
   readonly args?: readonly string[] | undefined
-  /** In addition to PATH, HOME and the few others that are safe to hand on; nothing else of this process' is. */
+  /**
+   * Added to PATH, HOME and a few others that are safe to pass on; no other variables of this
+   * process are passed.
+   */
   readonly env?: Readonly<Record<string, string>> | undefined
   readonly cwd?: string | undefined
 }
 
-/** A server somewhere else: streamable HTTP, or HTTP with SSE if it speaks only that. */
+/** A remote server: streamable HTTP, or HTTP with SSE if it supports only that. */
 export interface McpUrl extends McpSettings {
   readonly url: string | URL
-  /** Sent with each request; a function is asked each time. */
+  /** Sent with each request; a function is called each time. */
   readonly headers?: McpHeaders | undefined
   readonly fetch?: typeof fetch | undefined
-  /** The official client's: `{ token() }` at its simplest, or a whole OAuth provider. */
+  /** From the official client: `{ token() }`, or a complete OAuth provider. */
   readonly authProvider?: AuthProvider | OAuthClientProvider | undefined
 }
 
@@ -67,7 +70,7 @@ export type McpHeaders =
 
 export type McpOptions = McpCommand | McpUrl
 
-/** Throws `invalid_input` if they cannot be used. */
+/** Throws `invalid_input` if the options are invalid. */
 export function checkMcpOptions(options: McpOptions): void {
   if (!isObject(options as unknown))
     throw invalidInput('mcp', `mcp() takes { command } or { url }, not ${kindOf(options)}`)
@@ -100,7 +103,8 @@ const commandTable: OptionTable<McpCommand> = {
   args: texts,
   env: (value) =>
     anObject(value) ||
-    (Object.values(value as object).some((item) => typeof item !== 'string') && 'must have text values only'),
+    (Object.values(value as object).some((item) => typeof item !== 'string') &&
+      'must have only string values'),
   cwd: someText,
 }
 
@@ -114,29 +118,33 @@ const urlTable: OptionTable<McpUrl> = {
 
 function texts(value: unknown): Problem {
   return (
-    !(Array.isArray(value) && value.every((item) => typeof item === 'string')) && 'must be an array of texts'
+    !(Array.isArray(value) && value.every((item) => typeof item === 'string')) &&
+    'must be an array of strings'
   )
 }
 
 function urlProblem(value: unknown): Problem {
   const url = URL.canParse(String(value)) ? new URL(String(value)) : undefined
-  if (!url || !/^https?:$/.test(url.protocol)) return 'must be an address with http:// or https://'
-  // fetch() refuses such an address, and an error would show it.
-  if (url.username || url.password) return "must not have a name or password in it: pass 'headers'"
+  if (!url || !/^https?:$/.test(url.protocol)) return 'must be a URL with http:// or https://'
+  // fetch() rejects such a URL, and the error would show it.
+  if (url.username || url.password) return "must not contain a user name or password: use 'headers'"
   return undefined
 }
 
-/** These belong to the protocol: https://modelcontextprotocol.io/specification/2026-07-28/basic/transports */
+/**
+ * These belong to the protocol:
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports
+ */
 const owned = /^(accept|content-type|content-length|host|last-event-id|mcp-.*)$/i
 
-/** What is wrong with a record of headers, as the rest of a sentence. */
+/** What is wrong with an object of headers, as the rest of a sentence. */
 export function headersProblem(value: unknown): Problem {
   if (!isObject(value)) return anObject(value)
   const name = Object.keys(value).find((key) => owned.test(key))
   if (name !== undefined) return `must not have '${name}': the protocol sets it`
   try {
     for (const [key, item] of Object.entries(value)) {
-      if (typeof item !== 'string') return `must have text values only, which '${key}' is not`
+      if (typeof item !== 'string') return `must have only string values, but '${key}' is not a string`
       new Headers([[key, item]])
     }
   } catch (error) {

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { mcp } from '../mcp.ts'
 import { call, connected, gone, isAlive, kitServer, rawServer } from './kit.test-kit.ts'
 
-test('close ends a server that ignores the end of its input and TERM, with all it has started', async () => {
+test('close ends a server that ignores the end of stdin and SIGTERM, with all its processes', async () => {
   const box = await connected(rawServer('stubborn'))
   const pids: number[] = JSON.parse(String(await call(box, 'pids')))
   expect(pids.map(isAlive)).toEqual([true, true])
@@ -12,7 +12,7 @@ test('close ends a server that ignores the end of its input and TERM, with all i
   await gone(...pids)
 })
 
-test.runIf(process.platform === 'linux')('also what has left for a session of its own', async () => {
+test.runIf(process.platform === 'linux')('close ends processes in another session', async () => {
   const { command, args } = rawServer('plain')
   const line = [command, ...args].map((word) => `'${word}'`).join(' ')
   const script = `setsid sh -c 'echo $$ >&2; exec sleep 1000' >/dev/null & exec ${line}`
@@ -27,18 +27,18 @@ test.runIf(process.platform === 'linux')('also what has left for a session of it
   await gone(pid)
 })
 
-test('a server that dies leaves nothing of its own behind, and is started again by the next call', async () => {
+test('a crashed server leaves no processes, and is restarted by the next call', async () => {
   const box = await connected(rawServer('stubborn'))
   const [leader = 0, grandchild = 0]: number[] = JSON.parse(String(await call(box, 'pids')))
   process.kill(leader, 'SIGKILL')
   await gone(leader)
-  // Its pipes may still be held open; a call that comes now has surely not begun.
+  // Its pipes may still be open; a call made now has certainly not run.
   const [next]: number[] = JSON.parse(String(await call(box, 'pids')))
   expect(next).not.toBe(leader)
   await gone(grandchild)
 })
 
-test('a shell between us and the server is no hindrance', async () => {
+test('a server can be started through a shell', async () => {
   const { command, args } = rawServer('plain')
   const line = [command, ...args].map((word) => `'${word}'`).join(' ')
   const box = await connected({ command: 'sh', args: ['-c', `${line}; true`] })
@@ -48,7 +48,7 @@ test('a shell between us and the server is no hindrance', async () => {
 })
 
 test.each(['process.exit()', "process.kill(process.pid, 'SIGKILL')"])(
-  'a server ends when this process leaves by %s',
+  'a server ends when this process ends by %s',
   async (leave) => {
     const mode = leave.includes('exit') ? 'stubborn' : 'plain'
     const program = `
@@ -68,7 +68,7 @@ test.each(['process.exit()', "process.kill(process.pid, 'SIGKILL')"])(
   },
 )
 
-test('a server gets the few variables that are safe, and those it is given', async () => {
+test('a server gets a few safe variables, and the configured ones', async () => {
   process.env.MILLRACE_SECRET = 'do not tell'
   onTestFinished(() => void delete process.env.MILLRACE_SECRET)
   const { options } = await kitServer('old-stdio')
@@ -79,8 +79,8 @@ test('a server gets the few variables that are safe, and those it is given', asy
   expect(cwd).toBe('/')
 })
 
-test('a command that is not there is named without its folders', async () => {
+test('a missing command is named without its folders', async () => {
   await expect(mcp({ command: '/secret/place/no-such-server' })).rejects.toThrow(
-    /^the MCP server 'no-such-server' cannot be started: there is no such command or folder$/,
+    /^the MCP server 'no-such-server' cannot be started: the command or folder does not exist$/,
   )
 })

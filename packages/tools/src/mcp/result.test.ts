@@ -6,8 +6,8 @@ type Result = Parameters<typeof toResult>[0]
 const partsOf = (result: Partial<Result>) => toParts(toResult({ content: [], ...result }))
 const note = (text: string) => [{ type: 'text', text }]
 
-describe('what a server answers', () => {
-  test('a resource with text is shown with its address, another is named', () => {
+describe('the result of a server', () => {
+  test('a text resource is included with its URI, others are mentioned', () => {
     const text = { type: 'resource' as const, resource: { uri: 'file:///a.md', text: '# A' } }
     const image = { type: 'resource' as const, resource: { uri: 'x:1', blob: 'AAAA', mimeType: 'image/png' } }
     const blob = { type: 'resource' as const, resource: { uri: 'x:2', blob: 'AAAA' } }
@@ -16,7 +16,7 @@ describe('what a server answers', () => {
     expect(partsOf({ content: [blob] })).toEqual(note('[x:2, 3 bytes, application/octet-stream: not shown]'))
   })
 
-  test('a link is text', () => {
+  test('a link becomes text', () => {
     const link = {
       type: 'resource_link' as const,
       uri: 'x:1',
@@ -27,12 +27,12 @@ describe('what a server answers', () => {
     expect(partsOf({ content: [link] })).toEqual(note('[link: x:1 (one, text/plain, first)]'))
   })
 
-  test('an image that models do not see is named', () => {
+  test('an unsupported image is mentioned', () => {
     const svg = { type: 'image' as const, data: 'AAAA', mimeType: 'image/svg+xml' }
     expect(partsOf({ content: [svg] })).toEqual(note('[image, 3 bytes, image/svg+xml: not shown]'))
   })
 
-  test('structured content stands beside words that say something else', () => {
+  test('structured content is kept next to different text', () => {
     const content = [{ type: 'text' as const, text: 'It is warm.' }]
     expect(partsOf({ content, structuredContent: { degrees: 21 } })).toEqual([
       ...content,
@@ -43,16 +43,16 @@ describe('what a server answers', () => {
     ).toHaveLength(1)
   })
 
-  test('nothing is (no output)', () => {
+  test('an empty result is (no output)', () => {
     expect(partsOf({})).toEqual(note('(no output)'))
   })
 
-  test('an error is thrown with all its words, or with a sentence if it has none', () => {
+  test('an error is thrown with its text, or with a default message', () => {
     const content = [
       { type: 'text' as const, text: 'one' },
       { type: 'text' as const, text: 'two' },
     ]
     expect(() => partsOf({ isError: true, content })).toThrow(/^one\ntwo$/)
-    expect(() => partsOf({ isError: true })).toThrow('the server says that it failed, and not why')
+    expect(() => partsOf({ isError: true })).toThrow('the server reported an error without a message')
   })
 })

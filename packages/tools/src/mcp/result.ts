@@ -6,20 +6,22 @@ import { toJson } from 'millrace/internal'
 
 type Block = CallToolResult['content'][number]
 
-/** A server's result as a tool returns it. Throws what the server calls an error, in the server's words. */
+/**
+ * Converts a server's result. Throws if the server marks it as an error, with the server's text.
+ */
 export function toResult(result: CallToolResult): unknown {
   const parts = result.content.map(toPart)
   const { structuredContent } = result
   if (structuredContent !== undefined && !parts.some((part) => saysTheSame(part, structuredContent)))
     parts.push({ type: 'json', value: toJson(structuredContent) })
-  if (result.isError) throw new Error(inWords(parts) || 'the server says that it failed, and not why')
+  if (result.isError) throw new Error(inWords(parts) || 'the server reported an error without a message')
   const [first] = parts
   if (!first || (parts.length === 1 && first.type === 'text'))
     return first?.type === 'text' ? first.text : undefined
   return toolContent(parts)
 }
 
-/** A server with structured content should send it as text too, for those who only read that: one is enough. */
+/** Servers should send structured content as text too, for older clients: keep only one of them. */
 function saysTheSame(part: ToolResultPart, value: unknown): boolean {
   if (part.type !== 'text') return false
   try {
@@ -56,7 +58,7 @@ function toPart(block: Block): ToolResultPart {
   }
 }
 
-/** What models see; of anything else they are told that it is there. */
+/** Images that models can see; other media are only mentioned. */
 const visible = /^image\/(png|jpeg|gif|webp)$/i
 
 function media(mediaType: string, data: string, what: string): ToolResultPart {

@@ -1,4 +1,4 @@
-/** The official client, loaded only where it is used: most programs have no MCP server. */
+/** The official client, loaded on first use: most programs use no MCP server. */
 export type Sdk = typeof import('@modelcontextprotocol/client')
 export type { Client, Tool as ServerTool, Transport } from '@modelcontextprotocol/client'
 

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { z } from 'zod'
 
-/** What a handler of either SDK is given, as far as it is used here. */
+/** What a handler of either SDK gets, as far as it is used here. */
 export interface Call {
   readonly signal: AbortSignal
   readonly token: string | number | undefined
@@ -25,9 +25,9 @@ export const png =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 const text = (said: string): Answer => ({ content: [{ type: 'text', text: said }] })
-const seen = { begun: 0, cancelled: 0 }
+const seen = { started: 0, canceled: 0 }
 
-/** The tools of every server in these tests, in the words that both SDKs share. */
+/** The tools of every server in these tests, in terms that both SDKs share. */
 export const offered: Record<string, Offered> = {
   echo: {
     config: {
@@ -80,12 +80,12 @@ export const offered: Record<string, Offered> = {
     }) as Offered['run'],
   },
   wait: {
-    config: { description: 'Waits until it is cancelled', inputSchema: z.object({}) },
+    config: { description: 'Waits until it is canceled', inputSchema: z.object({}) },
     run: async (_, { signal }) => {
-      seen.begun++
+      seen.started++
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
-      seen.cancelled++
-      return text('cancelled')
+      seen.canceled++
+      return text('canceled')
     },
   },
   seen: {
@@ -96,7 +96,10 @@ export const offered: Record<string, Offered> = {
 
 let hasGrown = false
 
-/** Adds a tool that adds another. Over HTTP the new SDK makes a server for each request, so that it lasts longer than that. */
+/**
+ * Adds a tool that adds another one. Outlives a single request, for which the new SDK creates a
+ * server each time.
+ */
 export function growing(add: (name: string, tool: Offered) => void, announce = () => {}) {
   const late: Offered = {
     config: { description: 'Came later', inputSchema: z.object({}) },
@@ -114,7 +117,7 @@ export function growing(add: (name: string, tool: Offered) => void, announce = (
   })
 }
 
-/** Serves HTTP and writes the port on stdout. */
+/** Serves HTTP and writes the port to stdout. */
 export function listen(
   port: string | undefined,
   handle: (request: IncomingMessage, response: ServerResponse) => Promise<unknown>,

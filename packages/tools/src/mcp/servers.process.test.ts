@@ -11,14 +11,14 @@ const kinds = [
   { kind: 'old-stdio', protocol: '2025-11-25' },
   { kind: 'new-http', protocol: '2026-07-28' },
   { kind: 'old-http', protocol: '2025-11-25' },
-  // Without sessions it has nowhere to hear of a cancellation, nor to tell of a change.
+  // Without sessions it can neither receive cancellations nor announce changes.
   { kind: 'old-stateless', protocol: '2025-11-25', isMute: true },
   { kind: 'old-sse', protocol: '2025-11-25' },
 ]
 
 const patient = { timeout: 20_000, interval: 30 }
 
-// One server for each kind, used up from test to test.
+// One server for each kind, shared by the tests.
 describe.each(kinds)('a server of the official SDK, $kind', ({ kind, protocol, isMute = false }) => {
   let server: KitServer
   let box: McpToolbox
@@ -32,21 +32,21 @@ describe.each(kinds)('a server of the official SDK, $kind', ({ kind, protocol, i
     await box.close()
   })
 
-  const seen = async (): Promise<{ begun: number; cancelled: number; pid: number }> =>
+  const seen = async (): Promise<{ started: number; canceled: number; pid: number }> =>
     JSON.parse(String(await call(box, 'my_seen')))
 
-  /** A call of a tool that ends when it is cancelled, once it runs. */
+  /** A running call of a tool that ends when it is canceled. */
   async function waiting(signal = new AbortController().signal): Promise<Promise<unknown>[]> {
-    const { begun } = await seen()
+    const { started } = await seen()
     const result = call(box, 'my_wait', {}, toolContext({ signal }))
     result.catch(() => {})
-    await vi.waitUntil(async () => (await seen()).begun > begun, patient)
+    await vi.waitUntil(async () => (await seen()).started > started, patient)
     return [result]
   }
 
   const hasLate = () => box.tools.some(({ name }) => name === 'my_late')
 
-  test('its tools are ours and say what they take', async () => {
+  test('its tools have descriptions and schemas', async () => {
     expect(box.server).toMatchObject({ name: 'kit', protocol, instructions: 'Be gentle' })
     expect(box.tools.find(({ name }) => name === 'my_echo')).toMatchObject({
       description: 'Says it again',
@@ -55,7 +55,7 @@ describe.each(kinds)('a server of the official SDK, $kind', ({ kind, protocol, i
     expect(await call(box, 'my_echo', { text: 'hello' })).toBe('echo hello')
   })
 
-  test('progress is passed on, also what comes together with the result', async () => {
+  test('progress is passed on, even if it arrives with the result', async () => {
     const context = toolContext()
     expect(await call(box, 'my_count', { to: 3 }, context)).toBe('counted to 3')
     expect(context.progressed).toEqual(
@@ -63,7 +63,7 @@ describe.each(kinds)('a server of the official SDK, $kind', ({ kind, protocol, i
     )
   })
 
-  test('text, images, sounds and structured results reach the model once, a failure as a failure', async () => {
+  test('text, images, audio and structured results reach the model once, and errors as errors', async () => {
     const calls = [
       ['my_picture', {}],
       ['my_weather', {}],
@@ -92,17 +92,17 @@ describe.each(kinds)('a server of the official SDK, $kind', ({ kind, protocol, i
   })
 
   if (!isMute)
-    test('a call that is given up is cancelled at the server', async () => {
+    test('a canceled call is canceled at the server', async () => {
       const controller = new AbortController()
       const [result] = await waiting(controller.signal)
-      const { cancelled } = await seen()
+      const { canceled } = await seen()
       controller.abort(new Error('enough'))
       await expect(result).rejects.toThrow('enough')
-      await vi.waitUntil(async () => (await seen()).cancelled > cancelled, patient)
+      await vi.waitUntil(async () => (await seen()).canceled > canceled, patient)
     })
 
   if (!isMute)
-    test('a tool that comes later is heard of, and those that stay are the same', async () => {
+    test('a new tool is added, and the others stay the same', async () => {
       const before = box.tools
       expect(onChange).not.toHaveBeenCalled()
       await call(box, 'my_grow')
@@ -112,26 +112,26 @@ describe.each(kinds)('a server of the official SDK, $kind', ({ kind, protocol, i
       expect(await call(box, 'my_late')).toBe('I am new')
     })
 
-  test('a server that is killed is told of in the call it had, and is there again for the next', async () => {
+  test('a killed server fails its call, and is back for the next', async () => {
     const { pid } = await seen()
     const [result] = await waiting()
     await server.kill(pid)
     await expect(result).rejects.toThrow(
-      "the MCP server 'my' ended while it ran: whether it took effect is unknown",
+      "the MCP server 'my' exited during the call: it is unknown whether the call took effect",
     )
     expect(await call(box, 'my_echo', { text: 'again' })).toBe('echo again')
     expect((await seen()).pid).not.toBe(pid)
     if (isMute) return
-    // What it has now is listed anew, and what changes from then on is heard.
+    // Its tools are listed again, and later changes are noticed.
     await vi.waitUntil(() => !hasLate(), patient)
     await call(box, 'my_grow')
     await vi.waitUntil(hasLate, patient)
   })
 
-  test('close ends it, and what is called after that says so', async () => {
+  test('close ends it, and later calls say so', async () => {
     const { pid } = await seen()
     await Promise.all([box.close(), box.close()])
     if ('command' in server.options) await gone(pid)
-    await expect(call(box, 'my_echo', { text: 'x' })).rejects.toThrow('closed by its owner')
+    await expect(call(box, 'my_echo', { text: 'x' })).rejects.toThrow('closed by the application')
   })
 })

@@ -1,5 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { processFamily } from '../shell/process-family.ts'
+import { processTree } from '../shell/process-tree.ts'
 import { newMarker, watcher } from '../shell/watcher.ts'
 import type { Sdk, Transport } from './sdk.ts'
 
@@ -14,17 +14,18 @@ interface StdioOptions {
 }
 
 /**
- * Starts a server and speaks to it over its pipes. As the SDK's own transport, but with a process group of its own: that one
- * ends `npx` and leaves the server that npx has started.
+ * Starts a server and connects over its pipes. Like the SDK's own transport, but with a process group: the
+ * SDK ends only `npx` and not the server that npx started.
  */
 export function stdioTransport({ command, args, env, cwd, sdk, onLine }: StdioOptions): Transport {
   const buffer = new sdk.ReadBuffer()
   let child: ChildProcessWithoutNullStreams | undefined
   let ending: Promise<void> | undefined
-  let endFamily = async () => {}
+  let endTree = async () => {}
 
   const transport: Transport & { readonly pid: number | undefined; readonly stderr: null } = {
-    // The SDK takes a transport with these two for a process: on such a one, silence means an old server.
+    // With these two properties the SDK treats the transport as a process, where silence means an
+    // old server.
     get pid() {
       return child?.pid
     },
@@ -37,9 +38,9 @@ export function stdioTransport({ command, args, env, cwd, sdk, onLine }: StdioOp
 
   function start(): Promise<void> {
     const started = Promise.withResolvers<void>()
-    // On Windows a group of its own would be a window of its own.
+    // On Windows a detached process would open a window.
     const detached = process.platform !== 'win32'
-    // What leaves the group is known by this, as with the commands of `shell`.
+    // Identifies processes that leave the group, as with commands of `shell`.
     const { marker, env: mark } = newMarker()
     if (detached) watcher.wake()
     const server = spawn(command, args, {
@@ -51,12 +52,12 @@ export function stdioTransport({ command, args, env, cwd, sdk, onLine }: StdioOp
     server.once('spawn', () => {
       started.resolve()
       if (server.pid === undefined) return
-      endWithUs(server.pid)
+      killOnExit(server.pid)
       if (!detached) return
-      const family = processFamily({ leader: server.pid, marker })
+      const tree = processTree({ leader: server.pid, marker })
       const release = watcher.guard(server.pid)
-      endFamily = async () => {
-        await family.end({ graceMs: familyGraceMs }).catch(() => {})
+      endTree = async () => {
+        await tree.end({ graceMs: treeGraceMs }).catch(() => {})
         release()
       }
     })
@@ -69,7 +70,7 @@ export function stdioTransport({ command, args, env, cwd, sdk, onLine }: StdioOp
       try {
         buffer.append(chunk)
       } catch (error) {
-        // One message of more than 10 MB: there is no telling where the next begins.
+        // A message of more than 10 MB: the start of the next one cannot be found.
         transport.onerror?.(error as Error)
         void close()
       }
@@ -77,15 +78,15 @@ export function stdioTransport({ command, args, env, cwd, sdk, onLine }: StdioOp
     })
     readLines(server.stderr, onLine)
     server.once('exit', () => {
-      // A grandchild may hold the pipes open for ever: it gets a moment to say the rest.
-      const timer = setTimeout(over, drainMs)
+      // A grandchild may keep the pipes open: wait a moment for remaining output.
+      const timer = setTimeout(finish, drainMs)
       server.once('close', () => {
         clearTimeout(timer)
-        over()
+        finish()
       })
     })
     let isOver = false
-    function over() {
+    function finish() {
       if (isOver) return
       isOver = true
       server.stdout.destroy()
@@ -104,7 +105,7 @@ export function stdioTransport({ command, args, env, cwd, sdk, onLine }: StdioOp
         if (message === null) return
         transport.onmessage?.(message)
       } catch (error) {
-        // A server that prints something else on its stdout: that line is lost, the next is read.
+        // The server printed something else on stdout: skip the line.
         transport.onerror?.(error as Error)
       }
     }
@@ -118,9 +119,12 @@ export function stdioTransport({ command, args, env, cwd, sdk, onLine }: StdioOp
     })
   }
 
-  /** As the stdio transport's Shutdown asks: stdin is closed, then TERM, then KILL; to the whole group. */
+  /**
+   * As the specification of stdio shutdown requires: close stdin, then TERM, then KILL; for the
+   * whole group.
+   */
   function close(): Promise<void> {
-    ending ??= child ? end(child).then(() => endFamily()) : Promise.resolve()
+    ending ??= child ? end(child).then(() => endTree()) : Promise.resolve()
     return ending
   }
 }
@@ -140,7 +144,7 @@ async function end(server: ChildProcessWithoutNullStreams): Promise<void> {
 }
 
 const drainMs = 250
-const familyGraceMs = 500
+const treeGraceMs = 500
 const graceMs = 2_000
 
 async function until(condition: () => boolean, limitMs: number): Promise<void> {
@@ -162,8 +166,11 @@ function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
 
 const running = new Set<number>()
 
-/** Whoever leaves without closing gives a server no time to end; if we are killed ourselves, it sees the end of its stdin. */
-function endWithUs(pid: number): void {
+/**
+ * Kills servers if the process exits without closing them. If it is killed, they see the end of
+ * stdin.
+ */
+function killOnExit(pid: number): void {
   if (running.size === 0 && !process.listeners('exit').includes(killAll)) process.on('exit', killAll)
   running.add(pid)
 }
@@ -172,15 +179,15 @@ function killAll(): void {
   for (const pid of running) signalGroup(pid, 'SIGKILL')
 }
 
-/** Calls back with each line, and with the last one if it has no end. A line without one is told in pieces. */
+/** Calls `onLine` with each line, including an unfinished last one. Overlong lines are split. */
 function readLines(stream: NodeJS.ReadableStream, onLine: (line: string) => void): void {
   let rest = ''
   stream.setEncoding('utf8')
   stream.on('data', (text: string) => {
     const lines = `${rest}${text}`.split('\n')
     rest = lines.pop() ?? ''
-    if (rest.length > longestLine) lines.push(rest.slice(0, longestLine))
-    if (rest.length > longestLine) rest = ''
+    if (rest.length > maxLineChars) lines.push(rest.slice(0, maxLineChars))
+    if (rest.length > maxLineChars) rest = ''
     for (const line of lines) onLine(line.trimEnd())
   })
   stream.on('close', () => {
@@ -188,4 +195,4 @@ function readLines(stream: NodeJS.ReadableStream, onLine: (line: string) => void
   })
 }
 
-const longestLine = 10_000
+const maxLineChars = 10_000

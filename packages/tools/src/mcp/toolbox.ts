@@ -2,8 +2,8 @@ import type { Tool, Toolbox } from 'millrace'
 import { closest, invalidInput } from 'millrace/internal'
 import { adopt } from './adopt.ts'
 import { callServer } from './call.ts'
-import { hearChanges } from './changes.ts'
-import { cleaned, counted } from './clean.ts'
+import { watchChanges } from './changes.ts'
+import { cleaned, describeCharacters } from './clean.ts'
 import { bounded, type Connection, connect, labelOf, type McpServerInfo } from './connect.ts'
 import { connectError } from './failure.ts'
 import { serverLink } from './link.ts'
@@ -12,18 +12,21 @@ import { toolNames } from './names.ts'
 import { checkMcpOptions, type McpOptions } from './options.ts'
 import { loadSdk, type ServerTool } from './sdk.ts'
 
-/** The tools of an MCP server. `tools` changes when the server's do, and stays when the server is away. */
+/**
+ * The tools of an MCP server. `tools` follows changes of the server, and stays the same while it is
+ * disconnected.
+ */
 export interface McpToolbox extends Toolbox, AsyncDisposable {
   readonly server: McpServerInfo
-  /** What people should know: which tools came with characters that cannot be seen. */
+  /** Notices for people: which tools contained invisible characters. */
   notices(): Promise<readonly string[]>
-  /** Ends the connection, and a server that was started here. May be called twice. */
+  /** Closes the connection, and ends a server that was started here. Can be called twice. */
   close(): Promise<void>
 }
 
 /**
- * Connects to an MCP server and makes its tools into ours. Rejects if there is no connection in time; one that is lost later is
- * made anew by the next call.
+ * Connects to an MCP server and returns its tools. Rejects if there is no connection in time. If the
+ * connection is lost later, the next call reconnects.
  */
 export async function mcp(options: McpOptions): Promise<McpToolbox> {
   checkMcpOptions(options)
@@ -44,7 +47,7 @@ export async function mcp(options: McpOptions): Promise<McpToolbox> {
   const adopted = new Map<string, { written: string; tool: Tool }>()
   const notices = new Map<string, string>()
   let tools: readonly Tool[] | undefined
-  /** All that the server has, as it names them. */
+  /** All tools of the server, by the server's names. */
   let names: readonly string[] = []
   let current: Connection | undefined
   let server: McpServerInfo = { name: label, version: '', protocol: '' }
@@ -56,20 +59,20 @@ export async function mcp(options: McpOptions): Promise<McpToolbox> {
       current = connection
       server = cleaned(connection.server, onRemoved('The description'))
       const changed = () => relist(connection)
-      listed = hearChanges(connection, { onChange: changed, onError }).then(() => list(connection))
+      listed = watchChanges(connection, { onChange: changed, onError }).then(() => list(connection))
       if (tools) listed.catch(onError)
     },
   })
 
   function onRemoved(what: string) {
     return (characters: readonly string[]) => {
-      const notice = `${what} of the MCP server '${label}' came with ${counted(characters)}, which were removed.`
+      const notice = `${what} of the MCP server '${label}' contained ${describeCharacters(characters)}, which were removed.`
       notices.set(what, notice)
       onError(new Error(notice))
     }
   }
 
-  /** One after the other, so that the last list is the newest. */
+  /** Sequentially, so that the last list is the newest. */
   function relist(connection: Connection) {
     listed = listed.catch(() => {}).then(() => list(connection))
     listed.catch(onError)
@@ -87,7 +90,7 @@ export async function mcp(options: McpOptions): Promise<McpToolbox> {
       onChange(now)
   }
 
-  /** A tool that is as it was stays the same object. */
+  /** An unchanged tool stays the same object. */
   function toTool(definition: ServerTool): Tool {
     const written = JSON.stringify(definition)
     const known = adopted.get(definition.name)
@@ -105,12 +108,12 @@ export async function mcp(options: McpOptions): Promise<McpToolbox> {
   }
 
   try {
-    const { lastWords } = await link.ready()
+    const { stderrTail } = await link.ready()
     try {
       await listed
       if (!tools) throw new sdk.SdkError(sdk.SdkErrorCode.ConnectionClosed, 'Connection closed')
     } catch (error) {
-      throw connectError(error, { label, timeoutMs: connectMs, lastWords: lastWords() })
+      throw connectError(error, { label, timeoutMs: connectMs, stderrTail: stderrTail() })
     }
     const missing = only?.find((wanted) => !adopted.has(wanted))
     if (missing !== undefined) {

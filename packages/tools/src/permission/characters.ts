@@ -1,24 +1,27 @@
-/** One character of a pattern. Plain if a `\` stood before it: it then means itself, whatever it is. */
+/** One character of a pattern. `literal` if a `\` escapes it, so that it has no special meaning. */
 export interface Character {
   readonly value: string
-  readonly plain: boolean
+  readonly literal: boolean
 }
 
-/** Throws a sentence's rest if a `\` stands where it means nothing: more likely it was meant as itself. */
+/**
+ * Throws the rest of a sentence for a `\` before a letter or digit: it was probably meant as a
+ * backslash.
+ */
 export function charactersOf(pattern: string): Character[] {
   const characters: Character[] = []
   let escaped = false
   for (const value of pattern) {
     if (escaped && /[\p{L}\p{N}]/u.test(value))
-      throw new Error(`has a \\ before '${value}', where it means nothing: write \\\\ for a backslash`)
-    if (escaped || value !== '\\') characters.push({ value, plain: escaped })
+      throw new Error(`has a \\ before '${value}', which has no effect: write \\\\ for a backslash`)
+    if (escaped || value !== '\\') characters.push({ value, literal: escaped })
     escaped = !escaped && value === '\\'
   }
   if (escaped) throw new Error('ends with a \\: write \\\\ for a backslash')
   return characters
 }
 
-/** True if it is this character and means something. */
-export function isSign(character: Character | undefined, value: string): boolean {
-  return character?.value === value && !character.plain
+/** Whether it is this character, not escaped. */
+export function isSpecial(character: Character | undefined, value: string): boolean {
+  return character?.value === value && !character.literal
 }

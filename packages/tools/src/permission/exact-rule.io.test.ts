@@ -2,36 +2,38 @@ import fc from 'fast-check'
 import type { Access } from 'millrace'
 import { describe, expect, test } from 'vitest'
 import { sized } from '../../../../test/size.ts'
-import { fetch, judge, read, run, write } from './permission.test-kit.ts'
+import { decide, fetch, read, run, write } from './permission.test-kit.ts'
 import { ruleProblem } from './rule.ts'
 
-const rulesFor = (access: readonly Access[] | undefined, name = 'shell') => judge({}, access, { name }).rules
+const rulesFor = (access: readonly Access[] | undefined, name = 'shell') => decide({}, access, { name }).rules
 
-describe('what may be remembered', () => {
-  test('is just what was asked about', () => {
+describe('rules to remember', () => {
+  test('cover exactly what was asked', () => {
     expect(rulesFor([run('npm test')])).toEqual(['run(npm test)'])
     expect(rulesFor([run('a'), write('b'), run('a'), fetch('c.org')])).toEqual([
       'run(a)',
       'write(b)',
       'fetch(c.org)',
     ])
-    expect(judge({ allow: ['run(a)'] }, [run('a'), run('b')]).rules).toEqual(['run(b)'])
+    expect(decide({ allow: ['run(a)'] }, [run('a'), run('b')]).rules).toEqual(['run(b)'])
     expect(rulesFor(undefined, 'lookup_order')).toEqual(['lookup_order'])
-    expect(judge({ ask: ['shell'] }, []).rules).toEqual(['shell'])
+    expect(decide({ ask: ['shell'] }, []).rules).toEqual(['shell'])
   })
 
-  test('is a line as a whole where its words do not say all', () => {
+  test('name the whole line if a command alone is not clear', () => {
     expect(rulesFor([run('echo $X > *', { opaque: true })])).toEqual(['run(echo $X > \\*)'])
     const line = 'cat a.py | python3 -'
     const fed = (line: string) => run('python3 -', { opaque: true, form: 'python3', varies: true, line })
     expect(rulesFor([fed(line)])).toEqual([`run(${line})`])
     const granted = [`run(${line})`]
-    expect(judge({}, [fed(line)], { granted }).decision).toBe('allow')
-    expect(judge({}, [fed('cat b.py | python3 -')], { granted }).decision).toBe('ask')
-    expect(judge({}, [run('python3 -', { opaque: true, form: 'python3' })], { granted }).decision).toBe('ask')
+    expect(decide({}, [fed(line)], { granted }).decision).toBe('allow')
+    expect(decide({}, [fed('cat b.py | python3 -')], { granted }).decision).toBe('ask')
+    expect(decide({}, [run('python3 -', { opaque: true, form: 'python3' })], { granted }).decision).toBe(
+      'ask',
+    )
   })
 
-  test('has a \\ before what would mean something else', () => {
+  test('escape special characters with \\', () => {
     expect(rulesFor([run('echo * (a) \\')])).toEqual(['run(echo \\* \\(a\\) \\\\)'])
     expect(rulesFor([run('ls a?')])).toEqual(['run(ls a?)'])
     expect(rulesFor([read('app/[id]/{x}.ts')])).toEqual(['read(app/\\[id\\]/\\{x\\}.ts)'])
@@ -40,27 +42,27 @@ describe('what may be remembered', () => {
   })
 
   test.each([
-    ['a file that is known only when it runs', [write('$X', { opaque: true })]],
-    ['what does something else in another folder', [run('make', { varies: true })]],
-    ['that beside something else', [run('ls'), run('make', { varies: true })]],
-    ['what may be what is denied', [read('../x')]],
-    ['the root of all, which as a rule is everything', [read('/')]],
-    ['more than a rule can hold', [run(`echo ${'x'.repeat(5000)}`)]],
-    ['nothing at all', [run('')]],
-    ['what is no host', [fetch('a b')]],
-  ])('is nothing for %s', (_, access) => {
-    expect(judge({}, access)).not.toHaveProperty('rules')
+    ['a file that is known only at run time', [write('$X', { opaque: true })]],
+    ['a command that does something else in another folder', [run('make', { varies: true })]],
+    ['such a command next to another', [run('ls'), run('make', { varies: true })]],
+    ['a path that may be denied', [read('../x')]],
+    ['the root folder, since its rule would match everything', [read('/')]],
+    ['a command longer than a rule can be', [run(`echo ${'x'.repeat(5000)}`)]],
+    ['an empty command', [run('')]],
+    ['an invalid host', [fetch('a b')]],
+  ])('do not exist for %s', (_, access) => {
+    expect(decide({}, access)).not.toHaveProperty('rules')
   })
 
-  test('is nothing where it would be asked about all the same', () => {
-    expect(judge({ ask: ['pay(x)'] }, undefined, { name: 'pay' })).not.toHaveProperty('rules')
+  test('do not exist if the call would still need approval', () => {
+    expect(decide({ ask: ['pay(x)'] }, undefined, { name: 'pay' })).not.toHaveProperty('rules')
   })
 
-  test('is nothing for a tool that has the name of a kind', () => {
+  test('do not exist for a tool named like a kind of access', () => {
     expect(rulesFor(undefined, 'read')).toBeUndefined()
   })
 
-  test('lets that pass from then on, and nothing else', () => {
+  test('allow the same access from then on, and nothing else', () => {
     const text = fc.string({
       unit: fc.constantFrom(...'ab/.*?[]{}()!~\\ ,-+@|\'"$', '\n'),
       minLength: 1,
@@ -72,18 +74,18 @@ describe('what may be remembered', () => {
     )
     fc.assert(
       fc.property(access, access, (one, other) => {
-        const { decision, rules: granted = [] } = judge({}, [one])
+        const { decision, rules: granted = [] } = decide({}, [one])
         expect(decision).toBe('ask')
         fc.pre(granted.length > 0)
         expect(granted.map(ruleProblem)).toEqual([undefined])
-        expect(judge({}, [one], { granted }).decision).toBe('allow')
-        const same = judge({}, [other]).rules?.join() === granted.join()
+        expect(decide({}, [one], { granted }).decision).toBe('allow')
+        const same = decide({}, [other]).rules?.join() === granted.join()
         const tidy = (access: Access) =>
           access.kind === 'read'
             ? access.path.split('/').filter((name) => !['', '.'].includes(name))
             : undefined
         const alike = one.kind === 'read' && String(tidy(one)) === String(tidy(other))
-        if (!same && !alike) expect(judge({}, [other], { granted }).decision).toBe('ask')
+        if (!same && !alike) expect(decide({}, [other], { granted }).decision).toBe('ask')
       }),
       { numRuns: sized(2000) },
     )

@@ -4,10 +4,10 @@ import { matcherOf } from './matcher.ts'
 import { kindNamed, readRule } from './rule.ts'
 import type { Subject } from './subject.ts'
 
-/** The rule that allows just this and nothing else; undefined if there is none. */
+/** The rule that allows exactly this access and nothing else; undefined if no rule can. */
 export function exactRule(tool: string, subject: Subject): string | undefined {
   const { access, unclear, fingerprint } = subject
-  // As a rule, the name of a kind is all of that kind.
+  // A tool named `read` has no such rule: the rule `read` allows every read.
   if (!access && kindNamed(tool)) return undefined
   if (!access) return fingerprint ? `${tool}#${fingerprint}` : tool
   const [line] = subject.exact
@@ -25,12 +25,15 @@ function patternFor(access: Access): string {
     case 'fetch':
       return access.host
     default:
-      // A `/` at the end would be everything below; for the root of all there is then no such rule.
+      // A trailing `/` would match everything below. So `/` itself has no exact rule.
       return escaped(access.path, /[\\*?[\]{}()]|^[!~\s]|\s$/g).replace(/\/+$/, '')
   }
 }
 
-/** Rules that fit a file wherever the workspace is from which it is named: in full, by where it is from here, by its last folder. */
+/**
+ * Rules that match a file whatever workspace its path is relative to: by absolute path, by path from
+ * the current directory, and by name and parent folder.
+ */
 export function rulesForFile(file: string): string[] {
   const fromHere = relative(process.cwd(), file)
   const last = `${basename(dirname(file))}/${basename(file)}`

@@ -5,45 +5,46 @@ import { basename } from 'node:path'
 import { MillraceError } from 'millrace'
 import { sleep, systemClock } from 'millrace/internal'
 
-/** A lock is held for as long as it takes to write a small file; one this old was left behind. */
+/** A lock is held only while a small file is written, so a lock this old was abandoned. */
 const staleMs = 10_000
 const waitMs = 30_000
 
 /**
- * Does something while no other process does it under the same lock, a file beside the one it is about. A lock whose process is gone
- * is taken over. `held` tells whether it still is ours: a process that was stopped for long may have been given up.
+ * Runs `work` while holding a lock file. Takes over a lock whose process no longer exists. `held`
+ * returns whether the lock is still ours: another process may have taken it over if this one was
+ * suspended for long.
  */
-export async function underLock<Value>(
+export async function withLock<Value>(
   lock: string,
   work: (held: () => Promise<boolean>) => Promise<Value>,
 ): Promise<Value> {
-  const mark = `${hostname()} ${process.pid} ${randomUUID()}`
-  await acquire(lock, mark)
-  const held = async () => (await contentOf(lock)) === mark
+  const token = `${hostname()} ${process.pid} ${randomUUID()}`
+  await acquire(lock, token)
+  const isHeld = async () => (await contentOf(lock)) === token
   try {
-    return await work(held)
+    return await work(isHeld)
   } finally {
-    if (await held()) await unlink(lock).catch(() => {})
+    if (await isHeld()) await unlink(lock).catch(() => {})
   }
 }
 
 async function acquire(lock: string, mark: string): Promise<void> {
   const until = systemClock.now() + waitMs
-  while (!(await made(lock, mark))) {
+  while (!(await createFile(lock, mark))) {
     const seen = await contentOf(lock)
-    if (seen !== undefined && (await isStale(lock, seen))) await takeAway(lock, seen)
+    if (seen !== undefined && (await isStale(lock, seen))) await removeStale(lock, seen)
     else if (systemClock.now() > until)
       throw new MillraceError({
         op: 'permissionFile.add',
         code: 'store_error',
-        message: `other processes have kept the lock '${basename(lock)}' for too long: try again, or remove it if nobody uses it`,
+        message: `timed out waiting for the lock '${basename(lock)}', held by another process: try again, or remove the file if no process uses it`,
       })
     else await sleep(2 + Math.random() * 8, { clock: systemClock })
   }
 }
 
-/** False if there is one already. */
-async function made(file: string, content: string): Promise<boolean> {
+/** Returns false if the file already exists. */
+async function createFile(file: string, content: string): Promise<boolean> {
   try {
     await writeFile(file, content, { flag: 'wx', mode: 0o600 })
     return true
@@ -53,10 +54,13 @@ async function made(file: string, content: string): Promise<boolean> {
   }
 }
 
-/** Only one process at a time takes a stale lock away, or the second would take the first one's new lock. */
-async function takeAway(lock: string, seen: string): Promise<void> {
+/**
+ * Only one process at a time removes a stale lock: a second one would remove the new lock of the
+ * first.
+ */
+async function removeStale(lock: string, seen: string): Promise<void> {
   const guard = `${lock}.stale`
-  if (!(await made(guard, ''))) {
+  if (!(await createFile(guard, ''))) {
     if (await isOld(guard)) await unlink(guard).catch(() => {})
     return
   }
@@ -76,7 +80,7 @@ function isGone(pid: number): boolean {
   try {
     return Number.isInteger(pid) && !process.kill(pid, 0)
   } catch (error) {
-    // EPERM: it is there, and somebody else's.
+    // EPERM: the process exists and belongs to another user.
     return isCode(error, 'ESRCH')
   }
 }

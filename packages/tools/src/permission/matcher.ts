@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { commandPattern, foldName, namedBy } from './command-pattern.ts'
+import { commandPattern, foldName, literalPrefix } from './command-pattern.ts'
 import { hostPattern } from './host-pattern.ts'
 import { pathPattern } from './path-pattern.ts'
 import type { Kind, Rule } from './rule.ts'
@@ -7,38 +7,39 @@ import { kindNamed } from './rule.ts'
 import type { Subject } from './subject.ts'
 import { wildcard } from './wildcard.ts'
 
-/** A rule, ready to be asked. */
+/** A parsed rule, ready to match. */
 export interface Matcher {
   readonly text: string
   readonly kind: Kind | undefined
   readonly hasPattern: boolean
-  /** Names one tool and nothing else. */
+  /** Whether the rule is just this tool's name. */
   readonly names: (tool: string) => boolean
   readonly matches: (tool: string, subject: Subject) => boolean
-  /** It has a pattern for such things, and whether this is one of them cannot be told. */
+  /** Whether the rule has a pattern that an unclear subject might match. */
   readonly mayMatch: (tool: string, subject: Subject) => boolean
 }
 
 /**
- * A rule that allows is taken exactly. A strict one, which asks or denies, rather matches too much: in any case of letters, and the same
- * said in other words.
+ * Allow rules match exactly. Ask and deny rules (`strict`) match broadly on purpose: case-insensitively,
+ * and also other spellings of the same command or path.
  */
 export function matcherOf({ text, head, pattern }: Rule, { strict }: { strict: boolean }): Matcher {
   const kind = kindNamed(strict ? head.toLowerCase() : head)
   const isTool = toolNamed(head, strict)
-  const concerns = (tool: string, { access }: Subject) => (kind ? access?.kind === kind : isTool(tool))
+  const applies = (tool: string, { access }: Subject) => (kind ? access?.kind === kind : isTool(tool))
   const names = (tool: string) => pattern === undefined && !kind && head === tool
   if (pattern === undefined) {
-    // A tool may be called `read`. A rule that denies `read` denies it too; none that allows `read` allows it.
+    // A tool may be named `read`. Denying `read` denies that tool too; allowing `read` does not
+    // allow it.
     const matches = (tool: string, subject: Subject) =>
       subject.implied
-        ? kind !== undefined && concerns(tool, subject)
-        : concerns(tool, subject) || (strict && isTool(tool))
+        ? kind !== undefined && applies(tool, subject)
+        : applies(tool, subject) || (strict && isTool(tool))
     return { text, kind, hasPattern: false, names, matches, mayMatch: () => false }
   }
   const fits = patternOf(pattern, { strict, kind })
-  const named = !kind || kind === 'run' ? namedBy(pattern) : undefined
-  /** Of what cannot be told from its words a rule has to name more than a part. */
+  const named = !kind || kind === 'run' ? literalPrefix(pattern) : undefined
+  /** A rule allows an unclear subject only if it names it whole, or starts with its `form`. */
   const allows = (subject: Subject): boolean => {
     if (named?.whole && subject.exact.includes(named.text)) return true
     if (!subject.unclear) return fits(subject)
@@ -49,13 +50,13 @@ export function matcherOf({ text, head, pattern }: Rule, { strict }: { strict: b
     kind,
     hasPattern: true,
     names,
-    matches: (tool, subject) => concerns(tool, subject) && (strict ? fits(subject) : allows(subject)),
-    // A command may open any file. Of a tool the pattern is most likely one for its commands.
+    matches: (tool, subject) => applies(tool, subject) && (strict ? fits(subject) : allows(subject)),
+    // An unclear command may open any file. A tool's pattern is most likely about its commands.
     mayMatch: (tool, subject) =>
       subject.unclear &&
       (kind
-        ? subject.access?.kind === 'run' || concerns(tool, subject)
-        : concerns(tool, subject) && !subject.implied),
+        ? subject.access?.kind === 'run' || applies(tool, subject)
+        : applies(tool, subject) && !subject.implied),
   }
 }
 
@@ -65,7 +66,10 @@ function toolNamed(head: string, strict: boolean): (tool: string) => boolean {
   return (tool) => folded(tool.toLowerCase())
 }
 
-/** Behind the name of a tool a pattern is read as each kind of access wants it, and where it makes no sense it matches nothing. */
+/**
+ * After a tool's name, a pattern is parsed once for each kind of access. For kinds where it is invalid
+ * it matches nothing.
+ */
 function patternOf(
   pattern: string,
   { strict, kind }: { strict: boolean; kind: Kind | undefined },
@@ -74,13 +78,13 @@ function patternOf(
     (strict ? [pattern, foldName(pattern)] : [pattern]).map(commandPattern),
   )
   const home = homedir().replaceAll('\\', '/')
-  const isPlace = someOf(kind, ['read', 'write'], () =>
+  const isPath = someOf(kind, ['read', 'write'], () =>
     (strict ? [false, true] : [false]).map((fold) => pathPattern(pattern, { below: strict, fold, home })),
   )
   const isHost = someOf(kind, ['fetch'], () => [hostPattern(pattern)])
-  return ({ commands, places, host }) =>
+  return ({ commands, paths, host }) =>
     (strict ? commands : commands.slice(0, 1)).some(isCommand) ||
-    (strict ? places : places.slice(0, 1)).some(isPlace) ||
+    (strict ? paths : paths.slice(0, 1)).some(isPath) ||
     (host !== undefined && isHost(host))
 }
 

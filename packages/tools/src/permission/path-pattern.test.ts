@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import picomatch from 'picomatch'
 import { describe, expect, test } from 'vitest'
 import { sized } from '../../../../test/size.ts'
-import { pathPattern, placeOf } from './path-pattern.ts'
+import { parsePath, pathPattern } from './path-pattern.ts'
 import { wildcard } from './wildcard.ts'
 
-const matches = (pattern: string, path: string) => pathPattern(pattern)(placeOf(path))
+const matches = (pattern: string, path: string) => pathPattern(pattern)(parsePath(path))
 
 describe('a glob', () => {
   test.each([
@@ -47,9 +47,9 @@ describe('a glob', () => {
         fc.array(part.filter(isName), { minLength: 1, maxLength: 4 }).map((parts) => parts.join('/')),
         fc.array(name.filter(isName), { minLength: 1, maxLength: 4 }).map((names) => names.join('/')),
         (pattern, path) => {
-          // Of these it has ideas of its own: `a/**` is also `a` to it, `*/**` is not.
+          // picomatch differs here: it matches `a` with `a/**`, but not with `*/**`.
           fc.pre(!/\*\*[^/]|[^/]\*\*|\*\/\*\*$/.test(pattern))
-          // Seven pairs spell more alternatives than a rule may have.
+          // Seven pairs expand to more alternatives than a rule may have.
           fc.pre(pattern.split('{').length <= 7)
           expect(matches(pattern, path)).toBe(picomatch(pattern, { dot: true, nonegate: true })(path))
         },
@@ -58,7 +58,7 @@ describe('a glob', () => {
     )
   })
 
-  test('that would keep a regular expression busy for years is answered', () => {
+  test('that would hang a regular expression is matched quickly', () => {
     expect(matches(`${'*a'.repeat(500)}b`, 'a'.repeat(4000))).toBe(false)
     expect(matches(`${'**/a/'.repeat(200)}b`, 'a/'.repeat(2000))).toBe(false)
     expect(wildcard(`${'*a'.repeat(500)}b`)('a'.repeat(100_000))).toBe(false)

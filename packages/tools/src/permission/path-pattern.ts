@@ -1,38 +1,39 @@
 import { expandBraces } from './braces.ts'
 import type { Character } from './characters.ts'
-import { charactersOf, isSign } from './characters.ts'
+import { charactersOf, isSpecial } from './characters.ts'
 import type { Token } from './segment.ts'
 import { fits, many, segmentOf } from './segment.ts'
 
-/** Where a path leads, by its folders: from the root of all, or from the workspace. */
-export interface Place {
+/** The segments of a path: absolute, or relative to the workspace. */
+export interface ParsedPath {
   readonly absolute: boolean
   readonly segments: readonly string[]
 }
 
-export function placeOf(path: string): Place {
+export function parsePath(path: string): ParsedPath {
   return {
     absolute: /^(\/|[a-z]:\/)/i.test(path),
     segments: path.split('/').filter((segment) => segment !== '' && segment !== '.'),
   }
 }
 
-/** How file systems that do not mind case, or how an accent is written, see a name. */
+/** Folds case and Unicode composition, as some file systems do. */
 export function foldPath(path: string): string {
   return path.normalize('NFC').toLowerCase()
 }
 
 /**
- * A glob: `*`, `?`, `[a-z]`, `{a,b}`, and `**` for any number of folders. Dots are nothing special. A `/` at the end is everything
- * below. With `below`, so is a last name without wildcards, for rules that forbid: whoever writes `.git` means what is in it.
- * With `fold`, the places it is asked about must be folded too. `home` is what `~` stands for. Throws the rest of a sentence if it cannot be used.
+ * A glob: `*`, `?`, `[a-z]`, `{a,b}`, and `**` for any number of folders. A leading dot needs no special
+ * pattern. A trailing `/` matches everything below. With `below`, for deny and ask rules, a last name
+ * without wildcards also matches everything below: `.git` includes its contents. With `fold`, paths to
+ * match must be folded too. `home` replaces `~`. Throws the rest of a sentence if the pattern is invalid.
  */
 export function pathPattern(
   pattern: string,
   { below = false, fold = false, home = '' }: { below?: boolean; fold?: boolean; home?: string } = {},
-): (place: Place) => boolean {
-  const seen = fold ? foldPath : (path: string) => path
-  const characters = rooted(charactersOf(seen(pattern)), seen(home))
+): (path: ParsedPath) => boolean {
+  const normalize = fold ? foldPath : (path: string) => path
+  const characters = expandHome(charactersOf(normalize(pattern)), normalize(home))
   const globs = expandBraces(characters).map((glob) => globOf(glob, below))
   return ({ absolute, segments }) =>
     globs.some((glob) => glob.absolute === absolute && fits(glob.segments, segments, segmentFits))
@@ -51,18 +52,18 @@ interface Glob {
 
 function globOf(characters: readonly Character[], below: boolean): Glob {
   const parts = splitAtSlashes(characters)
-  const { absolute } = placeOf(characters.map(({ value }) => value).join(''))
+  const { absolute } = parsePath(characters.map(({ value }) => value).join(''))
   const named = parts.filter((part) => textOf(part) !== '' && textOf(part) !== '.')
   if (named.some((part) => textOf(part) === '..'))
-    throw new Error("has '..' in it: paths are given from the workspace, or in full")
+    throw new Error("contains '..': write paths relative to the workspace, or absolute")
   const segments = named.map((part) => (isGlobstar(part) ? many : segmentOf(part)))
   const isFolder = parts.length > 1 && parts.at(-1)?.length === 0
-  const endsPlain = named.at(-1)?.every(({ value, plain }) => plain || !'*?['.includes(value)) ?? true
+  const endsPlain = named.at(-1)?.every(({ value, literal }) => literal || !'*?['.includes(value)) ?? true
   return { absolute, segments: isFolder || (below && endsPlain) ? [...segments, many] : segments }
 }
 
 function isGlobstar(part: readonly Character[]): boolean {
-  return part.length === 2 && part.every((character) => isSign(character, '*'))
+  return part.length === 2 && part.every((character) => isSpecial(character, '*'))
 }
 
 function splitAtSlashes(characters: readonly Character[]): Character[][] {
@@ -77,17 +78,19 @@ function textOf(characters: readonly Character[]): string {
   return characters.map(({ value }) => value).join('')
 }
 
-/** Puts the home folder in the place of `~`, and refuses what other globs can and this cannot. */
-function rooted(characters: readonly Character[], home: string): readonly Character[] {
+/** Replaces `~` with the home folder, and rejects glob syntax that is not supported. */
+function expandHome(characters: readonly Character[], home: string): readonly Character[] {
   const [first, second] = characters
-  if (isSign(first, '!')) throw new Error('begins with a !: there is no "all but", so use a rule that denies')
+  if (isSpecial(first, '!'))
+    throw new Error('starts with !: negation is not supported, use a deny rule instead')
   const group = characters.findIndex(
     (character, index) =>
-      isSign(character, '(') && ['@', '+', '!', '?', '*'].some((sign) => isSign(characters[index - 1], sign)),
+      isSpecial(character, '(') &&
+      ['@', '+', '!', '?', '*'].some((sign) => isSpecial(characters[index - 1], sign)),
   )
-  if (group >= 0) throw new Error('has a group such as @(a|b): write {a,b}')
-  if (!isSign(first, '~')) return characters
+  if (group >= 0) throw new Error('uses a group such as @(a|b), which is not supported: write {a,b}')
+  if (!isSpecial(first, '~')) return characters
   if (second && second.value !== '/')
-    throw new Error("begins with a ~ that is not '~/': write the path in full, or \\~ for a name with ~")
-  return [...[...home].map((value) => ({ value, plain: true })), ...characters.slice(1)]
+    throw new Error("starts with ~ but not with '~/': write the absolute path, or \\~ for a literal ~")
+  return [...[...home].map((value) => ({ value, literal: true })), ...characters.slice(1)]
 }

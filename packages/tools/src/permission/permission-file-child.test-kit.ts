@@ -1,6 +1,6 @@
 import { permissionFile } from './permission-file.ts'
 
-// Adds `count` rules to a file, one after the other, and says so of each: run as a process of its own.
+// Run as a child process: adds `count` rules to a file, and prints each.
 const [path = '', name = '', count = '0'] = process.argv.slice(2)
 const memory = permissionFile(path)
 for (let n = 0; n < Number(count); n++) {

@@ -26,7 +26,7 @@ const freshFile = () => join(freshFolder(), 'permissions.json')
 const script = fileURLToPath(new URL('./permission-file-child.test-kit.ts', import.meta.url))
 const rulesIn = (file: string): string[] => JSON.parse(readFileSync(file, 'utf8')).rules
 
-/** A process of its own that adds rules. */
+/** A child process that adds rules. */
 function adder(file: string, name: string, count: number) {
   const child = spawn(process.execPath, [script, file, name, String(count)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -34,13 +34,13 @@ function adder(file: string, name: string, count: number) {
   return { child, said: once(child.stdout, 'data'), ended: once(child, 'close') }
 }
 
-describe('a file of rules', () => {
-  test('is written by no tool, wherever the workspace lies, or an agent could allow itself anything', async () => {
+describe('a permission file', () => {
+  test('cannot be written by tools in any workspace, so that an agent cannot grant itself permissions', async () => {
     const file = join(freshFolder(), '.millrace', 'rules [a].json')
     const memory = permissionFile(file)
-    const { judge } = permission({ allow: ['write', 'run'], memory })
+    const { decide } = permission({ allow: ['write', 'run'], memory })
     const decided = async (path: string) =>
-      (await judge({ name: 'write_file', input: {}, access: [{ kind: 'write', path }] }, ['write'])).decision
+      (await decide({ name: 'write_file', input: {}, access: [{ kind: 'write', path }] }, ['write'])).decision
     for (const path of [
       file,
       '.millrace/rules [a].json',
@@ -52,16 +52,16 @@ describe('a file of rules', () => {
       expect([path, await decided(path)]).toEqual([path, 'allow'])
     const here = permission({ allow: ['write'], memory: permissionFile('rules.json') })
     const call = { name: 'x', input: {}, access: [{ kind: 'write', path: 'rules.json' }] } as const
-    expect((await here.judge(call, [])).decision).toBe('deny')
+    expect((await here.decide(call, [])).decision).toBe('deny')
   })
 
-  test('need not be there', async () => {
+  test('need not exist', async () => {
     const file = freshFile()
     expect(await permissionFile(file).rules()).toEqual([])
     expect(existsSync(file)).toBe(false)
   })
 
-  test('keeps what is added, once, for the next process too', async () => {
+  test('keeps added rules once, also for the next process', async () => {
     const file = join(freshFolder(), 'a', 'b', 'permissions.json')
     await permissionFile(file).add(['run(npm test)', 'read'])
     await permissionFile(pathToFileURL(file)).add(['read', 'lookup_order'])
@@ -74,15 +74,15 @@ describe('a file of rules', () => {
     expect(readdirSync(join(file, '..'))).toEqual(['permissions.json'])
   })
 
-  test('is read again when a person has changed it, and keeps what they wrote beside the rules', async () => {
+  test('is read again after a person has edited it, and keeps other fields', async () => {
     const file = freshFile()
     const policy = permission({ memory: permissionFile(file) })
-    const judge = async () => policy.judge({ name: 'shell', input: {}, access: [run('ls')] }, [])
-    expect(await judge()).toMatchObject({ decision: 'ask', rules: ['run(ls)'] })
+    const decide = async () => policy.decide({ name: 'shell', input: {}, access: [run('ls')] }, [])
+    expect(await decide()).toMatchObject({ decision: 'ask', rules: ['run(ls)'] })
     await policy.memory?.add(['run(ls)'])
-    expect(await judge()).toMatchObject({ decision: 'allow', rule: 'always allowed: run(ls)' })
+    expect(await decide()).toMatchObject({ decision: 'allow', rule: 'always allowed: run(ls)' })
     writeFileSync(file, '{ "version": 1, "note": "Ada was here", "rules": [] }')
-    expect(await judge()).toMatchObject({ decision: 'ask' })
+    expect(await decide()).toMatchObject({ decision: 'ask' })
     await policy.memory?.add(['read'])
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({
       version: 1,
@@ -94,14 +94,17 @@ describe('a file of rules', () => {
   test.each([
     [
       '{ "version": 1, "rules": [',
-      /is not JSON \(.+\)\. Correct it, or remove it to begin anew; nothing was changed/,
+      /is not JSON \(.+\)\. Fix the file, or delete it to start over; nothing was changed/,
     ],
     ['', /is not JSON/],
     ['["read"]', /does not have the form/],
-    ['{ "rules": ["read"] }', /is of version undefined, and only 1 can be read/],
-    ['{ "version": 2, "rules": [] }', /is of version 2, and only 1 can be read/],
-    ['{ "version": 1, "rules": ["read", "run(", 7] }', /the rule 'run\(' has parentheses .*; a rule is text/],
-  ])('that holds %s is an error that says what to do, and stays as it is', async (content, message) => {
+    ['{ "rules": ["read"] }', /has version undefined, but only version 1 is supported/],
+    ['{ "version": 2, "rules": [] }', /has version 2, but only version 1 is supported/],
+    [
+      '{ "version": 1, "rules": ["read", "run(", 7] }',
+      /the rule 'run\(' has unbalanced parentheses.*; a rule must be a string/,
+    ],
+  ])('with %s is an error that says what to do, and stays unchanged', async (content, message) => {
     const file = freshFile()
     writeFileSync(file, content)
     const memory = permissionFile(file)
@@ -114,13 +117,13 @@ describe('a file of rules', () => {
     expect(readdirSync(join(file, '..'))).toEqual(['permissions.json'])
   })
 
-  test('takes nothing that is no rule', async () => {
+  test('accepts only valid rules', async () => {
     const file = freshFile()
     await expect(permissionFile(file).add(['read', 'run('])).rejects.toMatchObject({ code: 'invalid_input' })
     expect(existsSync(file)).toBe(false)
   })
 
-  test('that cannot be used is named as the caller named it', async () => {
+  test('is named in errors as the caller named it', async () => {
     const folder = freshFolder()
     writeFileSync(join(folder, 'plain'), '')
     const memory = permissionFile(pathToFileURL(join(folder, 'plain', 'permissions.json')))
@@ -134,13 +137,13 @@ describe('a file of rules', () => {
     )
   })
 
-  test.each([[''], [7], ['a\0b'], [new URL('https://example.com/x')]])('has a path, not %j', (path) => {
+  test.each([[''], [7], ['a\0b'], [new URL('https://example.com/x')]])('rejects the path %j', (path) => {
     expect(() => permissionFile(path as string)).toThrow(expect.objectContaining({ code: 'invalid_input' }))
   })
 })
 
-describe('several at once', () => {
-  test('lose nothing: two processes, and this one', async () => {
+describe('concurrent writers', () => {
+  test('lose nothing: two processes and this one', async () => {
     const file = freshFile()
     const others = [adder(file, 'one', 40), adder(file, 'two', 40)]
     await Promise.all(others.map(({ said }) => said))
@@ -155,7 +158,7 @@ describe('several at once', () => {
     expect(readdirSync(join(file, '..'))).toEqual(['permissions.json'])
   })
 
-  test('are not held up by one that was killed, and what it had told is there', async () => {
+  test('are not blocked by a killed process, and its reported rules are kept', async () => {
     const file = freshFile()
     for (const name of ['a', 'b', 'c']) {
       const { child, said, ended } = adder(file, name, 100_000)
@@ -167,7 +170,7 @@ describe('several at once', () => {
     }
   })
 
-  test('take away the lock of a process that is gone, one of them only', async () => {
+  test('remove the lock of a dead process, only one of them', async () => {
     const file = freshFile()
     const { child, ended } = adder(file, 'x', 0)
     await ended
@@ -179,9 +182,9 @@ describe('several at once', () => {
 
   test.each([
     ['of another machine', 'elsewhere 1 1'],
-    ['of a process whose number another has now', `${hostname()} ${process.pid} 1`],
-    ['that was never written', ''],
-  ])('take away an old lock %s', async (_, mark) => {
+    ['of a process whose pid was reused', `${hostname()} ${process.pid} 1`],
+    ['that is empty', ''],
+  ])('remove an old lock %s', async (_, mark) => {
     const file = freshFile()
     for (const left of [`${file}.lock`, `${file}.lock.stale`]) {
       writeFileSync(left, mark)

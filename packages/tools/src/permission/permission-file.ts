@@ -5,18 +5,19 @@ import { fileURLToPath } from 'node:url'
 import type { PermissionMemory } from 'millrace'
 import { isMillraceError, MillraceError } from 'millrace'
 import { invalidInput, isObject, kindOf, messageOf } from 'millrace/internal'
-import { isCode, underLock } from './file-lock.ts'
+import { isCode, withLock } from './file-lock.ts'
 import { ruleProblem } from './rule.ts'
 
 const version = 1
 
 /**
- * Keeps rules in a JSON file, `{ "version": 1, "rules": [ … ] }`, which people may edit: it is read each time. Several processes may
- * use it at once. A file that cannot be read is a `store_error` that says what to do, and is never written over.
+ * Stores rules in a JSON file, `{ "version": 1, "rules": [ … ] }`. It is read on every use, so people can
+ * edit it, and several processes can share it. An unreadable file is a `store_error` that says what to
+ * do, and is never overwritten.
  */
 export function permissionFile(path: string | URL): PermissionMemory {
   const file = fileOf(path)
-  // What goes wrong may be told to a model, which need not know where this machine keeps its files.
+  // A model may see these errors, so they do not contain the absolute path.
   const name = typeof path === 'string' ? path : basename(file)
   return {
     file,
@@ -26,8 +27,8 @@ export function permissionFile(path: string | URL): PermissionMemory {
       if (problem !== undefined) throw invalidInput('permissionFile.add', problem)
       try {
         await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-        // A lock that was given up in the meantime is a reason to begin again, with what others wrote since.
-        while (!(await underLock(`${file}.lock`, (held) => extend(file, name, rules, held))));
+        // If the lock was lost in the meantime, start over with what others wrote since.
+        while (!(await withLock(`${file}.lock`, (held) => addRules(file, name, rules, held))));
       } catch (error) {
         throw failure('permissionFile.add', `'${name}' cannot be written (${causeOf(error)})`, error)
       }
@@ -35,8 +36,8 @@ export function permissionFile(path: string | URL): PermissionMemory {
   }
 }
 
-/** False if the lock was lost before anything was written. */
-async function extend(
+/** Returns false if the lock was lost before anything was written. */
+async function addRules(
   file: string,
   name: string,
   rules: readonly string[],
@@ -69,24 +70,24 @@ async function load(file: string, name: string): Promise<{ readonly rules: reado
     throw failure(op, `'${name}' cannot be read (${causeOf(error)})`, error)
   })
   if (text === undefined) return { rules: [] }
-  const wrong = (what: string) =>
-    failure(op, `'${name}' ${what}. Correct it, or remove it to begin anew; nothing was changed`)
+  const unusable = (what: string) =>
+    failure(op, `'${name}' ${what}. Fix the file, or delete it to start over; nothing was changed`)
   let content: unknown
   try {
     content = JSON.parse(text)
   } catch (error) {
-    throw wrong(`is not JSON (${messageOf(error)})`)
+    throw unusable(`is not JSON (${messageOf(error)})`)
   }
   if (!isObject(content) || !Array.isArray(content.rules))
-    throw wrong('does not have the form { "version": 1, "rules": [ … ] }')
+    throw unusable('does not have the form { "version": 1, "rules": [ … ] }')
   if (content.version !== version)
-    throw wrong(`is of version ${JSON.stringify(content.version)}, and only ${version} can be read`)
+    throw unusable(`has version ${JSON.stringify(content.version)}, but only version ${version} is supported`)
   const problems = content.rules.map(ruleProblem).filter((problem) => problem !== undefined)
-  if (problems.length > 0) throw wrong(`cannot be used: ${problems.join('; ')}`)
+  if (problems.length > 0) throw unusable(`cannot be used: ${problems.join('; ')}`)
   return { ...content, rules: content.rules }
 }
 
-/** `EACCES` and the like: the message of a system's error has the whole path in it. */
+/** The code, such as `EACCES`: the message of a system error contains the absolute path. */
 function causeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : messageOf(error)
 }
@@ -99,12 +100,12 @@ function fileOf(path: unknown): string {
   const op = 'permissionFile'
   if (path instanceof URL) {
     if (path.protocol === 'file:') return fileURLToPath(path)
-    throw invalidInput(op, `the path must be a file, not ${path.protocol}`)
+    throw invalidInput(op, `the path must be a file: URL, not ${path.protocol}`)
   }
   if (typeof path !== 'string' || path === '' || path.includes('\0'))
     throw invalidInput(
       op,
-      `the path must be that of a file, such as '.millrace/permissions.json', not ${path === '' ? 'empty' : kindOf(path)}`,
+      `the path must name a file, such as '.millrace/permissions.json', not ${path === '' ? 'empty' : kindOf(path)}`,
     )
   return resolve(path)
 }

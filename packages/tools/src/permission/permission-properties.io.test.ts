@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { Access } from 'millrace'
 import { describe, expect, test } from 'vitest'
 import { sized } from '../../../../test/size.ts'
-import { fetch, judge, read, run, write } from './permission.test-kit.ts'
+import { decide, fetch, read, run, write } from './permission.test-kit.ts'
 
 const rule = fc.constantFrom(
   ...[
@@ -52,17 +52,17 @@ const situation = fc.record({
 
 const strictness = { allow: 0, ask: 1, deny: 2 }
 
-describe('whatever the rules and the call', () => {
+describe('for any rules and calls', () => {
   const holds = <Case>(property: fc.IRawProperty<Case>) => fc.assert(property, { numRuns: sized(1000) })
 
-  test('one more rule that denies or asks never makes it more allowed, and one that allows never less', () => {
+  test('adding a deny or ask rule never allows more, and adding an allow rule never allows less', () => {
     holds(
       fc.property(situation, rule, ({ options, accesses, name, granted }, more) => {
-        const before = strictness[judge(options, accesses, { name, granted }).decision]
+        const before = strictness[decide(options, accesses, { name, granted }).decision]
         const changed = (more: object, grants = granted) =>
-          strictness[judge({ ...options, ...more }, accesses, { name, granted: grants }).decision]
+          strictness[decide({ ...options, ...more }, accesses, { name, granted: grants }).decision]
         expect(changed({ deny: [...options.deny, more] })).toBeGreaterThanOrEqual(before)
-        // Where all else is denied, to be asked about is more; but never to pass.
+        // If everything else is denied, an ask rule is less strict, but never allows.
         expect(changed({ ask: [...options.ask, more] })).toBeGreaterThanOrEqual(
           Math.min(before, strictness.ask),
         )
@@ -72,7 +72,7 @@ describe('whatever the rules and the call', () => {
     )
   })
 
-  test('the order of rules, and saying one twice, changes nothing', () => {
+  test('order and duplicates of rules do not matter', () => {
     holds(
       fc.property(situation, ({ options, accesses, name, granted }) => {
         const { allow, ask, deny } = options
@@ -82,43 +82,43 @@ describe('whatever the rules and the call', () => {
           ask: [...ask, ...ask].toReversed(),
           deny: deny.toReversed(),
         }
-        expect(judge(turned, accesses, { name, granted })).toEqual(
-          judge(options, accesses, { name, granted }),
+        expect(decide(turned, accesses, { name, granted })).toEqual(
+          decide(options, accesses, { name, granted }),
         )
       }),
     )
   })
 
-  test('more accesses are never judged more mildly', () => {
+  test('more accesses never lead to a milder decision', () => {
     holds(
       fc.property(situation, access, ({ options, accesses = [], name, granted }, more) => {
         fc.pre(accesses.length > 0)
-        const before = judge(options, accesses, { name, granted })
-        const after = judge(options, [...accesses, more], { name, granted })
+        const before = decide(options, accesses, { name, granted })
+        const after = decide(options, [...accesses, more], { name, granted })
         expect(strictness[after.decision]).toBeGreaterThanOrEqual(strictness[before.decision])
       }),
     )
   })
 
-  test('what is remembered of a question answers it', () => {
+  test('remembered rules answer the same question', () => {
     holds(
       fc.property(situation, ({ options, accesses, name, granted }) => {
-        const { decision, rules: remembered } = judge(options, accesses, { name, granted })
+        const { decision, rules: remembered } = decide(options, accesses, { name, granted })
         fc.pre(decision === 'ask' && remembered !== undefined)
-        const again = judge(options, accesses, { name, granted: [...granted, ...(remembered ?? [])] })
+        const again = decide(options, accesses, { name, granted: [...granted, ...(remembered ?? [])] })
         expect(again.decision).toBe('allow')
       }),
     )
   })
 
-  test('the read-only mode lets nothing pass that changes something', () => {
+  test('read-only mode allows nothing that makes changes', () => {
     holds(
       fc.property(situation, ({ options, accesses, name, granted }) => {
         const changes = accesses?.some(
           (access) =>
             access.kind === 'write' || (access.kind === 'run' && (access.opaque || !access.readOnly)),
         )
-        const { decision } = judge({ ...options, mode: 'read-only' }, accesses, { name, granted })
+        const { decision } = decide({ ...options, mode: 'read-only' }, accesses, { name, granted })
         if (changes) expect(decision).toBe('deny')
       }),
     )

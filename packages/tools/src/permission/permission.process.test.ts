@@ -7,44 +7,44 @@ describe('a memory', () => {
   const remembering = (rules: PermissionMemory['rules']) => ({ rules, add: async () => {} })
   const call = (command: string) => ({ name: 'shell', input: {}, access: [run(command)] })
 
-  test('lets pass what people have allowed for good', async () => {
+  test('allows what people have always allowed', async () => {
     const policy = permission({ ask: ['run(ls)'], memory: remembering(() => ['run(ls)']) })
-    expect(await policy.judge(call('ls'), [])).toMatchObject({
+    expect(await policy.decide(call('ls'), [])).toMatchObject({
       decision: 'allow',
       rule: 'always allowed: run(ls)',
     })
-    expect(await policy.judge(call('rm'), [])).toMatchObject({ decision: 'ask', rule: 'otherwise ask' })
+    expect(await policy.decide(call('rm'), [])).toMatchObject({ decision: 'ask', rule: 'otherwise ask' })
   })
 
-  test('and a thread together may allow a call', async () => {
+  test('and grants of a thread can allow a call together', async () => {
     const policy = permission({ memory: remembering(async () => ['run(b)']) })
-    const ruling = await policy.judge({ ...call(''), access: [run('a'), run('b')] }, ['run(a)'])
-    expect(ruling).toMatchObject({
+    const decision = await policy.decide({ ...call(''), access: [run('a'), run('b')] }, ['run(a)'])
+    expect(decision).toMatchObject({
       decision: 'allow',
       rule: 'allowed in this thread: run(a) and always allowed: run(b)',
     })
   })
 
-  test('is not looked into where it changes nothing', () => {
+  test('is not read if it cannot change the decision', () => {
     const memory = remembering(() => {
-      throw new Error('was looked into')
+      throw new Error('was read')
     })
     const policy = permission({ allow: ['run(ls)'], deny: ['run(rm *)'], memory })
-    expect(policy.judge(call('ls'), [])).toMatchObject({ decision: 'allow' })
-    expect(policy.judge(call('rm x'), [])).toMatchObject({ decision: 'deny' })
-    expect(permission({ mode: 'read-only', memory }).judge(call('rm'), [])).toMatchObject({
+    expect(policy.decide(call('ls'), [])).toMatchObject({ decision: 'allow' })
+    expect(policy.decide(call('rm x'), [])).toMatchObject({ decision: 'deny' })
+    expect(permission({ mode: 'read-only', memory }).decide(call('rm'), [])).toMatchObject({
       decision: 'deny',
     })
     expect(policy.memory).toBe(memory)
   })
 
-  test('that fails makes the judgement fail: nothing passes by accident', async () => {
+  test('that fails makes the decision fail, so that nothing is allowed by accident', async () => {
     const policy = permission({
       memory: remembering(() => {
         throw new Error('broken')
       }),
     })
-    await expect(policy.judge(call('ls'), [])).rejects.toThrow('broken')
+    await expect(policy.decide(call('ls'), [])).rejects.toThrow('broken')
   })
 })
 
@@ -56,13 +56,13 @@ describe('options', () => {
     [{ otherwise: 'maybe' }, "'otherwise' must be 'allow' or 'ask' or 'deny'"],
     [{ mode: 'safe' }, "'mode' must be 'read-only'"],
     [{ memory: 'file.json' }, "'memory' must be a memory, such as permissionFile(path)"],
-  ])('%j is refused', (options, message) => {
+  ])('%j is rejected', (options, message) => {
     expect(() => permission(options as never)).toThrow(
       expect.objectContaining({ code: 'invalid_input', message: expect.stringContaining(message) }),
     )
   })
 
-  test('are one object', () => {
+  test('must be one object', () => {
     expect(() => permission(['read'] as never)).toThrow(
       'permission() takes one object of options, not an array',
     )

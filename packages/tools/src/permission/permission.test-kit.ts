@@ -1,4 +1,4 @@
-import type { Access, Ruling } from 'millrace'
+import type { Access, PolicyDecision } from 'millrace'
 import type { PermissionOptions } from './permission.ts'
 import { permission } from './permission.ts'
 
@@ -12,13 +12,16 @@ export interface Calling {
   readonly granted?: readonly string[]
 }
 
-/** What rules without a memory say of a call that touches this; `undefined` is a tool that does not say. */
-export function judge(
+/**
+ * The decision of rules without a memory about these accesses; `undefined` if the tool does not
+ * declare them.
+ */
+export function decide(
   rules: PermissionOptions,
   access: readonly Access[] | undefined,
   { name = 'shell', granted = [] }: Calling = {},
-): Ruling {
-  const ruling = permission(rules).judge({ name, input: {}, access }, granted)
-  if (ruling instanceof Promise) throw new Error('there is nothing to wait for')
-  return ruling
+): PolicyDecision {
+  const decision = permission(rules).decide({ name, input: {}, access }, granted)
+  if (decision instanceof Promise) throw new Error('expected a synchronous decision')
+  return decision
 }

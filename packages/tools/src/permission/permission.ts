@@ -1,34 +1,37 @@
-import type { PermissionMemory, Policy, Ruling } from 'millrace'
-import type { JudgedCall, OptionTable, Problem } from 'millrace/internal'
+import type { PermissionMemory, Policy, PolicyDecision } from 'millrace'
+import type { OptionTable, PolicyRequest, Problem } from 'millrace/internal'
 import { checkOptions, invalidInput, isObject, kindOf, oneOf } from 'millrace/internal'
+import type { NamedRule, PermissionRules } from './decide.ts'
+import { decideAccesses } from './decide.ts'
+import { decisionOf } from './decision.ts'
 import { rulesForFile } from './exact-rule.ts'
-import type { NamedRule, RuleBook } from './judge.ts'
-import { judgeAccesses } from './judge.ts'
 import { matcherOf } from './matcher.ts'
 import { readRule, ruleProblem } from './rule.ts'
-import { rulingOf } from './ruling.ts'
 
 export interface PermissionOptions {
-  /** What may be done without asking: `read`, `run(git diff *)`, `write(src/**)`, `fetch(*.example.com)`, `lookup_order`. */
+  /**
+   * Allowed without asking: `read`, `run(git diff *)`, `write(src/**)`, `fetch(*.example.com)`,
+   * `lookup_order`.
+   */
   readonly allow?: readonly string[] | undefined
-  /** What a person is asked about, also where a rule allows it. */
+  /** Needs a person's approval, even if an allow rule matches. */
   readonly ask?: readonly string[] | undefined
-  /** What is never done, whatever else is said. */
+  /** Never allowed, whatever other rules or people say. */
   readonly deny?: readonly string[] | undefined
-  /** For what no rule speaks of; `ask` if absent. */
+  /** What happens if no rule matches; `ask` by default. */
   readonly otherwise?: 'allow' | 'ask' | 'deny' | undefined
-  /** `allow`: a command that runs in a sandbox needs no rule. Rules that deny or ask still count. */
+  /** `allow`: commands that run in a sandbox need no allow rule. Deny and ask rules still apply. */
   readonly sandboxed?: 'allow' | undefined
-  /** `read-only`: nothing that changes anything, whatever the rules and people say. */
+  /** `read-only`: deny everything that could change something, whatever rules or people say. */
   readonly mode?: 'read-only' | undefined
-  /** Lets people say "always". It is shared by everybody who talks to the agent. */
+  /** Lets people approve "always". Shared by all users of the agent. */
   readonly memory?: PermissionMemory | undefined
 }
 
 const optionTable: OptionTable<PermissionOptions> = {
-  allow: someRules,
-  ask: someRules,
-  deny: someRules,
+  allow: ruleListProblem,
+  ask: ruleListProblem,
+  deny: ruleListProblem,
   otherwise: oneOf('allow', 'ask', 'deny'),
   sandboxed: oneOf('allow'),
   mode: oneOf('read-only'),
@@ -37,14 +40,17 @@ const optionTable: OptionTable<PermissionOptions> = {
     'must be a memory, such as permissionFile(path)',
 }
 
-/** Makes an agent's rules. Throws `invalid_input` that names the rule and what is wrong with it. */
+/**
+ * Creates an agent's permission policy. Throws `invalid_input` that names the invalid rule and the
+ * problem.
+ */
 export function permission(options: PermissionOptions = {}): Policy {
   const op = 'permission'
   if (!isObject(options as unknown))
     throw invalidInput(op, `permission() takes one object of options, not ${kindOf(options)}`)
   checkOptions(options, optionTable, { op, what: 'permission(): the option' })
   const { allow = [], ask = [], deny = [], otherwise = 'ask', sandboxed, mode, memory } = options
-  const book: RuleBook = {
+  const ruleSets: PermissionRules = {
     allow: ruleSet(allow, 'allow'),
     ask: ruleSet(ask, 'ask'),
     deny: ruleSet([...deny, ...(memory?.file ? rulesForFile(memory.file) : [])], 'deny'),
@@ -53,54 +59,59 @@ export function permission(options: PermissionOptions = {}): Policy {
     sandboxed: sandboxed === 'allow',
   }
   const inThread = grants('allowed in this thread')
-  const forGood = grants('always allowed')
+  const always = grants('always allowed')
 
-  const judge = (call: JudgedCall, granted: readonly string[]): Ruling | Promise<Ruling> => {
+  const decide = (
+    call: PolicyRequest,
+    granted: readonly string[],
+  ): PolicyDecision | Promise<PolicyDecision> => {
     const given = inThread(granted)
-    const verdicts = judgeAccesses(call, book, given)
-    const open = verdicts.filter(({ decision }) => decision !== 'allow')
-    // The memory is asked only where it can change something, so that most calls cost no look at a file.
-    if (!memory || open.length === 0 || open.some(({ lasting }) => lasting))
-      return noteChange(rulingOf(call, verdicts), call, given)
-    return remembered(memory).then((rules) => {
-      const all = [...given, ...forGood(rules)]
-      return noteChange(rulingOf(call, judgeAccesses(call, book, all)), call, all)
+    const decisions = decideAccesses(call, ruleSets, given)
+    const open = decisions.filter(({ decision }) => decision !== 'allow')
+    // Read only where it can change the decision: most calls need no file access.
+    if (!memory || open.length === 0 || open.some(({ isFinal }) => isFinal))
+      return noteChangedTool(decisionOf(call, decisions), call, given)
+    return readMemory(memory).then((rules) => {
+      const all = [...given, ...always(rules)]
+      return noteChangedTool(decisionOf(call, decideAccesses(call, ruleSets, all)), call, all)
     })
   }
-  return { judge, ruleProblem, memory, readOnly: book.readOnly }
+  return { decide, ruleProblem, memory, readOnly: ruleSets.readOnly }
 }
 
-/** Who has allowed a tool before should know that it is not the same now. */
-function noteChange(
-  ruling: Ruling,
-  { name, fingerprint }: JudgedCall,
+/** Warns a person who allowed this tool before that its description has changed. */
+function noteChangedTool(
+  decided: PolicyDecision,
+  { name, fingerprint }: PolicyRequest,
   granted: readonly NamedRule[],
-): Ruling {
+): PolicyDecision {
   const before = granted.some(
     (rule) => rule.fingerprint && rule.fingerprint !== fingerprint && rule.names(name),
   )
-  if (ruling.decision !== 'ask' || !before) return ruling
-  return { ...ruling, reason: `${ruling.reason}, whose description has changed since it was allowed` }
+  if (decided.decision !== 'ask' || !before) return decided
+  const reason = decided.reason.replace(/\?$/, ', whose description has changed since it was allowed?')
+  return { ...decided, reason }
 }
 
-/** A memory may throw at once as well as reject. */
-async function remembered(memory: PermissionMemory): Promise<readonly string[]> {
+/** Async, so that a synchronous throw becomes a rejection. */
+async function readMemory(memory: PermissionMemory): Promise<readonly string[]> {
   return memory.rules()
 }
 
-function someRules(value: unknown): Problem {
+function ruleListProblem(value: unknown): Problem {
   if (!Array.isArray(value)) return `must be an array of rules, not ${kindOf(value)}`
   const problem = value.map(ruleProblem).find((found) => found !== undefined)
   return problem !== undefined && `cannot be used: ${problem}`
 }
 
-function ruleSet(texts: readonly string[], decision: Ruling['decision']): NamedRule[] {
-  const rules = texts.flatMap((text) => named(text, decision, { strict: decision !== 'allow' }) ?? [])
-  // Which of several is named must not depend on their order: the one that says most.
+function ruleSet(texts: readonly string[], decision: PolicyDecision['decision']): NamedRule[] {
+  const rules = texts.flatMap((text) => namedRule(text, decision, { strict: decision !== 'allow' }) ?? [])
+  // The rule that is reported must not depend on the order of the options: prefer the most
+  // specific.
   return rules.sort((a, b) => b.text.length - a.text.length || (a.text < b.text ? -1 : 1))
 }
 
-function named(
+function namedRule(
   text: string,
   prefix: string,
   { strict = false, granted = false }: { strict?: boolean; granted?: boolean },
@@ -111,25 +122,28 @@ function named(
   const matcher = matcherOf(rule, { strict })
   return {
     ...matcher,
-    said: `${prefix} ${text}`,
+    label: `${prefix} ${text}`,
     fingerprint,
-    // What a person allows is the tool as it is described then; the developer's own rules may speak of it by its name alone.
+    // A person allows a tool as it was described at the time. The developer's own rules match by
+    // name alone.
     matches: (tool, subject) =>
       matcher.matches(tool, subject) &&
       (strict || fingerprint === subject.fingerprint || (!fingerprint && !granted)),
   }
 }
 
-/** So many different rules are not granted at a time; a process that meets more reads some of them again. */
-const mostKept = 1000
+/** More rules are never granted at a time; beyond that the cache is cleared. */
+const maxKnownRules = 1000
 
-/** Reads the rules that people have allowed, each once. What is no rule, as an old log may have it, allows nothing. */
+/**
+ * Parses the rules that people have allowed, with a cache. Invalid rules from old logs are ignored.
+ */
 function grants(prefix: string): (texts: readonly string[]) => NamedRule[] {
   const known = new Map<string, NamedRule | undefined>()
   const read = (text: string) => {
     if (known.has(text)) return known.get(text)
-    if (known.size >= mostKept) known.clear()
-    const rule = named(text, `${prefix}:`, { granted: true })
+    if (known.size >= maxKnownRules) known.clear()
+    const rule = namedRule(text, `${prefix}:`, { granted: true })
     known.set(text, rule)
     return rule
   }

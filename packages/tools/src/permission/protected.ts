@@ -1,6 +1,7 @@
 /**
- * Files and folders that make a tool run code, or trust another place, as soon as it is used in that folder: the name, and why.
- * `package.json` is not among them: its scripts run only when they are asked for by name, and work on it is ordinary work.
+ * Files and folders that make a program run code, or trust another host, when it is used in that
+ * folder: the name, and why. `package.json` is not included: its scripts run only by name, and editing
+ * it is ordinary work.
  */
 export const protectedNames: ReadonlyMap<string, string> = new Map([
   ['.gitconfig', 'git runs the programs that its settings name'],
@@ -54,7 +55,10 @@ export const protectedNames: ReadonlyMap<string, string> = new Map([
   ['.xinitrc', 'every graphical login runs it'],
 ])
 
-/** Of `.git` the sandbox protects only a part, so that commands can commit; other tools have no business there. */
+/**
+ * The sandbox protects only parts of `.git`, so that commands can commit. Other tools never need to
+ * write there.
+ */
 export function whyProtected(name: string): string | undefined {
   return name === '.git'
     ? 'git runs the hooks and the programs that its settings name'

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
 import { expect, test } from 'vitest'
-import { judge, read } from './permission.test-kit.ts'
+import { decide, read } from './permission.test-kit.ts'
 import { ruleProblem } from './rule.ts'
 
 test.each([
@@ -25,7 +25,7 @@ test.each([
   'fetch([::1])',
   'fetch(10.0.0.1)',
   'my_tool(anything ../at all)',
-])('%s is a rule', (text) => {
+])('%s is a valid rule', (text) => {
   expect(ruleProblem(text)).toBeUndefined()
 })
 
@@ -36,40 +36,40 @@ test.each([
   ['(x)', 'can never match'],
   [' run', 'can never match'],
   ['x'.repeat(65), 'can never match'],
-  ['run()', "has an empty pattern: write 'run' if you mean all of it"],
-  ['run(a', 'has parentheses that do not pair up'],
-  ['run(a))', 'has parentheses that do not pair up'],
-  ['run(a)(b)', 'has parentheses that do not pair up'],
-  ['run(a) ', 'has parentheses that do not pair up'],
+  ['run()', "has an empty pattern: write 'run' to match everything"],
+  ['run(a', 'has unbalanced parentheses'],
+  ['run(a))', 'has unbalanced parentheses'],
+  ['run(a)(b)', 'has unbalanced parentheses'],
+  ['run(a) ', 'has unbalanced parentheses'],
   ['run(a\\)', 'ends with a \\'],
-  ['run( a)', 'has white space at an end of its pattern'],
-  ['run(a )', 'has white space at an end of its pattern'],
-  ['run(grep \\d)', "has a \\ before 'd', where it means nothing"],
+  ['run( a)', 'has leading or trailing white space'],
+  ['run(a )', 'has leading or trailing white space'],
+  ['run(grep \\d)', "has a \\ before 'd', which has no effect"],
   ['my_tool(\\d)', "has a \\ before 'd'"],
   [`run(${'x'.repeat(5000)})`, 'is longer than 4096 characters'],
-  ['fetch(https://x/y)', 'has no host in it: give the host alone'],
-  ['fetch(example.com:80)', 'give the host alone'],
-  ['fetch(user@example.com)', 'give the host alone'],
-  ['Fetch(https://x/y)', 'give the host alone'],
-  ['fetch(api.*.com)', 'a * may only stand for the front of a name'],
-  ['fetch(*.0.0.1)', 'has a * in an address'],
-  ['read(../x)', "has '..' in it"],
-  ['write(a/../b)', "has '..' in it"],
-  ['read(/a/..)', "has '..' in it"],
-  ['read({a,..}/b)', "has '..' in it"],
-  ['read(!src/**)', 'begins with a !'],
-  ['read(@(a|b))', 'has a group such as @(a|b)'],
-  ['read(~root/x)', "begins with a ~ that is not '~/'"],
-  ['read([a)', 'has a [ without a ]'],
-  ['read([])', 'has nothing between [ and ]'],
-  ['read({a)', 'has { without }'],
-  ['read(a}b{c)', 'has { without }'],
+  ['fetch(https://x/y)', 'has no valid host: write only the host'],
+  ['fetch(example.com:80)', 'write only the host'],
+  ['fetch(user@example.com)', 'write only the host'],
+  ['Fetch(https://x/y)', 'write only the host'],
+  ['fetch(api.*.com)', '* works only at the start of a host name'],
+  ['fetch(*.0.0.1)', 'has a * in an IP address'],
+  ['read(../x)', "contains '..'"],
+  ['write(a/../b)', "contains '..'"],
+  ['read(/a/..)', "contains '..'"],
+  ['read({a,..}/b)', "contains '..'"],
+  ['read(!src/**)', 'starts with !'],
+  ['read(@(a|b))', 'uses a group such as @(a|b)'],
+  ['read(~root/x)', "starts with ~ but not with '~/'"],
+  ['read([a)', 'has [ without ]'],
+  ['read([])', 'has an empty set []'],
+  ['read({a)', 'has unbalanced braces'],
+  ['read(a}b{c)', 'has unbalanced braces'],
   ['read({a})', 'has braces without a comma'],
-  [`read(${'{a,b}'.repeat(200)})`, 'spells more than 64 alternatives'],
-  [`read(${'{a,'.repeat(300)}b${'}'.repeat(300)})`, 'spells more than 64 alternatives'],
-  [undefined, 'a rule is text'],
-  [['run'], 'a rule is text'],
-])('%j is none', (text, problem) => {
+  [`read(${'{a,b}'.repeat(200)})`, 'expands to more than 64 alternatives'],
+  [`read(${'{a,'.repeat(300)}b${'}'.repeat(300)})`, 'expands to more than 64 alternatives'],
+  [undefined, 'a rule must be a string'],
+  [['run'], 'a rule must be a string'],
+])('%j is not a rule', (text, problem) => {
   expect(ruleProblem(text)).toContain(problem)
 })
 
@@ -79,10 +79,10 @@ test('~ is the home folder', () => {
     deny: ['read(~/.config/secret)'],
     otherwise: 'deny',
   } as const
-  expect(judge(rules, [read(`${homedir()}/.config/a`)]).decision).toBe('allow')
-  expect(judge(rules, [read(`${homedir()}/.config/secret`)]).rule).toBe('deny read(~/.config/secret)')
-  expect(judge(rules, [read(`${homedir().toUpperCase()}/.CONFIG/Secret`)]).rule).toBe(
+  expect(decide(rules, [read(`${homedir()}/.config/a`)]).decision).toBe('allow')
+  expect(decide(rules, [read(`${homedir()}/.config/secret`)]).rule).toBe('deny read(~/.config/secret)')
+  expect(decide(rules, [read(`${homedir().toUpperCase()}/.CONFIG/Secret`)]).rule).toBe(
     'deny read(~/.config/secret)',
   )
-  expect(judge(rules, [read('~/.config/a')]).decision).toBe('deny')
+  expect(decide(rules, [read('~/.config/a')]).decision).toBe('deny')
 })

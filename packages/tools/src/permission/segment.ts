@@ -1,14 +1,14 @@
 import type { Character } from './characters.ts'
-import { isSign } from './characters.ts'
+import { isSpecial } from './characters.ts'
 
-/** Any number of what it stands among: characters in a name, folders in a path. */
+/** Matches any number of items: characters in a name, folders in a path. */
 export const many = Symbol('many')
 
 export type Token = typeof many | ((character: string) => boolean)
 
 /**
- * Whether a pattern fits the whole. Going back only to the last `many` is enough, as each other part takes exactly one item: never more
- * steps than pattern times items.
+ * Whether a pattern matches all items. Backtracking to the last `many` is enough, since every other
+ * part matches exactly one item: at most pattern × items steps.
  */
 export function fits<Part, Item>(
   pattern: readonly (Part | typeof many)[],
@@ -36,16 +36,16 @@ export function fits<Part, Item>(
   return at === pattern.length
 }
 
-/** The pattern of one name. Throws the rest of a sentence if it cannot be used. */
+/** Parses the pattern of one name. Throws the rest of a sentence if it is invalid. */
 export function segmentOf(characters: readonly Character[]): Token[] {
   const tokens: Token[] = []
   for (let at = 0; at < characters.length; at++) {
     const character = characters[at] as Character
-    if (isSign(character, '*')) tokens.push(many)
-    else if (isSign(character, '?')) tokens.push(() => true)
-    else if (isSign(character, '[')) {
-      const end = characters.findIndex((other, index) => index > at && isSign(other, ']'))
-      if (end < 0) throw new Error('has a [ without a ]: write \\[ for the character')
+    if (isSpecial(character, '*')) tokens.push(many)
+    else if (isSpecial(character, '?')) tokens.push(() => true)
+    else if (isSpecial(character, '[')) {
+      const end = characters.findIndex((other, index) => index > at && isSpecial(other, ']'))
+      if (end < 0) throw new Error('has [ without ]: write \\[ for the character')
       tokens.push(setOf(characters.slice(at + 1, end)))
       at = end
     } else tokens.push((other) => other === character.value)
@@ -53,15 +53,15 @@ export function segmentOf(characters: readonly Character[]): Token[] {
   return tokens
 }
 
-/** What stands between `[` and `]`. */
+/** A character set: the text between `[` and `]`. */
 function setOf(characters: readonly Character[]): (character: string) => boolean {
-  const negated = isSign(characters[0], '!') || isSign(characters[0], '^')
+  const negated = isSpecial(characters[0], '!') || isSpecial(characters[0], '^')
   const members = negated ? characters.slice(1) : characters
-  if (members.length === 0) throw new Error('has nothing between [ and ]: write \\[ for the character')
+  if (members.length === 0) throw new Error('has an empty set []: write \\[ for the character')
   const ranges: [from: string, to: string][] = []
   for (let at = 0; at < members.length; at++) {
     const from = members[at] as Character
-    const to = isSign(members[at + 1], '-') ? members[at + 2] : undefined
+    const to = isSpecial(members[at + 1], '-') ? members[at + 2] : undefined
     ranges.push([from.value, (to ?? from).value])
     if (to) at += 2
   }

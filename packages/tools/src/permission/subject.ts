@@ -2,45 +2,47 @@ import { posix } from 'node:path'
 import type { Access } from 'millrace'
 import { foldName } from './command-pattern.ts'
 import { canonicalHost } from './host-pattern.ts'
-import type { Place } from './path-pattern.ts'
-import { foldPath, placeOf } from './path-pattern.ts'
+import type { ParsedPath } from './path-pattern.ts'
+import { foldPath, parsePath } from './path-pattern.ts'
 import { whyProtected } from './protected.ts'
 
-/** One access as rules look at it, made ready once for all of them. Without an access it is the call as a whole. */
+/** One access, prepared for matching against all rules. Without `access`, the call as a whole. */
 export interface Subject {
   readonly access: Access | undefined
-  /** What it comes to cannot be told from its text: a pattern may forbid it, but never allow it. */
+  /** Its effect is not clear from its text: a pattern can deny it, but not allow it. */
   readonly unclear: boolean
-  /** It comes with a command, of which rules with the name of a tool, and those that allow, speak already. */
+  /** It comes with a command, to which tool-name rules and allow rules already apply. */
   readonly implied: boolean
-  /** Itself, and the same in other words; each also as a file system sees it that does not mind case. */
+  /** The command and other spellings of it, each also with its name in lower case. */
   readonly commands: readonly string[]
-  /** What a rule may name in full to allow it: itself, or the line it stands in. */
+  /** Commands that an allow rule may name in full: itself, or the whole line. */
   readonly exact: readonly string[]
-  /** The beginning that a rule with a `*` has to name, if what it comes to cannot be told. */
+  /** If unclear: the beginning that a rule with a `*` has to name. */
   readonly form: string | undefined
-  readonly places: readonly Place[]
+  readonly paths: readonly ParsedPath[]
   readonly host: string | undefined
-  /** The name in a path that is written by which another program would run something. */
-  readonly guarded: string | undefined
-  /** Of the tool, if it is the call as a whole. */
+  /**
+   * If written: the part of the path that makes another program run something, such as `.husky`.
+   */
+  readonly protectedName: string | undefined
+  /** The tool's fingerprint, for a call as a whole. */
   readonly fingerprint: string | undefined
 }
 
-const nothing = {
+const noDetails = {
   commands: [],
   exact: [],
   form: undefined,
-  places: [],
+  paths: [],
   host: undefined,
   implied: false,
   fingerprint: undefined,
-  guarded: undefined,
+  protectedName: undefined,
 }
 
-/** A call whose tool does not say what it touches, or that touches nothing. */
+/** A call without accesses: the tool does not declare them (`unclear`), or there are none. */
 export function wholeCall({ unclear, fingerprint }: Pick<Subject, 'unclear' | 'fingerprint'>): Subject {
-  return { ...nothing, access: undefined, unclear, fingerprint }
+  return { ...noDetails, access: undefined, unclear, fingerprint }
 }
 
 export function subjectOf(access: Access): Subject {
@@ -48,31 +50,31 @@ export function subjectOf(access: Access): Subject {
     case 'run': {
       const commands = [access.command, ...(access.also ?? [])]
       return {
-        ...nothing,
+        ...noDetails,
         access,
         unclear: access.opaque === true,
         commands: [...commands, ...commands.map(foldName)],
-        // In another folder the same line is another.
+        // In another folder the same words may do something else.
         exact: access.line !== undefined ? [access.line] : access.varies ? [] : [access.command],
         form: access.form,
       }
     }
     case 'fetch': {
       const host = canonicalHost(access.host)
-      return { ...nothing, access, unclear: host === undefined, host }
+      return { ...noDetails, access, unclear: host === undefined, host }
     }
     default: {
       const path = posix.normalize(access.path)
-      // In the sandbox they cannot be written anyway.
-      const isGuarded = access.kind === 'write' && !access.contained
+      // The sandbox protects these paths itself.
+      const isProtectable = access.kind === 'write' && !access.contained
       return {
-        ...nothing,
+        ...noDetails,
         access,
         implied: access.implied === true,
-        // A tool that hands on what a model wrote may name the same file in many ways.
+        // A tool may pass on a path as the model wrote it, in any of many spellings.
         unclear: access.opaque === true || access.path.split('/').includes('..'),
-        places: [placeOf(path), placeOf(foldPath(path))],
-        guarded: isGuarded
+        paths: [parsePath(path), parsePath(foldPath(path))],
+        protectedName: isProtectable
           ? foldPath(path)
               .split('/')
               .find((name) => whyProtected(name))

@@ -1,13 +1,13 @@
-import { charactersOf, isSign } from './characters.ts'
+import { charactersOf, isSpecial } from './characters.ts'
 
 /**
- * Text in which `*` stands for any characters, also none. The pieces between are looked for one after the other, so that no pattern
- * and no text makes it slow, as a regular expression can be.
+ * `*` matches any characters, or none. The pieces between are searched for in order, so no pattern or
+ * text can make it slow, as with a regular expression.
  */
 export function wildcard(pattern: string): (text: string) => boolean {
   const pieces = ['']
   for (const character of charactersOf(pattern))
-    if (isSign(character, '*')) pieces.push('')
+    if (isSpecial(character, '*')) pieces.push('')
     else pieces[pieces.length - 1] += character.value
   const [first = '', ...rest] = pieces
   const last = rest.pop()

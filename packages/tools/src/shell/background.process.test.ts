@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { idIn, modes, testShell, until } from './shell.test-kit.ts'
 
-/** Prints a line for each that is asked for, by files, so that a test owns the time. */
-const obedient =
+/** Prints a line when a file appears, so that a test controls the timing. */
+const controlled =
   'echo ready; for n in 1 2 3; do until [ -e $n ]; do sleep 0.02; done; echo line $n; done; exit 7'
 
 describe.each(modes)('in the background, sandbox %s', (sandbox) => {
-  test('a command goes on and tells each time what is new, then its end', async () => {
+  test('a command keeps running, and each poll returns new output, then its end', async () => {
     await using shell = testShell({ sandbox })
-    const begun = await shell.background(obedient, 'ready')
-    const id = idIn(begun)
-    expect(begun).toMatch(
+    const first = await shell.background(controlled, 'ready')
+    const id = idIn(first)
+    expect(first).toMatch(
       /(^|\n)\[running in the background as bg_\w+ for [\d.]+ s; poll it with shell_output\](\n\[in the sandbox .*\])?/,
     )
     expect(await shell.poll({ id, wait_ms: 0 })).toMatch(/^\(no output\)\n\[running/)
@@ -25,35 +25,35 @@ describe.each(modes)('in the background, sandbox %s', (sandbox) => {
     expect(await shell.poll({ id })).toMatch(/^\(no output\)\n\[exit code 7 after/)
   })
 
-  test('a command that ends at once is told as ended', async () => {
+  test('a command that ends at once is reported as ended', async () => {
     await using shell = testShell({ sandbox })
     const text = await shell.background('echo port taken; exit 1', '[exit')
     expect(text).toMatch(
-      /port taken\n[\s\S]*\[exit code 1 after [\d.]+ s\](\n\[bg_\w+ is not running any more\])?$/,
+      /port taken\n[\s\S]*\[exit code 1 after [\d.]+ s\](\n\[bg_\w+ is no longer running\])?$/,
     )
   })
 
-  test('a command is stopped when the model says so', async () => {
+  test('the model can stop a command', async () => {
     await using shell = testShell({ sandbox })
     const command = "trap '' TERM; echo up; (setsid sleep 1000 &); while :; do sleep 1; done"
     const id = idIn(await shell.run({ command, background: true }))
-    expect(await shell.poll({ id, stop: true })).toContain('since you stopped it]')
+    expect(await shell.poll({ id, stop: true })).toContain(': you stopped it]')
     expect(shell.left()).toEqual([])
-    expect(await shell.poll({ id, stop: true })).toContain('is not running any more')
+    expect(await shell.poll({ id, stop: true })).toContain('is no longer running')
   })
 
-  test('a command ends when its time is up, and when the shell is closed', async () => {
+  test('a command ends at its time limit, and when the shell is closed', async () => {
     await using shell = testShell({ sandbox, backgroundMs: 700 })
     const text = await shell.run({ command: 'sleep 1000', background: true })
     await until(() => shell.left().length === 0)
-    expect(await shell.poll({ id: idIn(text) })).toContain('since it may run for 0.7 s]')
+    expect(await shell.poll({ id: idIn(text) })).toContain(': the limit is 0.7 s]')
     await shell.run({ command: 'sleep 1000', background: true })
     await shell.box.close()
     expect(shell.left()).toEqual([])
-    await expect(shell.run({ command: 'true' })).rejects.toThrow('the shell was closed')
+    await expect(shell.run({ command: 'true' })).rejects.toThrow('the shell is closed')
   })
 
-  test('of much output the beginning and the end are told, and how much is missing', async () => {
+  test('long output is cut in the middle, with a note about how much is missing', async () => {
     await using shell = testShell({ sandbox, maxOutputBytes: 100_000 })
     const command =
       'until [ -e go ]; do sleep 0.02; done; echo first; yes | head -c 5000000; echo last; touch done; sleep 1000'
@@ -67,7 +67,7 @@ describe.each(modes)('in the background, sandbox %s', (sandbox) => {
 })
 
 describe('commands in the background', () => {
-  test('are so many and no more, and the model is told which to end', async () => {
+  test('are limited, and the error lists which ones to stop', async () => {
     await using shell = testShell({ sandbox: 'off', maxBackground: 2 })
     const [one] = await Promise.all([
       shell.run({ command: 'sleep 1000', background: true }),
@@ -75,29 +75,31 @@ describe('commands in the background', () => {
     ])
     const third = () => shell.run({ command: 'sleep 3000', background: true })
     await expect(third()).rejects.toThrow(
-      /there are 2 commands .* bg_\w+ \(sleep 1000\), bg_\w+ \(sleep 2000\)\. End one/,
+      /2 commands are already running .* bg_\w+ \(sleep 1000\), bg_\w+ \(sleep 2000\)\. Stop one/,
     )
     await shell.poll({ id: idIn(one), stop: true })
     await third()
   })
 
-  test('are all named when a model asks for another', async () => {
+  test('are listed if the model polls an unknown id', async () => {
     await using shell = testShell({ sandbox: 'off' })
-    await expect(shell.poll({ id: 'bg_1' })).rejects.toThrow('There is none. A command ends with the process')
+    await expect(shell.poll({ id: 'bg_1' })).rejects.toThrow(
+      'None is known. Background commands end when the process',
+    )
     const id = idIn(await shell.run({ command: 'sleep 1000', background: true }))
-    await expect(shell.poll({ id: 'bg_1' })).rejects.toThrow(`There are: ${id} (sleep 1000).`)
+    await expect(shell.poll({ id: 'bg_1' })).rejects.toThrow(`Known: ${id} (sleep 1000).`)
   })
 
-  test('can be asked for a while after their end, then are forgotten', async () => {
+  test('can be polled for a while after their end', async () => {
     await using shell = testShell({ sandbox: 'off' })
     const texts: string[] = []
     for (let count = 0; count < 18; count++)
       texts.push(await shell.run({ command: 'true', background: true }))
-    await expect(shell.poll({ id: idIn(texts[0] ?? '') })).rejects.toThrow('there is no command')
+    await expect(shell.poll({ id: idIn(texts[0] ?? '') })).rejects.toThrow('there is no background command')
     expect(await shell.poll({ id: idIn(texts[17] ?? '') })).toContain('[exit code 0')
   })
 
-  test('are not ended by a poll that is cancelled', async () => {
+  test('are not ended by a canceled poll', async () => {
     await using shell = testShell({ sandbox: 'off' })
     const id = idIn(await shell.run({ command: 'sleep 1000', background: true }))
     const controller = new AbortController()

@@ -9,31 +9,31 @@ const line =
 
 type Wait = (shell: ReturnType<typeof testShell>, progressed: readonly unknown[]) => unknown
 
-/** Moments at which a run may be cancelled, each as a wait from the call on. */
+/** Moments to cancel a run, each as a wait after the call. */
 const moments: readonly (readonly [string, Wait])[] = [
   ['at once', () => {}],
-  ['in the next step', () => Promise.resolve()],
-  ['in the next turn', () => new Promise((resolve) => setImmediate(resolve))],
+  ['in the next microtask', () => Promise.resolve()],
+  ['in the next turn of the event loop', () => new Promise((resolve) => setImmediate(resolve))],
   ...[1, 2, 3, 5, 8, 13, 21, 34, 55, 89].map((ms) => [`after ${ms} ms`, () => pause(ms)] as const),
-  ['when there are processes', (shell) => until(() => shell.left().length > 0)],
+  ['once there are processes', (shell) => until(() => shell.left().length > 0)],
   ['while it prints', (_, progressed) => until(() => progressed.length > 1)],
 ]
 
-describe.each(modes)('cancelled, sandbox %s', (sandbox) => {
-  test.each(moments)('%s, a command leaves nothing', async (_, wait) => {
+describe.each(modes)('canceled, sandbox %s', (sandbox) => {
+  test.each(moments)('%s, a command leaves no processes', async (_, wait) => {
     await using shell = testShell({ sandbox })
     const controller = new AbortController()
     const { signal } = controller
     const progressed: unknown[] = []
     const running = shell.run({ command: line }, { signal, progress: (data) => void progressed.push(data) })
-    const refused = expect(running).rejects.toThrow('enough')
+    const rejection = expect(running).rejects.toThrow('enough')
     await wait(shell, progressed)
     controller.abort(new Error('enough'))
-    await refused
+    await rejection
     expect(shell.left()).toEqual([])
   })
 
-  test.each(moments)('%s, one that goes to the background leaves nothing', async (_, wait) => {
+  test.each(moments)('%s, a background command leaves no processes', async (_, wait) => {
     await using shell = testShell({ sandbox })
     const controller = new AbortController()
     const { signal } = controller
@@ -46,7 +46,7 @@ describe.each(modes)('cancelled, sandbox %s', (sandbox) => {
     await expect.poll(shell.left).toEqual([])
   })
 
-  test('before it starts, a command is not started', async () => {
+  test('before the start, a command is not started', async () => {
     await using shell = testShell({ sandbox })
     const signal = AbortSignal.abort(new Error('enough'))
     for (const background of [false, true]) {
@@ -56,7 +56,7 @@ describe.each(modes)('cancelled, sandbox %s', (sandbox) => {
     expect(existsSync(join(shell.workspace, 'started'))).toBe(false)
   })
 
-  test('while its time is up, or again while it ends, a command leaves nothing', async () => {
+  test('at its timeout, or again while it ends, a command leaves no processes', async () => {
     for (const ms of [0, 20, 50, 90, 110]) {
       await using shell = testShell({ sandbox })
       const controller = new AbortController()
@@ -69,7 +69,7 @@ describe.each(modes)('cancelled, sandbox %s', (sandbox) => {
     }
   })
 
-  test('a run takes what it left in the background with it, also later', async () => {
+  test('a canceled run ends its background commands, even later', async () => {
     await using shell = testShell({ sandbox })
     const [call, run] = [new AbortController(), new AbortController()]
     const text = await shell.run(
@@ -80,6 +80,6 @@ describe.each(modes)('cancelled, sandbox %s', (sandbox) => {
     expect(shell.left()).not.toEqual([])
     run.abort()
     await expect.poll(shell.left).toEqual([])
-    expect(await shell.poll({ id: idIn(text) })).toContain('since the run was cancelled')
+    expect(await shell.poll({ id: idIn(text) })).toContain(': the run was canceled')
   })
 })

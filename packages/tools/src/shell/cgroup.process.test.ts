@@ -11,10 +11,10 @@ import { newMarker } from './watcher.ts'
 
 const probe = newCgroup(newMarker().marker)
 await probe?.remove()
-// It depends on the machine, not on what is installed.
+// Depends on the machine, not on installed software.
 if (!probe) process.stderr.write('tests of cgroups are left out: this process may make none here\n')
 
-/** A number of seconds that no other sleep has. */
+/** A unique number of seconds, to identify a `sleep`. */
 let sleeps = 0
 const uniqueSleep = () => `${1_000 + ++sleeps}.${process.pid}${Date.now()}`
 
@@ -22,8 +22,8 @@ describe.skipIf(!probe)('a process that left session, environment and parent', (
   test.each([
     ['with one fork', (sleep: string) => `env -i setsid -f sleep ${sleep}`],
     ['with two', (sleep: string) => `(env -i setsid sh -c 'sleep ${sleep} & exit' &) > /dev/null 2>&1`],
-    ['and does not end if asked', (sleep: string) => `env -i setsid -f sh -c 'trap "" TERM; sleep ${sleep}'`],
-    ['into a cgroup below', inCgroupBelow],
+    ['and ignores SIGTERM', (sleep: string) => `env -i setsid -f sh -c 'trap "" TERM; sleep ${sleep}'`],
+    ['into a nested cgroup', inCgroupBelow],
   ])('%s is ended with its command and counted', async (_, hide) => {
     await using shell = testShell({ sandbox: 'off' })
     const sleep = uniqueSleep()
@@ -33,7 +33,7 @@ describe.skipIf(!probe)('a process that left session, environment and parent', (
     expect(ownFolders()).toEqual([])
   })
 
-  test('is ended when its command is cancelled, several at once', async () => {
+  test('is ended when its command is canceled, for several at once', async () => {
     await using shell = testShell({ sandbox: 'off' })
     const all = [1, 2, 3, 4].map(uniqueSleep)
     const controller = new AbortController()
@@ -70,7 +70,7 @@ describe.skipIf(!probe)('a process that left session, environment and parent', (
 })
 
 describe.skipIf(!probe)('a command in a cgroup', () => {
-  test('is in it from its first moment, and as itself', async () => {
+  test('is in it from the start, under its own name', async () => {
     await using shell = testShell({ sandbox: 'off' })
     const text = await shell.run({ command: 'cat /proc/$$/cgroup; tr "\\0" " " < /proc/$$/cmdline' })
     expect(text).toMatch(/^0::.*\/millrace-/m)
@@ -87,13 +87,13 @@ describe.skipIf(!probe)('a command in a cgroup', () => {
   })
 })
 
-/** A cgroup of its own inside that of the command, as a service manager makes it. */
+/** Creates a cgroup inside that of the command, as a service manager does. */
 function inCgroupBelow(sleep: string): string {
   const own = `"${dirname(cgroupFolder('') ?? '')}/$(basename "$(sed -n 's/^0:://p' /proc/self/cgroup)")"`
   return `at=${own}/below; mkdir $at; env -i setsid -f sh -c "echo 0 > $at/cgroup.procs; exec sleep ${sleep}"`
 }
 
-/** Of the commands of this process. */
+/** The cgroups of this process's commands. */
 function ownFolders(): string[] {
   return foldersOf(cgroupFolder(newMarker().marker.split('.')[0] ?? '') ?? '')
 }

@@ -10,39 +10,43 @@ import {
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** A control group (cgroups(7), version 2) for one command: what it starts stays in it, whatever else it leaves. */
+/**
+ * A control group (cgroups(7), version 2) for one command. All processes it starts stay in it, even if
+ * they leave the session and process group.
+ */
 export interface Cgroup {
-  /** The words that start a program inside of it. */
+  /** The command line that starts a program inside the cgroup. */
   around(file: string, args: readonly string[]): { file: string; args: string[] }
   pids(): ReadonlySet<number>
   kill(): void
-  /** To be called when none of its processes is left. */
+  /** Call it when all processes have ended. */
   remove(): Promise<void>
 }
 
-/** Where this process may make some; undefined if it may not. */
+/** The folder where this process can create cgroups; undefined if it cannot. */
 const home = findHome()
 
-/** The folder that is the cgroup of this command, if there can be one. */
+/** The folder of a command's cgroup; undefined if cgroups cannot be used. */
 export function cgroupFolder(marker: string): string | undefined {
   return home && join(home, `millrace-${marker}`)
 }
 
-/** Undefined if there can be none. */
+/** Undefined if cgroups cannot be used. */
 export function newCgroup(marker: string): Cgroup | undefined {
   const folder = cgroupFolder(marker)
   if (folder === undefined || !attempt(() => mkdirSync(folder))) return undefined
   return {
-    // The shell puts itself there, and then is the program: there is no moment in which it could start something elsewhere.
+    // The shell joins the cgroup, then becomes the program, so nothing can start outside of it.
     around: (file, args) => ({
       file: '/bin/sh',
       args: ['-c', '{ echo 0 > "$0"; } 2> /dev/null; exec "$@"', join(folder, 'cgroup.procs'), file, ...args],
     }),
     pids: () => new Set(foldersIn(folder).flatMap(pidsIn)),
-    // Since Linux 5.14. What was there before, or forks in between, is seen at the next look.
+    // Since Linux 5.14. On older kernels, and for races with fork, the next pass finds the
+    // processes.
     kill: () => attempt(() => writeFileSync(join(folder, 'cgroup.kill'), '1')),
     async remove() {
-      // The kernel may hold on to it for a moment after the last process is gone.
+      // The kernel may keep it busy for a moment after the last process has ended.
       for (let tries = 0; tries < 50; tries++) {
         if (foldersIn(folder).every((one) => attempt(() => rmdirSync(one)))) return
         await pause(10)
@@ -68,7 +72,7 @@ function findHome(): string | undefined {
   }
 }
 
-/** Those inside first. A program may have made some of its own. */
+/** Innermost first. A program may have created cgroups inside. */
 function foldersIn(folder: string): string[] {
   try {
     const entries = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())

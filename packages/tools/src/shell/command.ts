@@ -5,28 +5,28 @@ import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 import { newCgroup } from './cgroup.ts'
 import { findProgram } from './find-program.ts'
 import { type Channel, type OutputStore, outputStore } from './output-store.ts'
-import { processFamily } from './process-family.ts'
+import { processTree } from './process-tree.ts'
 import type { HostProxy, ProxySession } from './sandbox/proxy.ts'
 import { newMarker, watcher } from './watcher.ts'
 
-/** What to start, already put in the sandbox if there is one. */
-export interface CommandOrder {
+/** What to start; already wrapped in the sandbox if there is one. */
+export interface CommandSpec {
   readonly file: string
   readonly args: readonly string[]
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
-  /** What a sandbox needs besides. It ends all that is inside by itself; outside of one a command gets a cgroup for that. */
+  /** A sandbox ends everything inside it. Without one, a cgroup is used for that. */
   readonly sandbox?: CommandSandbox | undefined
   readonly maxOutputBytes: number
-  /** Between being asked to end and being made to. */
+  /** Time between SIGTERM and SIGKILL. */
   readonly graceMs: number
   readonly onOutput?: ((channel: Channel, bytes: Uint8Array) => void) | undefined
 }
 
 interface CommandSandbox {
-  /** It reads this from its descriptor 3. */
+  /** The seccomp filter, which the sandbox reads from descriptor 3. */
   readonly filter: Buffer | undefined
-  /** Answers on the socket that it sends from inside. */
+  /** Serves the listening socket that the sandbox sends from inside. */
   readonly proxy?: HostProxy | undefined
 }
 
@@ -34,49 +34,54 @@ export interface CommandEnd {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
   readonly ms: number
-  /** How many processes it left running, which have been ended. */
+  /** How many processes it left running; they have been ended. */
   readonly leftOver: number
-  /** Hosts that its proxy did not let it reach. */
-  readonly refusedHosts: readonly string[]
+  /** Hosts that the proxy denied. */
+  readonly deniedHosts: readonly string[]
 }
 
-/** A command that runs, and all that it starts. */
+/** A running command with all processes it starts. */
 export interface Command {
   readonly output: OutputStore
-  /** Resolves when it is over, its output is read and none of its processes is left. Never rejects. */
+  /**
+   * Resolves when the command has exited, its output is read and all its processes have ended.
+   * Never rejects.
+   */
   readonly ended: Promise<CommandEnd>
   readonly running: boolean
-  /** Ends it and all that it started. Resolves as `ended` does; may be called at any time. */
+  /**
+   * Ends the command and everything it started. Resolves like `ended`; can be called at any time.
+   */
   end(): Promise<CommandEnd>
-  /** From now on it is no reason for this process to stay; when that is gone, so is the command. */
+  /** Stops keeping this process alive. When the process exits, the command ends. */
   unref(): void
 }
 
-/** After the command itself has ended others may still hold its output: so long is waited for what they print at once. */
+/** How long to wait for output of processes that outlive the command: idle time, and in total. */
 const [quietMs, drainMs] = [200, 1_000]
-/** So long those may take to end by themselves: a `tee` that writes its last line. */
+/** How long they may take to end on their own, such as a `tee` that writes its last line. */
 const patienceMs = 300
 
 /** Rejects with the operating system's error if it cannot be started. */
-export async function startCommand(order: CommandOrder): Promise<Command> {
-  const { cwd, sandbox, maxOutputBytes, graceMs, onOutput } = order
+export async function startCommand(spec: CommandSpec): Promise<Command> {
+  const { cwd, sandbox, maxOutputBytes, graceMs, onOutput } = spec
   const output = outputStore(maxOutputBytes)
   const { marker, env } = newMarker()
   watcher.wake()
-  // What is not there is left to `spawn`, which says so.
-  const isThere = findProgram(order.file, order.env.PATH, cwd) !== undefined
+  // For a missing program, `spawn` reports the error.
+  const isThere = findProgram(spec.file, spec.env.PATH, cwd) !== undefined
   const cgroup = sandbox || !isThere ? undefined : newCgroup(marker)
-  const { file, args } = cgroup ? cgroup.around(order.file, order.args) : order
+  const { file, args } = cgroup ? cgroup.around(spec.file, spec.args) : spec
   const startedAt = performance.now()
-  const child = await startProcess({ ...order, file, args, env: { ...order.env, ...env } }).catch(
+  const child = await startProcess({ ...spec, file, args, env: { ...spec.env, ...env } }).catch(
     async (error) => {
       await cgroup?.remove()
       throw error
     },
   )
   const { pid, stdout, stderr } = child
-  if (sandbox?.filter) hand(sandbox.filter, child.stdio[3] as Duplex)
-  const family = processFamily({ leader: pid, marker, cgroup })
+  if (sandbox?.filter) sendAll(sandbox.filter, child.stdio[3] as Duplex)
+  const tree = processTree({ leader: pid, marker, cgroup })
   const release = watcher.guard(pid)
 
   let [running, lastOutputAt] = [true, 0]
@@ -91,7 +96,7 @@ export async function startCommand(order: CommandOrder): Promise<Command> {
       output.push(channel, bytes)
       onOutput?.(channel, bytes)
     })
-    // As much as if it had ended.
+    // Treated like the end of the stream.
     stream.on('error', () => {})
   }
   listen(stdout, 1)
@@ -108,14 +113,14 @@ export async function startCommand(order: CommandOrder): Promise<Command> {
   async function finish(): Promise<CommandEnd> {
     const exit = await exited.promise
     await Promise.race([closed, quiet()])
-    const leftOver = await family.end({ graceMs, patienceMs })
+    const leftOver = await tree.end({ graceMs, patienceMs })
     await Promise.race([closed, quiet()])
     stdout.destroy()
     stderr.destroy()
     network?.close()
     await cgroup?.remove()
     release()
-    return { ...exit, leftOver, refusedHosts: [...(network?.refused ?? [])] }
+    return { ...exit, leftOver, deniedHosts: [...(network?.denied ?? [])] }
   }
 
   async function quiet(): Promise<void> {
@@ -125,7 +130,7 @@ export async function startCommand(order: CommandOrder): Promise<Command> {
       const idleMs = now - Math.max(since, lastOutputAt)
       if (idleMs >= quietMs || now - since >= drainMs) return
       await pause(quietMs - idleMs, undefined, { ref: false })
-      // If all was held up, what lies in the pipes is read only now.
+      // If the event loop was blocked, pending output is read only now.
       await turn()
     }
   }
@@ -138,8 +143,8 @@ export async function startCommand(order: CommandOrder): Promise<Command> {
       return running
     },
     async end() {
-      if (running) await family.end({ graceMs })
-      // One that cannot be killed, as it waits inside the kernel, is not waited for.
+      if (running) await tree.end({ graceMs })
+      // A process stuck in the kernel cannot be killed: do not wait for it.
       if (running) await Promise.race([ended, pause(quietMs)])
       if (running) leave(null, 'SIGKILL')
       return ended
@@ -151,12 +156,13 @@ export async function startCommand(order: CommandOrder): Promise<Command> {
   }
 }
 
-async function startProcess({ file, args, cwd, env, sandbox }: CommandOrder): Promise<StartedProcess> {
+async function startProcess({ file, args, cwd, env, sandbox }: CommandSpec): Promise<StartedProcess> {
   const more = [...(sandbox?.filter ? ['pipe' as const] : []), ...(sandbox?.proxy ? ['ipc' as const] : [])]
   const child = spawn(file, args, {
     cwd,
     env,
-    // A session of its own: no terminal to ask on, and a group to end. What it reads from is at its end.
+    // A new session: no controlling terminal to prompt on, and a process group to kill. stdin is
+    // empty.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', ...more],
   })
@@ -166,14 +172,14 @@ async function startProcess({ file, args, cwd, env, sandbox }: CommandOrder): Pr
 
 type StartedProcess = ChildProcess & { pid: number; stdout: Readable; stderr: Readable }
 
-/** The pipes of a child are sockets in Node, though its types do not say so. */
+/** In Node the pipes of a child are sockets, which its types do not say. */
 interface Refable {
   unref(): void
 }
 
-/** Until the other side has read it to its end and closed it. */
-function hand(bytes: Buffer, pipe: Duplex) {
-  // It was ended before it read.
+/** Writes everything and closes the pipe. */
+function sendAll(bytes: Buffer, pipe: Duplex) {
+  // The process ended before it read everything.
   pipe.on('error', () => {})
   pipe.resume().end(bytes)
 }

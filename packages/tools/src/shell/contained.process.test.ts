@@ -8,10 +8,10 @@ import { type PermissionOptions, permission } from '../permission/permission.ts'
 import { folder, hasSandbox } from './sandbox/sandbox.test-kit.ts'
 import { type ShellOptions, shell } from './shell.ts'
 
-// Nobody can tell from its words what it does.
+// Its effect is not clear from its words.
 const command = 'for name in made; do touch "$name"; done; echo "$HOME" > /dev/null; echo done'
 
-/** What comes of a line when an agent with these rules is asked to run it. */
+/** The outcome when an agent with these rules runs a line. */
 async function outcome(rules: PermissionOptions, options: Partial<ShellOptions> = {}) {
   const workspace = folder()
   const box = shell({ workspace, sandbox: 'required', ...options })
@@ -34,32 +34,32 @@ async function outcome(rules: PermissionOptions, options: Partial<ShellOptions> 
   }
 }
 
-describe.runIf(hasSandbox)('a line that cannot be read', () => {
+describe.runIf(hasSandbox)('an opaque line', () => {
   test("runs without asking in the sandbox with sandboxed: 'allow'", async () => {
     expect(await outcome({ sandboxed: 'allow' })).toMatchObject({ asked: undefined, made: true })
   })
 
-  test('is asked about, and shown whole, without', async () => {
+  test('needs approval and is shown whole without that option', async () => {
     expect(await outcome({})).toMatchObject({ asked: expect.stringContaining(command), made: false })
   })
 
   test.each<[string, Partial<ShellOptions>]>([
     ['there is no sandbox', { sandbox: 'off' }],
-    ['it can send away what it reads', { network: true }],
-    ['it can send it to any host', { network: ['*'] }],
-  ])('is asked about where %s', async (_, options) => {
+    ['it has network access', { network: true }],
+    ['it can reach any host', { network: ['*'] }],
+  ])('needs approval if %s', async (_, options) => {
     const { asked, made } = await outcome({ sandboxed: 'allow' }, options)
     expect({ asked, made }).toEqual({ asked: expect.stringContaining(command), made: false })
   })
 
-  test('is denied where a rule denies what shows in it', async () => {
+  test('is denied if a rule denies a command visible in it', async () => {
     expect(await outcome({ sandboxed: 'allow', deny: ['run(touch *)'] })).toMatchObject({
       rule: 'deny run(touch *)',
       made: false,
     })
   })
 
-  test('runs in read-only mode, and can change nothing', async () => {
+  test('runs in read-only mode and cannot change anything', async () => {
     const { text, made } = await outcome({ mode: 'read-only' })
     expect(text).toContain('done')
     expect(text).toContain('Read-only file system')
@@ -73,7 +73,7 @@ describe.runIf(hasSandbox)('a line that cannot be read', () => {
     })
   })
 
-  test('can change nothing either when the agent above is read-only', async () => {
+  test('cannot change anything if the parent agent is read-only', async () => {
     const workspace = folder()
     const box = shell({ workspace, sandbox: 'required' })
     const worker = agent({

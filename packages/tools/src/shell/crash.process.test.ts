@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest'
 import { isWhole } from '../../../../test/size.ts'
 import { modes, processesWith } from './shell.test-kit.ts'
 
-/** Starts a process that runs commands, waits until they run, and gives what is needed to look after it. */
+/** Starts a process that runs commands, and waits until they run. */
 async function otherProcess(how: string, sandbox: string) {
   const workspace = mkdtempSync(join(tmpdir(), 'millrace-crash-'))
   const token = randomUUID()
@@ -36,7 +36,7 @@ function isAlive(pid: number): boolean {
   return existsSync(`/proc/${pid}`) && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
 }
 
-describe.each(modes)('when the process is gone, sandbox %s', (sandbox) => {
+describe.each(modes)('when the process ends, sandbox %s', (sandbox) => {
   const ways = [
     ['wait', 'SIGKILL'],
     ['wait', 'SIGTERM'],
@@ -47,7 +47,7 @@ describe.each(modes)('when the process is gone, sandbox %s', (sandbox) => {
   ] as const
 
   test.each(isWhole ? ways : ways.slice(0, 1))(
-    'by %s %s, so are its commands, and then what watched over it',
+    'by %s %s, its commands end, and then the watcher',
     async (how, signal) => {
       await using other = await otherProcess(how, sandbox)
       if (signal) {

@@ -2,7 +2,7 @@ import { toolContext } from '../../../millrace/src/tools/tool-context.test-kit.t
 import { shell } from './shell.ts'
 import { watcher } from './watcher.ts'
 
-// A process that runs commands and then goes away in one way or another. It says on stdout when they run.
+// A process that runs commands and then ends in a given way. Reports on stdout when they run.
 
 const [how = '', workspace = '', token = '', sandbox = 'off'] = process.argv.slice(2)
 
@@ -20,11 +20,11 @@ if (how === 'wait') {
   void start(stubborn, false)
   void start('sleep 1000 | cat', false)
 }
-// As if it were nobody's: neither environment nor session nor parent tell where it comes from.
+// An orphan that cannot be identified by environment, session or parent.
 const hidden = `env -i setsid -f sleep ${token}; sleep ${token}`
 if (how === 'hide') void start('sleep 1000', false)
 await start(how === 'hide' ? hidden : `echo up; ${stubborn}`, true)
 process.stdout.write(`${watcher.pid}\n`)
 if (how === 'exit') process.exit()
 if (how === 'throw') throw new Error('it broke')
-// With `end` nothing is left to do but for what runs in the background, which is no reason to stay.
+// With `end`, only background commands are left, which do not keep the process running.

@@ -1,10 +1,10 @@
-/** What of this process's environment a command gets to see. All else may be a key. */
-const passed = [
+/** The variables of this process that commands can see. Any other may hold a secret. */
+const passedVariables = [
   ...['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'TZ', 'TMPDIR', 'LANG', 'LANGUAGE'],
   ...['LC_ALL', 'LC_COLLATE', 'LC_CTYPE', 'LC_MESSAGES', 'LC_MONETARY', 'LC_NUMERIC', 'LC_TIME'],
 ]
 
-/** Nobody is there to answer a prompt, close an editor or leave a pager, and colours are noise. */
+/** No user can answer a prompt or close an editor or pager, and colors are noise. */
 const unattended = {
   TERM: 'dumb',
   NO_COLOR: '1',
@@ -17,14 +17,20 @@ const unattended = {
   PYTHONUNBUFFERED: '1',
 }
 
-/** Git takes any folder that looks like a bare repository for one, and runs what its settings name: git-config(1), safe.bareRepository. */
-const wary = {
+/**
+ * Git treats any folder that looks like a bare repository as one, and runs programs that its config
+ * names: git-config(1), safe.bareRepository.
+ */
+const safeGit = {
   GIT_CONFIG_COUNT: '1',
   GIT_CONFIG_KEY_0: 'safe.bareRepository',
   GIT_CONFIG_VALUE_0: 'explicit',
 }
 
-/** The environment of a command: little of our own, then what was asked for. Read anew each time, as it may change. */
+/**
+ * The environment of a command: a few of our variables, then the options. Read for each command, as
+ * it may change.
+ */
 export function commandEnvironment({
   passEnv,
   env,
@@ -34,15 +40,15 @@ export function commandEnvironment({
 }): Record<string, string> {
   return {
     PATH: '/usr/local/bin:/usr/bin:/bin',
-    ...ours(passed),
+    ...fromProcess(passedVariables),
     ...unattended,
-    ...wary,
-    ...ours(passEnv),
+    ...safeGit,
+    ...fromProcess(passEnv),
     ...env,
   }
 }
 
-function ours(names: readonly string[]): Record<string, string> {
+function fromProcess(names: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     names.flatMap((name) => {
       const value = process.env[name]

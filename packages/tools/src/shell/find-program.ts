@@ -1,7 +1,10 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 
-/** The file that would be run: what the name says, seen from `cwd`, or the first of that name in the folders of `path`. */
+/**
+ * The file that would run: the path itself, relative to `cwd`, or the first match in the folders of
+ * `path`.
+ */
 export function findProgram(name: string, path = '', cwd = '/'): string | undefined {
   const folders = path.split(delimiter).filter(Boolean)
   const candidates = name.includes('/') ? [name] : folders.map((folder) => join(folder, name))

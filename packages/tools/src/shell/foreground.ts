@@ -1,11 +1,11 @@
-import { type Command, type CommandEnd, type CommandOrder, startCommand } from './command.ts'
+import { type Command, type CommandEnd, type CommandSpec, startCommand } from './command.ts'
 import { liveOutput } from './live-output.ts'
 import type { OutputStore } from './output-store.ts'
 
-/** A command that was waited for. */
+/** The result of a command that ran to its end. */
 export interface CommandOutcome extends CommandEnd {
   readonly output: OutputStore
-  /** It was stopped since it took longer than this. */
+  /** Set if it was stopped because it took longer than this. */
   readonly timedOutMs?: number | undefined
 }
 
@@ -13,21 +13,21 @@ interface Waiting {
   readonly timeoutMs: number
   readonly signal: AbortSignal
   readonly progress: (data: unknown) => void
-  /** Told as soon as it runs: whoever ends all there is must know of it. */
+  /** Called as soon as it runs, so that `close()` can end it. */
   readonly onStart: (command: Command) => void
 }
 
 /**
- * Runs a command to its end. Rejects if it cannot be started, or with the signal's reason when that is aborted; by then nothing of
- * it is left.
+ * Runs a command to its end. Rejects if it cannot be started, or with the signal's reason when that is
+ * aborted, after all its processes have ended.
  */
 export async function runToEnd(
-  order: CommandOrder,
+  spec: CommandSpec,
   { timeoutMs, signal, progress, onStart }: Waiting,
 ): Promise<CommandOutcome> {
   signal.throwIfAborted()
   const live = liveOutput(progress)
-  const command = await startCommand({ ...order, onOutput: live.push })
+  const command = await startCommand({ ...spec, onOutput: live.push })
   onStart(command)
   const cancel = () => void command.end()
   let timedOutMs: number | undefined

@@ -2,18 +2,18 @@ import { lstatSync, readdirSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve } from 'node:path'
 import type { Access } from 'millrace'
 import type { Character } from '../permission/characters.ts'
-import { charactersOf, isSign } from '../permission/characters.ts'
+import { charactersOf, isSpecial } from '../permission/characters.ts'
 import { fits, segmentOf } from '../permission/segment.ts'
-import type { SeenAccess } from './commands/plain-line.ts'
+import type { WrittenAccess } from './commands/plain-line.ts'
 
-const mostNames = 20_000
-const mostFound = 500
+const maxNames = 20_000
+const maxFound = 500
 
 /**
- * What a glob finds by now, as the shell will look for it. If that is too much it stays unknown. A file that the same line makes before is
- * not found; but it got its contents from somewhere, and that was judged.
+ * Expands a glob as the shell will. If it matches too much, the access stays opaque. Files that the
+ * same line creates first are not found, but the command that writes them was checked too.
  */
-export function withoutGlobs({ glob, ...access }: SeenAccess, root: string): Access[] {
+export function expandGlobs({ glob, ...access }: WrittenAccess, root: string): Access[] {
   if (!glob || access.kind === 'run' || access.kind === 'fetch') return [access as Access]
   const found = pathsOf(glob)
   if (!found) return [access]
@@ -28,21 +28,21 @@ function fromRoot(root: string, path: string): string {
 
 function pathsOf({ folder, pattern }: { folder: string; pattern: string }): string[] | undefined {
   const characters = charactersOf(pattern)
-  // Sets such as `[a-c]` mean something else in every locale.
-  if (characters.some((character) => isSign(character, '['))) return undefined
+  // Sets such as `[a-c]` depend on the locale.
+  if (characters.some((character) => isSpecial(character, '['))) return undefined
   try {
-    const paths = matchesOf(characters, folder, { names: mostNames })
-    return paths.length > mostFound ? undefined : paths
+    const paths = matchesOf(characters, folder, { names: maxNames })
+    return paths.length > maxFound ? undefined : paths
   } catch {
     return undefined
   }
 }
 
-/** A pattern that fits nothing is handed on as it is written: bash(1), Pathname Expansion. */
+/** A pattern without matches is passed on literally: bash(1), Pathname Expansion. */
 function matchesOf(pattern: readonly Character[], folder: string, budget: { names: number }): string[] {
   const text = textOf(pattern)
   const segments = splitAtSlashes(pattern)
-  // Behind a link `..` is the folder above where that leads.
+  // After a link, `..` is the parent of the link's target.
   if (segments.slice(1).some((segment) => textOf(segment) === '..')) throw new Error('leads anywhere')
   let found = [text.startsWith('/') ? '/' : folder]
   let isLiteral = true
@@ -52,7 +52,7 @@ function matchesOf(pattern: readonly Character[], folder: string, budget: { name
       isLiteral = false
     } else
       found = found.map((parent) => join(parent, textOf(segment))).filter((path) => isLiteral || exists(path))
-    if (found.length > mostFound) throw new Error('finds too much')
+    if (found.length > maxFound) throw new Error('finds too much')
   }
   return found.length > 0 ? found : [resolve(folder, text)]
 }
@@ -61,7 +61,7 @@ function named(segment: readonly Character[], parent: string, budget: { names: n
   const tokens = segmentOf(segment)
   const isNamed = (name: string) => fits(tokens, [...name], (token, character) => token(character))
   const showsDots = segment[0]?.value === '.'
-  // Older shells find `..` with `.*`, too.
+  // In older shells `.*` also matches `..`.
   if (showsDots && isNamed('..')) throw new Error('leads anywhere')
   const names = namesIn(parent)
   budget.names -= names.length
@@ -76,7 +76,7 @@ function textOf(characters: readonly Character[]): string {
 }
 
 function isWild(character: Character): boolean {
-  return isSign(character, '*') || isSign(character, '?')
+  return isSpecial(character, '*') || isSpecial(character, '?')
 }
 
 function namesIn(folder: string): string[] {
@@ -103,13 +103,13 @@ function splitAtSlashes(characters: readonly Character[]): Character[][] {
   return parts.filter((part) => part.length > 0)
 }
 
-/** Whether a glob may come to a word that a program takes for an option. */
+/** Whether a glob may expand to a word that a program would read as an option. */
 export function findsOption(pattern: string, folder: string | undefined): boolean {
   const characters = charactersOf(pattern)
   const [first = []] = splitAtSlashes(characters)
-  const begins = (sign: string) => isSign(characters[0], sign)
-  if (!begins('*') && !begins('?') && !begins('[')) return false
-  if (folder === undefined || first.some((character) => isSign(character, '['))) return true
+  const startsWith = (sign: string) => isSpecial(characters[0], sign)
+  if (!startsWith('*') && !startsWith('?') && !startsWith('[')) return false
+  if (folder === undefined || first.some((character) => isSpecial(character, '['))) return true
   const tokens = segmentOf(first)
   return namesIn(folder).some(
     (name) => name.startsWith('-') && fits(tokens, [...name], (token, character) => token(character)),

@@ -10,32 +10,32 @@ test.each([
   ['server & sleep 1; curl x; kill %1', false],
   ['a && b 2>&1 | c', false],
   ['echo "a &"', false],
-])('%s leaves something behind: %j', (line, expected) => {
+])('%s leaves background jobs: %j', (line, expected) => {
   expect(leavesBehind(line)).toBe(expected)
 })
 
-describe.skipIf(!hasSandbox)('in the sandbox the model is told', () => {
-  test('that what was put in the background has ended', async () => {
+describe.skipIf(!hasSandbox)('in the sandbox the result says', () => {
+  test('that background jobs have ended', async () => {
     await using shell = testShell({ sandbox: 'required' })
     expect(await shell.run({ command: 'sleep 1000 & echo started' })).toMatch(
-      /^started\n\[what it put in the background with & ended with it: use background: true/,
+      /^started\n\[processes started with & ended with the command: use background: true/,
     )
   })
 
-  test('that nobody else reaches a server in the background, unless there is a network', async () => {
+  test('that other commands cannot reach a background server, unless there is a network', async () => {
     await using shell = testShell({ sandbox: 'required' })
     expect(await shell.run({ command: 'sleep 1000', background: true })).toContain(
-      'no other command reaches it',
+      'other commands cannot reach it',
     )
     await using open = testShell({ sandbox: 'required', network: true })
-    expect(await open.run({ command: 'sleep 1000', background: true })).not.toContain('no other command')
+    expect(await open.run({ command: 'sleep 1000', background: true })).not.toContain('other commands cannot')
   })
 
-  test('of the network also where the end of a pipe hides the failure', async () => {
+  test('that there is no network, even if a pipe hides the failure', async () => {
     await using shell = testShell({ sandbox: 'required' })
     const command = 'echo "npm error getaddrinfo EAI_AGAIN registry" | tail -1'
     expect(await shell.run({ command })).toContain(
-      '[If that is a failure, it is the sandbox: there is no network',
+      '[If that failed, the sandbox is the cause: there is no network',
     )
   })
 })

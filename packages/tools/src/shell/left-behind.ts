@@ -1,6 +1,9 @@
 import { forEachChild, parse, type SyntaxNode } from 'unbash'
 
-/** Whether a line puts something in the background (`server &`) and neither waits for it nor ends it. */
+/**
+ * Whether a line starts something in the background (`server &`) and neither waits for it nor kills
+ * it.
+ */
 export function leavesBehind(line: string): boolean {
   let found = false
   const stack: SyntaxNode[] = [parse(line)]

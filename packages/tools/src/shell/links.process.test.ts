@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { withoutLinks } from './links.ts'
+import { followAccessLinks } from './links.ts'
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), 'millrace-links-')))
 const [root, outside] = [join(base, 'workspace'), join(base, 'outside')]
@@ -36,25 +36,25 @@ test.each([
   ['all/not-there', '/not-there'],
   [`${outside}/x`, `${outside}/x`],
 ])('%s is %s', (path, real) => {
-  expect(withoutLinks({ kind: 'write', path }, root)).toEqual({ kind: 'write', path: real })
+  expect(followAccessLinks({ kind: 'write', path }, root)).toEqual({ kind: 'write', path: real })
 })
 
 test.each(['self', 'self/x', '/proc/self/cwd/a', '/proc/1/root', 'process/a', '/dev/fd/3'])(
-  '%s leads nowhere, and so nobody can say',
+  '%s cannot be resolved',
   (path) => {
-    expect(withoutLinks({ kind: 'read', path }, root)).toEqual({ kind: 'read', path, opaque: true })
+    expect(followAccessLinks({ kind: 'read', path }, root)).toEqual({ kind: 'read', path, opaque: true })
   },
 )
 
-test('what is no path, or not known, stays as it is', () => {
+test('other and opaque accesses stay unchanged', () => {
   const others = [
     { kind: 'run', command: 'out' },
     { kind: 'write', path: 'out', opaque: true },
   ] as const
-  for (const access of others) expect(withoutLinks(access, root)).toBe(access)
+  for (const access of others) expect(followAccessLinks(access, root)).toBe(access)
 })
 
-test('what comes with a command is followed as well', () => {
+test('links of implied accesses are followed too', () => {
   const given = (path: string) => ({ kind: 'read', path, implied: true }) as const
-  expect(withoutLinks(given('in/x'), root)).toEqual(given('src/x'))
+  expect(followAccessLinks(given('in/x'), root)).toEqual(given('src/x'))
 })

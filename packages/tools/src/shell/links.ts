@@ -3,34 +3,37 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { Access } from 'millrace'
 
 /**
- * The same with every link followed, also one to what is not there yet: a shell that writes to `link` makes what the link
- * names. Only a sandbox can keep it from leading elsewhere a moment later.
+ * The access with all links followed, including links to missing files: writing to `link` creates its
+ * target. Only a sandbox can prevent a link from being changed a moment later.
  */
-export function withoutLinks(access: Access, root: string): Access {
+export function followAccessLinks(access: Access, root: string): Access {
   if ((access.kind !== 'read' && access.kind !== 'write') || access.opaque) return access
-  const real = followed(resolve(root, access.path))
+  const real = followLinks(resolve(root, access.path))
   if (real === undefined) return { ...access, opaque: true }
-  const way = relative(root, real)
-  return { ...access, path: way === '' ? '.' : /^\.\.(?:\/|$)/.test(way) || isAbsolute(way) ? real : way }
+  const fromRoot = relative(root, real)
+  return {
+    ...access,
+    path: fromRoot === '' ? '.' : /^\.\.(?:\/|$)/.test(fromRoot) || isAbsolute(fromRoot) ? real : fromRoot,
+  }
 }
 
-/** As many as Linux follows: path_resolution(7). */
-const mostLinks = 40
+/** The limit of Linux: path_resolution(7). */
+const maxLinks = 40
 
-/** Where these lead depends on the process that asks: `/proc/self/cwd`, `/dev/fd/3`. */
-const elsewhere = /^\/(?:proc|dev\/fd)(?:\/|$)/
+/** Links that lead elsewhere in each process: `/proc/self/cwd`, `/dev/fd/3`. */
+const processSpecific = /^\/(?:proc|dev\/fd)(?:\/|$)/
 
-/** Undefined if that cannot be told. */
-export function followed(path: string): string | undefined {
+/** The path without links; undefined if it cannot be determined. */
+export function followLinks(path: string): string | undefined {
   let real: string = sep
   const names = path.split(sep).filter(Boolean)
   let links = 0
   for (let name = names.shift(); name !== undefined; name = names.shift()) {
     real = name === '..' ? dirname(real) : join(real, name)
-    if (elsewhere.test(real)) return undefined
+    if (processSpecific.test(real)) return undefined
     const target = targetOf(real)
     if (target === undefined) continue
-    if (++links > mostLinks) return undefined
+    if (++links > maxLinks) return undefined
     names.unshift(...target.split(sep).filter((part) => part !== '' && part !== '.'))
     real = isAbsolute(target) ? sep : dirname(real)
   }
@@ -41,7 +44,7 @@ function targetOf(path: string): string | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : undefined
   } catch {
-    // Not to be seen by this process, nor by a command of its user.
+    // Not accessible to this process, nor to a command of the same user.
     return undefined
   }
 }

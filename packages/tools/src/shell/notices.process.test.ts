@@ -6,7 +6,10 @@ import { expect, test } from 'vitest'
 const entry = new URL('../index.ts', import.meta.url).href
 const notInstalled = 'bubblewrap is not installed (apt-get install bubblewrap)'
 
-/** Makes shells in a process of its own that finds no bubblewrap. Gives what it wrote, without the lines that are Node's own. */
+/**
+ * Creates shells in a child process without bubblewrap. Returns its output, without Node's own
+ * lines.
+ */
 async function withoutBubblewrap(...sandboxes: string[]) {
   const program = `
     import { shell } from ${JSON.stringify(entry)}
@@ -20,23 +23,25 @@ async function withoutBubblewrap(...sandboxes: string[]) {
   return { stdout, warnings: warnings.map((line) => line.replace(/^\(node:\d+\) /, '')) }
 }
 
-test('a process without a sandbox is warned once, however many shells it has', async () => {
-  const sentence = `Commands run without a sandbox, with all rights of your user: ${notInstalled}.`
+test('a process without a sandbox gets one warning, however many shells it has', async () => {
+  const sentence = `Commands run without a sandbox, with all permissions of your user: ${notInstalled}.`
   const { stdout, warnings } = await withoutBubblewrap('auto', 'auto', 'required')
   expect(warnings).toEqual([`[MILLRACE_NO_SANDBOX] Warning: ${sentence}`])
-  const refusal = `shell: sandbox is 'required', but none works here: ${notInstalled}`
-  expect(stdout).toBe(`[\n  '${sentence}'\n]\n[\n  '${sentence}'\n]\ninvalid_input ${refusal}\n`)
+  const problem = `shell: sandbox is 'required', but no sandbox works here: ${notInstalled}`
+  expect(stdout).toBe(`[\n  '${sentence}'\n]\n[\n  '${sentence}'\n]\ninvalid_input ${problem}\n`)
 })
 
-test('one that requires a sandbox is warned that nothing will run', async () => {
+test('a process that requires a sandbox is warned that nothing will run', async () => {
   const { warnings } = await withoutBubblewrap('required')
   expect(warnings).toEqual([
-    `[MILLRACE_NO_SANDBOX] Warning: shell: sandbox is 'required', but none works here: ${notInstalled}`,
+    `[MILLRACE_NO_SANDBOX] Warning: shell: sandbox is 'required', but no sandbox works here: ${notInstalled}`,
   ])
 })
 
-test('one that has switched it off knows', async () => {
+test('a process that turned the sandbox off gets no warning', async () => {
   const { stdout, warnings } = await withoutBubblewrap('off')
-  expect(stdout).toContain("Commands run without a sandbox, with all rights of your user: sandbox is 'off'.")
+  expect(stdout).toContain(
+    "Commands run without a sandbox, with all permissions of your user: sandbox is 'off'.",
+  )
   expect(warnings).toEqual([])
 })

@@ -5,7 +5,7 @@ import { type Channel, outputStore } from './output-store.ts'
 const bytes = (text: string) => Buffer.from(text)
 
 describe('the kept output', () => {
-  test('is whole as long as it fits, however it was cut', () => {
+  test('is complete if it fits, whatever its chunks', () => {
     const pieces = fc.array(fc.tuple(fc.constantFrom<Channel>(1, 2), fc.string({ unit: 'grapheme' })))
     fc.assert(
       fc.property(pieces, fc.integer({ min: 1, max: 7 }), (pieces, size) => {
@@ -23,7 +23,7 @@ describe('the kept output', () => {
     )
   })
 
-  test('joins a character that came in pieces, also with something of the other channel between them', () => {
+  test('joins a split character, even with output of the other channel in between', () => {
     const store = outputStore(100)
     store.push(1, Buffer.from([0xc3]))
     store.push(2, bytes('error\n'))
@@ -32,13 +32,13 @@ describe('the kept output', () => {
     expect(store.read(1).head).toBe('é')
   })
 
-  test('shows what is not text as such', () => {
+  test('shows invalid text as replacement characters', () => {
     const store = outputStore(100)
     store.push(1, Buffer.from([0x61, 0xff, 0x62, 0xc3]))
     expect(store.read().head).toBe('a\uFFFDb\uFFFD')
   })
 
-  test('has its beginning and its end when there was too much, and knows how much is missing', () => {
+  test('keeps the beginning and the end of long output, and how much is missing', () => {
     const store = outputStore(200_000)
     store.push(1, bytes('first|'))
     for (let count = 0; count < 100; count++) store.push(1, bytes('é'.repeat(5_001)))
@@ -53,7 +53,7 @@ describe('the kept output', () => {
     expect(kept).toBeLessThan(220_000)
   })
 
-  test('is given once to each who takes it, characters whole', () => {
+  test('is returned once by take, without splitting characters', () => {
     const store = outputStore(100)
     store.push(1, Buffer.from([0x61, 0xc3]))
     expect(store.take().head).toBe('a')
@@ -64,7 +64,7 @@ describe('the kept output', () => {
     expect(store.take()).toEqual({ head: '', tail: '', dropped: 0 })
   })
 
-  test('begins anew after it was taken, also if there had been too much', () => {
+  test('starts over after take, even if it was too long', () => {
     const store = outputStore(10)
     for (let count = 0; count < 10; count++) store.push(1, Buffer.alloc(16_384, 'x'))
     expect(store.take().dropped).toBeGreaterThan(100_000)

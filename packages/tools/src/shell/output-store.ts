@@ -1,31 +1,34 @@
-/** 1 for standard output, 2 for errors, as the operating system counts them. */
+/** File descriptors: 1 is stdout, 2 is stderr. */
 export type Channel = 1 | 2
 
-/** Which bytes came from where, in the order in which they came. */
+/** Bytes of both channels, in the order they arrived. */
 interface Block {
   readonly bytes: Buffer
   used: number
-  /** Pairs of a channel and how many bytes of it follow. */
+  /** Pairs of a channel and a number of bytes. */
   readonly runs: number[]
 }
 
 export interface OutputText {
   readonly head: string
   readonly tail: string
-  /** Bytes between the two that are not kept. */
+  /** How many bytes were dropped between the two. */
   readonly dropped: number
 }
 
-/** Keeps the beginning and the end of what a command prints, in bounded memory. Nothing is decoded before somebody reads. */
+/** Keeps the beginning and the end of a command's output in bounded memory. Decodes on read. */
 export interface OutputStore {
   push(channel: Channel, bytes: Uint8Array): void
-  /** All that came, kept or not. */
+  /** All bytes received, kept or not. */
   readonly bytes: number
-  /** True if something came since the last `take`. */
+  /** Whether there is output since the last `take`. */
   readonly waiting: boolean
-  /** What is kept: both channels as they came, or only one. Changes nothing. */
+  /** The kept output of both channels, or of one. */
   read(channel?: Channel): OutputText
-  /** What came since the last `take`, and forgets it. A character of which a part is still to come waits for it. */
+  /**
+   * Removes and returns the output since the last `take`. An incomplete character waits for its
+   * rest.
+   */
   take(): OutputText
 }
 
@@ -46,7 +49,7 @@ export function outputStore(maxBytes: number): OutputStore {
         blocks.push(block)
       }
       const size = Math.min(bytes.length - at, blockBytes - block.used)
-      // Copied: what the socket read lies in a slab that one small piece would keep alive.
+      // Copied: a small chunk would keep the socket's whole buffer alive.
       block.bytes.set(bytes.subarray(at, at + size), block.used)
       block.used += size
       at += size
@@ -119,7 +122,9 @@ function flush(decoders: Decoders): string {
   return decoders[1].decode() + decoders[2].decode()
 }
 
-/** `cut`: what came before the first block is gone, perhaps in the middle of a character, of which the rest is left out. */
+/**
+ * `cut`: output before the first block was dropped, so a partial character at its start is skipped.
+ */
 function decodeBlocks(
   blocks: readonly Block[],
   decoders: Decoders,
@@ -127,16 +132,16 @@ function decodeBlocks(
   { cut = false } = {},
 ): string {
   const pieces: string[] = []
-  const begun = new Set<Channel>()
+  const started = new Set<Channel>()
   for (const { bytes, runs } of blocks) {
     let at = 0
     for (let index = 0; index < runs.length; index += 2) {
       const channel = runs[index] as Channel
       const end = at + (runs[index + 1] ?? 0)
       let from = at
-      if (cut && !begun.has(channel)) {
+      if (cut && !started.has(channel)) {
         while (from < end && from < at + 3 && isContinuation(bytes[from])) from++
-        begun.add(channel)
+        started.add(channel)
       }
       if (only === undefined || only === channel)
         pieces.push(decoders[channel].decode(bytes.subarray(from, end), { stream: true }))

@@ -18,7 +18,7 @@ describe('plain text', () => {
     expect(plainText(printed)).toBe(text)
   })
 
-  test('comes out the same in pieces that are cut where they may be', () => {
+  test('is the same in chunks cut at allowed positions', () => {
     const printed = 'a\x1b[1;31mb\x1b[0m\r\nc\x1b]0;title\x07d\r\n'
     for (let cut = 0; cut <= printed.length; cut++) {
       const at = wholeUpTo(printed.slice(0, cut))
@@ -26,7 +26,7 @@ describe('plain text', () => {
     }
   })
 
-  test('is not held up by something that only begins like a sequence', () => {
+  test('is not delayed by text that only looks like the start of a sequence', () => {
     expect(wholeUpTo(`\x1b[${'1'.repeat(1_000)}`)).toBe(1_002)
   })
 })

@@ -1,4 +1,5 @@
-// ECMA-48: control sequences (colours, moving about), strings for the terminal itself (titles, links), and the short ones.
+// ECMA-48: control sequences (colors, cursor), strings for the terminal (titles, links), short
+// escapes.
 const control = '\\x1b\\[[0-?]*[ -/]*[@-~]'
 const opened = '\\x1b[\\]PX^_][^\\x07\\x1b\\n]*'
 const closing = '(?:\\x07|\\x1b\\\\)'
@@ -7,19 +8,20 @@ const short = '\\x1b[ -/]*[0-OQ-WYZ\\\\`a-~]'
 const escapes = new RegExp(`${control}|${opened}${closing}?|${short}`, 'g')
 const completed = new RegExp(`^(?:${control}|${opened}${closing}|${short})`)
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: this matches control characters
 const controls = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g
 
-/** What a program printed as text that a model can read: no colours, nothing for a terminal, lines end in `\n`. */
+/** Output as plain text: no colors or other terminal escapes, lines end with `\n`. */
 export function plainText(printed: string): string {
   return printed.replace(escapes, '').replace(/\r\n?/g, '\n').replace(controls, '')
 }
 
-/** Where a piece of output must be cut so that neither an escape sequence nor `\r\n` falls apart. */
+/** Where to cut a chunk so that no escape sequence and no `\r\n` is split. */
 export function wholeUpTo(printed: string): number {
-  const begun = printed.lastIndexOf('\x1b')
-  // Longer than this is no sequence, and must not hold up the rest.
-  const unfinished = begun >= 0 && printed.length - begun < 1_000 && !completed.test(printed.slice(begun))
-  if (unfinished) return begun
+  const lastEscape = printed.lastIndexOf('\x1b')
+  // Anything longer is not an escape sequence, and must not delay the rest.
+  const unfinished =
+    lastEscape >= 0 && printed.length - lastEscape < 1_000 && !completed.test(printed.slice(lastEscape))
+  if (unfinished) return lastEscape
   return printed.endsWith('\r') ? printed.length - 1 : printed.length
 }

@@ -8,14 +8,14 @@ export const pollSchema: JsonSchema<PollRequest> = {
   jsonSchema: {
     type: 'object',
     properties: {
-      id: { type: 'string', description: 'As the call that started it said, such as bg_1a2b3c4d' },
+      id: { type: 'string', description: 'The id from the call that started it, such as bg_1a2b3c4d' },
       wait_ms: {
         type: 'integer',
         minimum: 0,
         maximum: maxWaitMs,
-        description: `How long to wait for something new; ${waitMs} if absent`,
+        description: `How long to wait for new output; ${waitMs} by default`,
       },
-      stop: { type: 'boolean', description: 'End it' },
+      stop: { type: 'boolean', description: 'Stop the command' },
     },
     required: ['id'],
     additionalProperties: false,
@@ -24,7 +24,7 @@ export const pollSchema: JsonSchema<PollRequest> = {
     if (!isObject(value)) return { issues: [{ message: `must be an object, not ${kindOf(value)}` }] }
     const { id, wait_ms: wait = waitMs, stop = false, ...others } = value
     const issues = Object.keys(others).map((name) => ({
-      message: 'does not exist: there are id, wait_ms, stop',
+      message: 'does not exist: use id, wait_ms or stop',
       path: [name],
     }))
     if (typeof id !== 'string') issues.push({ message: `must be a string, not ${kindOf(id)}`, path: ['id'] })

@@ -2,7 +2,9 @@ import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 
-/** A process as it was a moment ago. Its pid may be another's by now; pid and start together are not. */
+/**
+ * A process at the time of listing. Its pid may be reused; pid and start time together are unique.
+ */
 export interface ProcessEntry {
   readonly pid: number
   readonly parent: number
@@ -12,18 +14,25 @@ export interface ProcessEntry {
   readonly name: string
 }
 
-/** What runs on this machine. Zombies are left out: they are dead, and only their parent can bury them. */
+/**
+ * The processes of this machine, without zombies: those have ended and only their parent can reap
+ * them.
+ */
 export interface ProcessTable {
   list(): Promise<ProcessEntry[]>
-  /** When the process with this pid was started, now; undefined if there is none, or if it cannot be told. */
+  /**
+   * The start time of the process with this pid; undefined if it does not exist or is not known.
+   */
   startOf(pid: number): string | undefined
-  /** True as long as that pid is still this process. */
+  /** Whether the pid still belongs to this process. */
   isThere(entry: ProcessEntry): boolean
-  /** True if the text stands in the environment that the process was started with. */
+  /** Whether the environment that the process was started with contains the text. */
   hasInEnvironment(pid: number, text: string): boolean
 }
 
-/** Linux. Reading is synchronous: the kernel answers from memory, and a thread pool costs more than it saves. */
+/**
+ * Linux. Reads are synchronous: /proc is in memory, so a thread pool would cost more than it saves.
+ */
 const procTable: ProcessTable = {
   async list() {
     const entries: ProcessEntry[] = []
@@ -31,7 +40,7 @@ const procTable: ProcessTable = {
     for (const name of readdirSync('/proc')) {
       const pid = Number(name)
       if (!Number.isInteger(pid)) continue
-      // On a machine with thousands of processes others get their turn in between.
+      // With thousands of processes, yield to the event loop now and then.
       if (++read % 200 === 0) await new Promise((resolve) => setImmediate(resolve))
       const entry = readStat(pid)
       if (entry) entries.push(entry)
@@ -49,7 +58,10 @@ const procTable: ProcessTable = {
   },
 }
 
-/** proc_pid_stat(5): `pid (name) state ppid pgrp session …`; the name may hold anything, brackets too. */
+/**
+ * proc_pid_stat(5): `pid (name) state ppid pgrp session …`; the name may contain anything, even
+ * parentheses.
+ */
 function readStat(pid: number, { dead = false } = {}): ProcessEntry | undefined {
   let stat: string
   try {
@@ -60,7 +72,7 @@ function readStat(pid: number, { dead = false } = {}): ProcessEntry | undefined 
   const [open, close] = [stat.indexOf('('), stat.lastIndexOf(')')]
   const fields = stat.slice(close + 2).split(' ')
   const [state, parent, group, session] = fields
-  // A process whose first thread has ended looks like a zombie while its other threads go on.
+  // A process whose main thread has exited looks like a zombie while other threads still run.
   const threads = Number(fields[17])
   if (!dead && (state === 'X' || (state === 'Z' && threads <= 1))) return undefined
   return {
@@ -75,7 +87,7 @@ function readStat(pid: number, { dead = false } = {}): ProcessEntry | undefined 
 
 const run = promisify(execFile)
 
-/** Elsewhere. What a command started in a session of its own, and then left, cannot be told from others here. */
+/** Other systems. Orphans that moved to their own session cannot be identified here. */
 export const psTable: ProcessTable = {
   async list() {
     const { stdout } = await run('ps', ['-axo', 'pid=,ppid=,pgid=,stat=,lstart='], {
@@ -91,7 +103,7 @@ export const psTable: ProcessTable = {
     })
   },
   startOf: () => undefined,
-  // It was listed a moment ago; asking again would take as long as that took.
+  // It was listed a moment ago; another `ps` would take just as long.
   isThere: () => true,
   hasInEnvironment: () => false,
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { modes, testShell } from './shell.test-kit.ts'
 
 describe.each(modes)('a command, sandbox %s', (sandbox) => {
-  test('that prints a gigabyte is kept head and tail in little memory', async () => {
+  test('that prints a gigabyte keeps head and tail in little memory', async () => {
     await using shell = testShell({ sandbox })
     let most = 0
     const memory = () => process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers
@@ -18,10 +18,10 @@ describe.each(modes)('a command, sandbox %s', (sandbox) => {
     expect(text).toMatch(/^first\ny\ny\n/)
     expect(text).toMatch(/y\nlast\n\[1072\.7 MB of output left out in the middle: .*\n\[exit code 0 after/)
     expect(text.length).toBeLessThan(1.1 * 2 ** 20)
-    // A quarter of what was printed: what was read and dropped stays until it is collected.
+    // A quarter of the output: dropped chunks stay until garbage collection.
     expect(most).toBeLessThan(256 * 2 ** 20)
-    const told = progressed.map(({ output = '' }) => output).join('')
-    expect(told.length).toBe(65_536)
+    const emitted = progressed.map(({ output = '' }) => output).join('')
+    expect(emitted.length).toBe(65_536)
     expect(progressed.length).toBeLessThan(500)
   })
 })

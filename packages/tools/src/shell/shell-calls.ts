@@ -4,23 +4,23 @@ import type { Access, ToolContext } from 'millrace'
 import { toolContent } from 'millrace'
 import { nestedRunOf } from 'millrace/internal'
 import type { Background } from './background.ts'
-import type { Command, CommandEnd, CommandOrder } from './command.ts'
+import type { Command, CommandEnd, CommandSpec } from './command.ts'
 import { argvAccess, commandAccess } from './commands/commands.ts'
-import type { Place } from './commands/paths.ts'
-import type { SeenAccess } from './commands/plain-line.ts'
+import type { ShellFolders } from './commands/paths.ts'
+import type { WrittenAccess } from './commands/plain-line.ts'
 import { commandEnvironment } from './environment.ts'
 import { runToEnd } from './foreground.ts'
-import { withoutGlobs } from './globs.ts'
+import { expandGlobs } from './globs.ts'
 import { leavesBehind } from './left-behind.ts'
-import { withoutLinks } from './links.ts'
+import { followAccessLinks } from './links.ts'
 import { outputStore } from './output-store.ts'
-import { callOutput, outcomeText, type Told } from './result-text.ts'
+import { type CommandReport, callOutput, outcomeText } from './result-text.ts'
 import { hostProxy } from './sandbox/proxy.ts'
-import { findSandbox, sandboxed, sandboxProblem, sandboxRefusal } from './sandbox/sandbox.ts'
+import { findSandbox, sandboxDenial, sandboxed, sandboxProblem } from './sandbox/sandbox.ts'
 import type { ShellInput } from './shell-input.ts'
-import { likelyWorkplace, workplace } from './workplace.ts'
+import { expectedWorkingDirectory, workingDirectory } from './working-directory.ts'
 
-/** The options of `shell()`, all of them there. */
+/** The options of `shell()` with defaults filled in. */
 export interface ShellSettings {
   readonly root: string
   readonly timeoutMs: number
@@ -38,61 +38,65 @@ export interface ShellSettings {
   readonly program: string
 }
 
-interface Surroundings {
+interface ShellState {
   readonly jobs: Background
   readonly onStart: (command: Command) => void
   readonly isClosed: () => boolean
 }
 
-/** A program and its words, before it is put in the sandbox. */
-interface Wanted {
+/** A program and its arguments, before it is wrapped in the sandbox. */
+interface Invocation {
   readonly file: string
   readonly args: readonly string[]
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** What the tool `shell` does with a call, whatever form it has. */
-export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }: Surroundings) {
+/** Implements the `shell` tool for all forms of input. */
+export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }: ShellState) {
   const { root, program, network, writable, sandbox, maxTimeoutMs } = settings
   const proxy = typeof network === 'boolean' ? undefined : hostProxy(network)
 
   async function access(input: ShellInput): Promise<readonly Access[]> {
-    const accesses = written(input).flatMap((one) =>
-      withoutGlobs(one, root).map((found) => withoutLinks(found, root)),
+    const accesses = accessAsWritten(input).flatMap((one) =>
+      expandGlobs(one, root).map((found) => followAccessLinks(found, root)),
     )
-    // With all of the network a command can send away what it reads.
+    // With full network access a command could send out what it reads.
     const isOpen = typeof network === 'boolean' ? network : network.includes('*')
     const contained = !isOpen && (await hasSandbox())
     return contained ? accesses.map((one) => (one.kind === 'fetch' ? one : { ...one, contained })) : accesses
   }
 
-  /** As its words have it. */
-  function written(input: ShellInput): readonly SeenAccess[] {
+  /** The accesses as written, before globs and links are resolved. */
+  function accessAsWritten(input: ShellInput): readonly WrittenAccess[] {
     const home = settings.env.HOME ?? process.env.HOME ?? homedir()
-    const place = { root, cwd: likelyWorkplace(root, input.cwd), home }
+    const folders = { root, cwd: expectedWorkingDirectory(root, input.cwd), home }
     switch (input.form) {
       case 'line':
-        return lineAccess(input.line, place)
+        return lineAccess(input.line, folders)
       case 'lines':
-        return input.lines.flatMap((line) => lineAccess(line, place))
+        return input.lines.flatMap((line) => lineAccess(line, folders))
       case 'argv':
-        return argvAccess(input.argv, place, input.env)
+        return argvAccess(input.argv, folders, input.env)
     }
   }
 
-  /** To another shell than these a line may be anything. */
-  function lineAccess(line: string, place: Place): readonly SeenAccess[] {
+  /** The syntax of other shells is not known. */
+  function lineAccess(line: string, folders: ShellFolders): readonly WrittenAccess[] {
     const isKnown = ['bash', 'sh', 'dash', 'ash'].includes(basename(program))
-    return isKnown ? commandAccess(line, place) : [{ kind: 'run', command: line, opaque: true }]
+    return isKnown ? commandAccess(line, folders) : [{ kind: 'run', command: line, opaque: true }]
   }
 
   async function run(input: ShellInput, context: ToolContext): Promise<unknown> {
-    const cwd = workplace(root, input.cwd)
+    const cwd = workingDirectory(root, input.cwd)
     const isSandboxed = await inSandbox()
-    const readOnly = nestedRunOf(context).guard?.readOnly === true
-    if (isClosed()) throw new Error('the shell was closed: no command can be run any more')
+    const readOnly = nestedRunOf(context).policies?.readOnly === true
+    if (isClosed()) throw new Error('the shell is closed: it can no longer run commands')
 
-    const order = ({ file, args, env = {} }: Wanted): CommandOrder & { tidy?: () => readonly string[] } => ({
+    const specFor = ({
+      file,
+      args,
+      env = {},
+    }: Invocation): CommandSpec & { tidy?: () => readonly string[] } => ({
       ...(isSandboxed
         ? contained(file, args, { root, cwd, network, writable, readOnly, env })
         : { file, args }),
@@ -101,33 +105,33 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
       maxOutputBytes: settings.maxOutputBytes,
       graceMs: settings.graceMs,
     })
-    const refusalOf = (
+    const denialOf = (
       output: string,
-      { code, refusedHosts }: CommandEnd,
+      { code, deniedHosts }: CommandEnd,
       line = '',
       putAside: readonly string[] = [],
     ) =>
       isSandboxed
-        ? sandboxRefusal({
+        ? sandboxDenial({
             output,
             exitCode: code,
             isMasked: /[|;\n]/.test(line),
             network,
-            refusedHosts,
+            deniedHosts,
             root,
             readOnly,
             putAside,
           })
         : undefined
-    const finish = async (wanted: Wanted, line = ''): Promise<Told> => {
+    const finish = async (wanted: Invocation, line = ''): Promise<CommandReport> => {
       const { timeoutMs } = input
       const { signal, progress } = context
-      const { tidy, ...command } = order(wanted)
+      const { tidy, ...command } = specFor(wanted)
       const outcome = await runToEnd(command, { timeoutMs, signal, progress, onStart }).finally(tidy)
       const { head, tail } = outcome.output.read()
-      // The sandbox ends with its command, and nobody sees what was in it then.
+      // The sandbox ends with its command, so remaining processes cannot be counted.
       const leftBehind = isSandboxed && leavesBehind(line)
-      return { ...outcome, leftBehind, refusal: refusalOf(head + tail, outcome, line, tidy?.()) }
+      return { ...outcome, leftBehind, denial: denialOf(head + tail, outcome, line, tidy?.()) }
     }
 
     switch (input.form) {
@@ -136,12 +140,12 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
         if (!input.background) return outcomeText(await finish(wanted, input.line).catch(explain), settings)
         const { signal, runSignal } = context
         const { line } = input
-        const { tidy, ...command } = order(wanted)
+        const { tidy, ...command } = specFor(wanted)
         const about = {
           line,
           signal,
           runSignal,
-          refusalOf: (output: string, end: CommandEnd) => refusalOf(output, end, line, tidy?.()),
+          denialOf: (output: string, end: CommandEnd) => denialOf(output, end, line, tidy?.()),
           onStart(command: Command) {
             onStart(command)
             void command.ended.then(tidy)
@@ -154,9 +158,11 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
         })
       }
       case 'lines': {
-        const outcomes: Told[] = []
+        const outcomes: CommandReport[] = []
         for (const line of input.lines) outcomes.push(await finish(shellLine(line), line).catch(explain))
-        const texts = outcomes.map((told, index) => `$ ${input.lines[index]}\n${outcomeText(told, settings)}`)
+        const texts = outcomes.map(
+          (report, index) => `$ ${input.lines[index]}\n${outcomeText(report, settings)}`,
+        )
         return withCallOutput(texts.join('\n\n'), outcomes, input.maxOutputLength)
       }
       case 'argv': {
@@ -167,17 +173,17 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
     }
   }
 
-  function contained(...words: Parameters<typeof sandboxed>) {
-    const { file, args, filter, tidy } = sandboxed(...words)
+  function contained(...input: Parameters<typeof sandboxed>) {
+    const { file, args, filter, tidy } = sandboxed(...input)
     return { file, args, sandbox: { filter, proxy }, tidy }
   }
 
-  function shellLine(line: string): Wanted {
+  function shellLine(line: string): Invocation {
     return { file: program, args: ['-c', '--', line] }
   }
 
   let found: Promise<boolean> | undefined
-  /** Looked for once: what was allowed because there is a sandbox must not run without. */
+  /** Checked once: a call allowed because of the sandbox must not run without it. */
   function hasSandbox(): Promise<boolean> {
     found ??= sandbox === 'off' ? Promise.resolve(false) : findSandbox({ root, writable }).then(Boolean)
     return found
@@ -188,11 +194,11 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
     if (await hasSandbox()) return true
     if (sandbox === 'auto') return false
     throw new Error(
-      `commands may run only inside a sandbox, but none works here: ${await sandboxProblem({ root, writable })}. No command will work until the user changes that`,
+      `commands may run only in a sandbox, but no sandbox works here: ${await sandboxProblem({ root, writable })}. No command will work until the user fixes this`,
     )
   }
 
-  function withCallOutput(text: string, outcomes: readonly Told[], maxOutputLength: number) {
+  function withCallOutput(text: string, outcomes: readonly CommandReport[], maxOutputLength: number) {
     const data = outcomes.map((outcome) => callOutput(outcome, { maxTimeoutMs, maxOutputLength }))
     return toolContent([{ type: 'text', text, opaque: { provider: 'shell', data } }])
   }
@@ -200,35 +206,35 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
   return { access, run }
 }
 
-/** What a shell says of a program that is not there or cannot be run. */
-function notFound(file: string, error: unknown): Told {
+/** What a shell prints if a program is missing or cannot be run. */
+function notFound(file: string, error: unknown): CommandReport {
   const { code } = error as NodeJS.ErrnoException
   if (code !== 'ENOENT' && code !== 'EACCES') return explain(error)
   const output = outputStore(1_000)
   const [problem, exit] = code === 'ENOENT' ? ['command not found', 127] : ['permission denied', 126]
   output.push(2, Buffer.from(`${file}: ${problem}\n`))
-  return { code: exit, signal: null, ms: 0, leftOver: 0, refusedHosts: [], output }
+  return { code: exit, signal: null, ms: 0, leftOver: 0, deniedHosts: [], output }
 }
 
-/** Why the operating system would not start it, as something to act on. Other errors stay as they are. */
+/** Turns spawn errors into messages to act on. Rethrows other errors. */
 function explain(error: unknown): never {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (!syscall?.startsWith('spawn')) throw error
   switch (code) {
     case 'E2BIG':
-      throw new Error('the command is too long: write it to a file in the workspace and run that', {
+      throw new Error('the command is too long: write it to a file in the workspace and run the file', {
         cause: error,
       })
     case 'ENOENT':
     case 'EACCES':
     case 'ENOTDIR':
       throw new Error(
-        'the shell could not be started: either it is not installed or the folder to run in is gone. Look whether the folder is there; else tell the user',
+        'the shell could not be started: it is not installed, or the working directory no longer exists. Check the directory; if it exists, tell the user',
         { cause: error },
       )
     default:
       throw new Error(
-        `the command could not be started (${code}): the machine may be short of something, try again later`,
+        `the command could not be started (${code}): the machine may be out of resources, try again later`,
         {
           cause: error,
         },

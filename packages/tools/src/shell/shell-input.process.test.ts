@@ -8,8 +8,8 @@ const schema = compileSchema(shellSchema({ timeoutMs: 10_000, maxTimeoutMs: 600_
 })
 const check = (input: unknown) => schema.check(input)
 
-describe('what the shell is asked for', () => {
-  test('is shown to models in its simple form only', () => {
+describe('the input of the shell', () => {
+  test('is shown to models only in its simple form', () => {
     expect(schema.jsonSchema).toMatchObject({
       properties: { command: { type: 'string' }, timeout_ms: { maximum: 600_000 } },
       required: ['command'],
@@ -37,33 +37,36 @@ describe('what the shell is asked for', () => {
       { commands: ['ls', 'pwd'], timeout_ms: 1e9, max_output_length: null },
       { form: 'lines', lines: ['ls', 'pwd'], maxOutputLength: 30_000, cwd: undefined, timeoutMs: 600_000 },
     ],
-  ])('%j is understood', (input, value) => {
+  ])('%j is accepted', (input, value) => {
     expect(check(input)).toEqual({ value })
   })
 
   test.each([
-    [{}, 'command: is missing: it is the command to run'],
+    [{}, 'command: is missing: pass the command to run'],
     [{ command: '' }, 'command: must not be empty'],
     [{ command: 3 }, 'command: must be a string, not a number'],
     [{ command: 'a\0b' }, 'command: must not contain a zero byte'],
     [{ command: 'ls', timeout: 3 }, "timeout: does not exist: did you mean 'timeout_ms'?"],
-    [{ command: 'ls', xyzzy: 3 }, 'xyzzy: does not exist: there are command, cwd, timeout_ms, background'],
+    [
+      { command: 'ls', xyzzy: 3 },
+      'xyzzy: does not exist: known fields: command, cwd, timeout_ms, background',
+    ],
     [{ command: 'ls', timeout_ms: 0 }, 'timeout_ms: must be a whole number of milliseconds, at least 1'],
     [{ command: 'ls', background: 'yes' }, 'background: must be true or false, not a string'],
-    [{ command: [] }, 'command: must be an array of strings with at least one'],
-    [{ command: [''] }, 'command: must begin with a program'],
-    [{ command: ['ls', 3] }, 'command: must hold only strings'],
+    [{ command: [] }, 'command: must be a non-empty array of strings'],
+    [{ command: [''] }, 'command: must start with a program'],
+    [{ command: ['ls', 3] }, 'command: must contain only strings'],
     [
       { command: ['ls'], user: 'root' },
-      'user: cannot be chosen: commands run as the user who runs the agent',
+      'user: is not supported: commands run as the user who runs the agent',
     ],
-    [{ command: ['ls'], env: { 'A B': 'c' } }, 'env: must hold names of variables and strings'],
-    [{ command: ['ls'], cwd: '.' }, /^cwd: does not exist: there are command, env, working_directory/],
-    [{ commands: [] }, 'commands: must be an array of strings with at least one'],
+    [{ command: ['ls'], env: { 'A B': 'c' } }, 'env: must map variable names to strings'],
+    [{ command: ['ls'], cwd: '.' }, /^cwd: does not exist: known fields: command, env, working_directory/],
+    [{ commands: [] }, 'commands: must be a non-empty array of strings'],
     [{ commands: ['ls', ' '] }, 'commands: must not be empty'],
     [{ commands: ['ls'], max_output_length: 0 }, 'max_output_length: must be a whole number above 0'],
     [[], 'must be an object, not an array'],
-  ])('%j is refused with what is wrong', (input, issue) => {
+  ])('%j is rejected with the problem', (input, issue) => {
     expect(check(input)).toEqual({
       issues: [typeof issue === 'string' ? issue : expect.stringMatching(issue)],
     })

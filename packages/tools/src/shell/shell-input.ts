@@ -3,14 +3,15 @@ import type { JsonSchema } from 'millrace'
 import { closest, isObject, kindOf } from 'millrace/internal'
 
 interface Common {
-  /** As it was written: relative to the workspace, or not. */
+  /** As written: relative to the workspace, or absolute. */
   readonly cwd: string | undefined
   readonly timeoutMs: number
 }
 
 /**
- * What a call asks for. Models are shown the first form only. The Responses API has tools of its own for this, whose calls are
- * taken too: `local_shell_call` gives the words of one command, `shell_call` several lines.
+ * The input of a call. Models are shown only the first form. The calls of the built-in shell tools of
+ * the Responses API are accepted too: `local_shell_call` has the argv of one command, `shell_call`
+ * several lines.
  */
 export type ShellInput = Common &
   (
@@ -39,13 +40,13 @@ const milliseconds = (value: unknown): Problem =>
 const listOf =
   (check: (value: unknown) => Problem) =>
   (value: unknown): Problem => {
-    if (!Array.isArray(value) || value.length === 0) return 'must be an array of strings with at least one'
+    if (!Array.isArray(value) || value.length === 0) return 'must be a non-empty array of strings'
     return value.map(check).find(Boolean)
   }
 
 const word = (value: unknown): Problem =>
   typeof value !== 'string'
-    ? 'must hold only strings'
+    ? 'must contain only strings'
     : value.includes('\0') && 'must not contain a zero byte'
 
 const lineFields: Fields = {
@@ -57,15 +58,15 @@ const lineFields: Fields = {
 
 const argvFields: Fields = {
   command: (value) =>
-    listOf(word)(value) || (Array.isArray(value) && !value[0] && 'must begin with a program'),
+    listOf(word)(value) || (Array.isArray(value) && !value[0] && 'must start with a program'),
   env: (value) => {
     if (!isObject(value)) return `must be an object, not ${kindOf(value)}`
     const fits = ([name, one]: [string, unknown]) => /^[A-Za-z_]\w*$/.test(name) && !word(one)
-    return !Object.entries(value).every(fits) && 'must hold names of variables and strings'
+    return !Object.entries(value).every(fits) && 'must map variable names to strings'
   },
   working_directory: text,
   timeout_ms: milliseconds,
-  user: () => 'cannot be chosen: commands run as the user who runs the agent',
+  user: () => 'is not supported: commands run as the user who runs the agent',
 }
 
 const linesFields: Fields = {
@@ -75,7 +76,7 @@ const linesFields: Fields = {
     !(Number.isInteger(value) && Number(value) > 0) && 'must be a whole number above 0',
 }
 
-/** The schema of the tool, and the check that takes all three forms. */
+/** The tool's schema, with a validator that accepts all three forms. */
 export function shellSchema({
   timeoutMs,
   maxTimeoutMs,
@@ -83,12 +84,12 @@ export function shellSchema({
   timeoutMs: number
   maxTimeoutMs: number
 }): JsonSchema<ShellInput> {
-  /** More than may be asked for is cut to that: the result says how long there was if it was not enough. */
+  /** Longer timeouts are capped; if the command times out, the result says after how long. */
   const timeOf = (asked: unknown) => Math.min(typeof asked === 'number' ? asked : timeoutMs, maxTimeoutMs)
 
   function validate(value: unknown): StandardSchemaV1.Result<ShellInput> {
     if (!isObject(value)) return { issues: [{ message: `must be an object, not ${kindOf(value)}` }] }
-    // The Responses API writes null for what is not there.
+    // The Responses API sends null for absent fields.
     const given = Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null))
     const fields = 'commands' in given ? linesFields : Array.isArray(given.command) ? argvFields : lineFields
     const issues = issuesOf(given, fields)
@@ -132,17 +133,17 @@ export function shellSchema({
         command: { type: 'string', description: 'The command line' },
         cwd: {
           type: 'string',
-          description: 'Folder to run it in, inside the workspace, which it is if absent',
+          description: 'Working directory inside the workspace; the workspace itself by default',
         },
         timeout_ms: {
           type: 'integer',
           minimum: 1,
           maximum: maxTimeoutMs,
-          description: `It is stopped after so long; ${timeoutMs} if absent`,
+          description: `The command is stopped after this time; ${timeoutMs} by default`,
         },
         background: {
           type: 'boolean',
-          description: 'Leave it running, for servers and long jobs; poll it with shell_output',
+          description: 'Keep it running, for servers and long jobs; poll it with shell_output',
         },
       },
       required: ['command'],
@@ -155,12 +156,12 @@ export function shellSchema({
 function issuesOf(given: Readonly<Record<string, unknown>>, fields: Fields): StandardSchemaV1.Issue[] {
   const names = Object.keys(fields)
   const [main = ''] = names
-  const missing = main in given ? [] : [{ message: 'is missing: it is the command to run', path: [main] }]
+  const missing = main in given ? [] : [{ message: 'is missing: pass the command to run', path: [main] }]
   const wrong = Object.entries(given).flatMap(([name, value]) => {
     const check = Object.hasOwn(fields, name) ? fields[name] : undefined
     if (!check) {
       const like = closest(name, names)
-      const known = like ? `did you mean '${like}'?` : `there are ${names.join(', ')}`
+      const known = like ? `did you mean '${like}'?` : `known fields: ${names.join(', ')}`
       return [{ message: `does not exist: ${known}`, path: [name] }]
     }
     const problem = check(value)

@@ -13,7 +13,7 @@ const opaqueOf = async (parts: Promise<readonly unknown[]>) => {
 }
 
 describe('calls in the forms of the Responses API', () => {
-  test('the words of one command run without a shell, and answer in its form', async () => {
+  test('the argv of one command runs without a shell, with a result in that format', async () => {
     await using shell = testShell({ sandbox: 'off' })
     const { text, opaque } = await opaqueOf(
       shell.parts({ command: ['printf', '%s|', '~', '$HOME', 'a b'], env: { X: 'y' }, user: null }),
@@ -27,7 +27,7 @@ describe('calls in the forms of the Responses API', () => {
     expect(seen.text).toMatch(/^y\n/)
   })
 
-  test('a program that is not there is told as a shell tells it', async () => {
+  test('a missing program is reported as by a shell', async () => {
     await using shell = testShell({ sandbox: 'off' })
     const { opaque } = await opaqueOf(shell.parts({ command: ['no-such-program'] }))
     expect(opaque.data).toEqual([
@@ -35,12 +35,12 @@ describe('calls in the forms of the Responses API', () => {
     ])
   })
 
-  test('several lines run one after the other, each with a result of its own', async () => {
+  test('several lines run in order, each with its own result', async () => {
     await using shell = testShell({ sandbox: 'off' })
     const { text, opaque } = await opaqueOf(
       shell.parts({
         commands: ['echo out; echo err >&2; exit 3', 'cat made || echo none', 'kill -KILL $$', 'sleep 1000'],
-        // Enough for the first three on a busy machine.
+        // Enough for the first three lines on a busy machine.
         timeout_ms: 5_000,
       }),
     )
@@ -57,7 +57,7 @@ describe('calls in the forms of the Responses API', () => {
     ])
   })
 
-  test('no part is longer than the model wants it', async () => {
+  test('output is limited to the requested length', async () => {
     await using shell = testShell({ sandbox: 'off' })
     const { opaque } = await opaqueOf(
       shell.parts({ commands: ['seq 10000; seq 10000 >&2'], max_output_length: 100 }),
@@ -70,7 +70,7 @@ describe('calls in the forms of the Responses API', () => {
   })
 })
 
-describe('what a call touches', () => {
+describe('the accesses of a call', () => {
   const accessOf = async (input: unknown, options: Partial<ShellOptions> = {}) => {
     await using shell = testShell({ sandbox: 'off', ...options })
     const [tool] = shell.box.tools
@@ -79,7 +79,7 @@ describe('what a call touches', () => {
     return tool?.access?.(checked.value as never)
   }
 
-  test('is every command of every form', async () => {
+  test('include every command in every form', async () => {
     const runs = (...commands: string[]) =>
       commands.map((command) => expect.objectContaining({ kind: 'run', command }))
     expect(await accessOf({ command: 'echo x; rm -rf ~' })).toEqual(
@@ -89,25 +89,25 @@ describe('what a call touches', () => {
     expect(await accessOf({ command: ['rm', 'b'] })).toEqual(expect.arrayContaining(runs('rm b')))
   })
 
-  test('is opaque if variables come with it that can change what it runs', async () => {
+  test('are opaque with variables that can change what runs', async () => {
     const [first] = (await accessOf({ command: ['git', 'log'], env: { GIT_PAGER: 'rm b' } })) ?? []
     expect(first).toMatchObject({ kind: 'run', command: "GIT_PAGER='rm b' git log", opaque: true })
   })
 
-  test('is not known in the language of another shell', async () => {
+  test('are opaque for other shells', async () => {
     expect(await accessOf({ command: 'ls' }, { program: '/usr/bin/fish' })).toEqual([
       { kind: 'run', command: 'ls', opaque: true },
     ])
   })
 
-  test('is nothing when only output is asked for', async () => {
+  test('are empty for a poll', async () => {
     await using shell = testShell({ sandbox: 'off' })
     expect(await shell.box.tools[1]?.access?.({} as never)).toEqual([])
   })
 })
 
 describe('a shell', () => {
-  test('in an agent streams what a command prints, and a failure of the command is no failure of the tool', async () => {
+  test('streams output in an agent, and a failed command is not a failed tool call', async () => {
     await using box = testShell({ sandbox: 'off', maxResultChars: 100 })
     writeFileSync(join(box.workspace, 'go.sh'), 'echo one; sleep 0.2; seq 1000; exit 4')
     const model = scriptedModel(script.tool('shell', { command: 'sh go.sh' }, 'It failed.'))
@@ -122,7 +122,7 @@ describe('a shell', () => {
     expect(progressed[0]).toEqual({ output: 'one\n' })
   })
 
-  test('says what is wrong with its options', () => {
+  test('explains invalid options', () => {
     const misuse = (options: unknown) => () => shell(options as ShellOptions)
     expect(misuse(undefined)).toThrow('shell() takes one object of options')
     expect(misuse({})).toThrow("shell({ workspace: '.' }) is the current folder")
@@ -133,27 +133,30 @@ describe('a shell', () => {
     expect(misuse({ workspace: '.', timeoutMs: 5, maxTimeoutMs: 4 })).toThrow(
       'must not be more than maxTimeoutMs',
     )
-    expect(misuse({ workspace: '.', passEnv: 'HOME' })).toThrow('must be an array of strings')
+    expect(misuse({ workspace: '.', passEnv: 'HOME' })).toThrow('must be an array of non-empty strings')
     expect(misuse({ workspace: '.', env: { A: 1 } })).toThrow('must be an object of strings')
     expect(misuse({ workspace: '.', sandbox: true })).toThrow("must be 'auto' or 'required' or 'off'")
   })
 
-  test('that is not there is told as such', async () => {
+  test('that is missing is explained', async () => {
     await using shell = testShell({ sandbox: 'off', program: '/no/such/shell' })
-    await expect(shell.run({ command: 'true' })).rejects.toThrow('either it is not installed')
+    await expect(shell.run({ command: 'true' })).rejects.toThrow('it is not installed')
   })
 
-  test('may be another than bash', async () => {
+  test('can be another than bash', async () => {
     await using shell = testShell({ sandbox: 'off', program: '/bin/sh' })
     expect(await shell.run({ command: '-x; echo $0' })).toContain('/bin/sh\n')
   })
 
-  test.runIf(modes.length > 1)('says so when its sandbox refused something', async () => {
+  test.runIf(modes.length > 1)('reports what its sandbox denied', async () => {
     await using shell = testShell({ sandbox: 'auto' })
-    expect(await shell.run({ command: 'touch /usr/here' })).toContain('[The sandbox refused this')
+    expect(await shell.run({ command: 'touch /usr/here' })).toContain('[The sandbox denied this')
     const { opaque } = await opaqueOf(shell.parts({ commands: ['touch /usr/here'] }))
-    expect(opaque.data).toMatchObject([{ stderr: expect.stringContaining('[The sandbox refused this') }])
+    expect(opaque.data).toMatchObject([{ stderr: expect.stringContaining('[The sandbox denied this') }])
     const background = await shell.background('touch /usr/here', '[exit')
-    expect(background).toContain('[The sandbox refused this')
+    expect(background).toContain('[The sandbox denied this')
+    // The message is polled first, and the command ends later.
+    const late = await shell.background('touch /usr/here || sleep 1; exit 1', '[exit')
+    expect(late).toContain('[The sandbox denied this')
   })
 })

@@ -8,13 +8,13 @@ import { toolContext } from '../../../millrace/src/tools/tool-context.test-kit.t
 import { findSandbox } from './sandbox/sandbox.ts'
 import { type ShellOptions, shell } from './shell.ts'
 
-/** Every behaviour is to hold without a sandbox and, where there is one, inside it. */
+/** Everything is tested without a sandbox and, if there is one, inside it. */
 export const modes: readonly ('off' | 'required')[] = (await findSandbox()) ? ['off', 'required'] : ['off']
 
-/** A shell in a folder of its own, and what of its commands is there. */
+/** A shell in a new folder, with the processes of its commands. */
 export function testShell(options: Partial<ShellOptions> = {}) {
   const workspace = realpathSync(mkdtempSync(join(tmpdir(), 'millrace-shell-')))
-  // Not the marker that the shell itself goes by.
+  // Not the marker that the shell itself uses.
   const token = randomUUID()
   const box = shell({ workspace, graceMs: 100, ...options, env: { ...options.env, TEST_TOKEN: token } })
 
@@ -41,7 +41,10 @@ export function testShell(options: Partial<ShellOptions> = {}) {
     poll: async (input: unknown, context: Partial<ToolContext> = {}) =>
       textOf(await call('shell_output', input, context)),
     left: () => processesWith(token),
-    /** Starts a command in the background and polls it until it has printed this. On a busy machine the first answer may come before. */
+    /**
+     * Starts a background command and polls until it has printed this: on a busy machine the first
+     * result may be too early.
+     */
     async background(command: string, printed: string): Promise<string> {
       let text = textOf(await call('shell', { command, background: true }, {}))
       const id = idIn(text)
@@ -55,7 +58,7 @@ export function testShell(options: Partial<ShellOptions> = {}) {
   }
 }
 
-/** The names of the processes that have this in their environment. The dead have none, so zombies do not count. */
+/** The names of processes with this in their environment. Zombies have none. */
 export function processesWith(token: string): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -69,12 +72,12 @@ export function processesWith(token: string): string[] {
     })
 }
 
-/** Resolves when it is so. A test that waits for ever fails by its own limit. */
+/** Resolves when the condition holds. Otherwise the test times out. */
 export async function until(condition: () => unknown): Promise<void> {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10))
 }
 
-/** The id in what a call that leaves a command running answers. */
+/** The id in the result of a background call. */
 export function idIn(text: string): string {
   const id = /bg_\w+/.exec(text)?.[0]
   if (!id) throw new Error(`no id in: ${text}`)

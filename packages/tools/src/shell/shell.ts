@@ -23,56 +23,67 @@ import { type ShellSettings, shellCalls } from './shell-calls.ts'
 import { shellSchema } from './shell-input.ts'
 
 export interface ShellOptions {
-  /** The folder in which commands run. It must exist. */
+  /** The folder where commands run. It must exist. */
   readonly workspace: string
-  /** How long a command may take if the model does not say; 10 s if absent. */
+  /** Default timeout of a command; 10 s by default. */
   readonly timeoutMs?: number | undefined
-  /** The longest that a model may ask for; 10 minutes if absent. */
+  /** The longest timeout that a model can set; 10 minutes by default. */
   readonly maxTimeoutMs?: number | undefined
-  /** How much of the output is kept, half from its beginning and half from its end; 1 MiB if absent. */
+  /** How much output is kept, half from the beginning and half from the end; 1 MiB by default. */
   readonly maxOutputBytes?: number | undefined
-  /** How much of a result the model is shown; 30,000 if absent. */
+  /** How many characters of a result the model sees; 30,000 by default. */
   readonly maxResultChars?: number | undefined
-  /** Variables for every command, beside the few that it has anyway. */
+  /** Variables for every command, in addition to a few defaults. */
   readonly env?: Readonly<Record<string, string>> | undefined
-  /** Names of variables of this process that commands may see too. Without it they see no key. */
+  /** Names of variables of this process to pass to commands. By default they see no secrets. */
   readonly passEnv?: readonly string[] | undefined
-  /** `auto`: if there is bubblewrap and it works, and people are told if not. `required`: nothing runs without. */
+  /**
+   * `auto` (default): use a sandbox if one works, otherwise warn. `required`: run nothing without
+   * one.
+   */
   readonly sandbox?: 'auto' | 'required' | 'off' | undefined
   /**
-   * Lets commands in the sandbox reach the network: all that this machine reaches, or only these hosts (`packages.example.org`,
-   * `*.example.com`, `localhost:8080`), over HTTP and HTTPS by a proxy.
+   * Network access in the sandbox: everything (`true`), or only these hosts (`packages.example.org`,
+   * `*.example.com`, `localhost:8080`), over HTTP and HTTPS through a proxy. None by default.
    */
   readonly network?: boolean | readonly string[] | undefined
-  /** Folders beside the workspace that can be changed from inside the sandbox, and protected paths in it that can: `.husky`. */
+  /**
+   * More paths that are writable in the sandbox: other folders, or protected paths such as
+   * `.husky`.
+   */
   readonly writable?: readonly string[] | undefined
-  /** How many commands may run in the background; 8 if absent. */
+  /** How many commands may run in the background; 8 by default. */
   readonly maxBackground?: number | undefined
-  /** How long each of them may; one hour if absent. */
+  /** How long a background command may run; one hour by default. */
   readonly backgroundMs?: number | undefined
-  /** Between asking processes to end and making them; 500 ms if absent. */
+  /** Time between SIGTERM and SIGKILL; 500 ms by default. */
   readonly graceMs?: number | undefined
-  /** The shell: bash, or sh if there is none. Of another than these rules cannot tell what a command does. */
+  /**
+   * The shell; bash by default, or sh. Permission rules cannot parse the syntax of other shells.
+   */
   readonly program?: string | undefined
 }
 
 export interface ShellToolbox extends Toolbox<unknown> {
-  /** What people should know: that commands run without a sandbox, and why. Rejects where one is required and there is none. */
+  /**
+   * Notices for people: that commands run without a sandbox, and why. Rejects if a required sandbox
+   * is missing.
+   */
   notices(): Promise<readonly string[]>
-  /** Ends everything that still runs. Nothing runs after that; may be called twice. */
+  /** Ends all running commands. No command runs afterwards. Can be called twice. */
   close(): Promise<void>
 }
 
 const op = 'shell'
 
-/** The tools `shell` and `shell_output`. Throws `invalid_input` if they cannot work as told. */
+/** The tools `shell` and `shell_output`. Throws `invalid_input` if the options are invalid. */
 export function shell(options: ShellOptions): ShellToolbox {
   const settings = checked(options)
   const { timeoutMs, maxTimeoutMs, maxResultChars } = settings
   const running = new Set<Command>()
   let closed = false
 
-  /** Every command is known here from the moment it runs. */
+  /** Registers every command as soon as it runs. */
   function onStart(command: Command) {
     running.add(command)
     command.ended.then(() => running.delete(command))
@@ -92,9 +103,9 @@ export function shell(options: ShellOptions): ShellToolbox {
     tools: [
       tool({
         name: 'shell',
-        description: `Run a command line with ${settings.program.split('/').at(-1)} in the workspace. Each call is a shell of its own: folders and variables do not carry over. There is no terminal and nothing to read from: pass -y and the like. Processes that it starts end with it, unless background is true.${settings.sandbox === 'off' ? '' : ' Keep files that later calls need in the workspace: /tmp may be new for each.'}`,
+        description: `Run a command line with ${settings.program.split('/').at(-1)} in the workspace. Each call runs in a new shell: working directory and variables do not carry over. There is no terminal and stdin is empty: pass -y and similar flags. Processes it starts end with it, unless background is true.${settings.sandbox === 'off' ? '' : ' Keep files that later calls need in the workspace: /tmp may be empty in each call.'}`,
         input: shellSchema({ timeoutMs, maxTimeoutMs }),
-        // Its own limit, so that what was printed until then is in the result.
+        // The tool has its own timeout, so that the result contains the output so far.
         timeoutMs: Number.POSITIVE_INFINITY,
         maxResultChars,
         access: calls.access,
@@ -103,7 +114,7 @@ export function shell(options: ShellOptions): ShellToolbox {
       tool({
         name: 'shell_output',
         description:
-          'What a command in the background has printed since you last asked, and whether it still runs. Waits for something new if there is nothing.',
+          'Get what a background command has printed since the last call, and whether it still runs. Waits if there is no new output.',
         input: pollSchema,
         timeoutMs: Number.POSITIVE_INFINITY,
         maxResultChars,
@@ -120,18 +131,18 @@ export function shell(options: ShellOptions): ShellToolbox {
   }
 }
 
-/** Rejects where no command would run. */
+/** Rejects if a sandbox is required and none works. */
 async function sandboxNotices({ sandbox, root, writable }: ShellSettings): Promise<readonly string[]> {
   const problem = sandbox === 'off' ? "sandbox is 'off'" : await sandboxProblem({ root, writable })
   if (problem === undefined) return []
   if (sandbox === 'required')
-    throw invalidInput(op, `shell: sandbox is 'required', but none works here: ${problem}`)
-  return [`Commands run without a sandbox, with all rights of your user: ${problem}.`]
+    throw invalidInput(op, `shell: sandbox is 'required', but no sandbox works here: ${problem}`)
+  return [`Commands run without a sandbox, with all permissions of your user: ${problem}.`]
 }
 
 let warned = false
 
-/** Tells the host, once in a process, of what it did not choose. */
+/** Warns once per process. */
 function warn(message: string) {
   if (!warned) process.emitWarning(message, { code: 'MILLRACE_NO_SANDBOX' })
   warned = true
@@ -167,7 +178,7 @@ function checked(options: ShellOptions): ShellSettings {
   if (typeof network !== 'boolean' && sandbox === 'off')
     throw invalidInput(
       op,
-      "shell: a list of hosts as 'network' only works in the sandbox, and it is off: leave one of them out",
+      "shell: a list of hosts in 'network' needs the sandbox, which is off: remove one of the two options",
     )
   return {
     root: realFolder(workspace),
@@ -196,10 +207,10 @@ function realFolder(workspace: string): string {
   } catch (cause) {
     throw invalidInput(op, `shell: there is no folder '${workspace}': create it first`, cause)
   }
-  throw invalidInput(op, `shell: the workspace '${workspace}' is a file: give a folder`)
+  throw invalidInput(op, `shell: the workspace '${workspace}' is a file: pass a folder`)
 }
 
-/** A timer cannot wait for longer than this, which is 24 days. */
+/** Timers cannot wait longer than 2^31 - 1 ms (24 days). */
 function timer(value: unknown): Problem {
   return (
     !(Number.isInteger(value) && Number(value) > 0 && Number(value) < 2 ** 31) &&
@@ -210,7 +221,7 @@ function timer(value: unknown): Problem {
 function texts(value: unknown): Problem {
   return (
     !(Array.isArray(value) && value.every((one) => typeof one === 'string' && one !== '')) &&
-    'must be an array of strings, none of them empty'
+    'must be an array of non-empty strings'
   )
 }
 
@@ -220,7 +231,7 @@ function networkProblem(value: unknown): Problem {
   const wrong = value.find((entry) => !isHostRule(entry))
   return (
     wrong !== undefined &&
-    `must hold hosts such as packages.example.org, *.example.com or localhost:8080, without scheme and path; not ${nameOf(wrong)}`
+    `must contain hosts such as packages.example.org, *.example.com or localhost:8080, without scheme or path; not ${nameOf(wrong)}`
   )
 }
 

@@ -7,7 +7,7 @@ import { idIn, testShell, until } from './shell.test-kit.ts'
 import { crashWatcher, newMarker, watcher } from './watcher.ts'
 
 describe('the watcher', () => {
-  test('is one for all commands, in a session of its own, and has nothing of the environment', async () => {
+  test('is shared by all commands, in its own session, without the environment', async () => {
     await using shell = testShell({ sandbox: 'off' })
     await shell.run({ command: 'true' })
     const { pid } = watcher
@@ -18,7 +18,7 @@ describe('the watcher', () => {
     expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).toMatch(/^PATH=[^\0]*\0LC_ALL=C\0$/)
   })
 
-  test('that somebody killed is started again, at once if commands run, else with the next', async () => {
+  test('is restarted after being killed, at once if commands run, otherwise with the next command', async () => {
     await using shell = testShell({ sandbox: 'off' })
     const id = idIn(await shell.run({ command: 'sleep 1000', background: true }))
     await killed(watcher.pid)
@@ -30,7 +30,7 @@ describe('the watcher', () => {
     expect(watcher.pid).toBeGreaterThan(0)
   })
 
-  test('is not asked away', async () => {
+  test('ignores SIGTERM', async () => {
     await using shell = testShell({ sandbox: 'off' })
     await shell.run({ command: 'true' })
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.kill(watcher.pid ?? 0, signal)
@@ -39,13 +39,13 @@ describe('the watcher', () => {
     expect(watcher.pid).toBe(pid)
   })
 
-  test('where there is no /proc ends the groups it was told of and has not been told to forget', async () => {
+  test('without /proc ends the registered groups', async () => {
     const groups = [1, 2, 3].map(() => spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' }))
     const [first, second, third] = groups as [ChildProcess, ChildProcess, ChildProcess]
     const ends = groups.map((child) => once(child, 'exit'))
     const watching = crashWatcher({ mark: randomUUID(), proc: '/no-such-folder' })
     watching.guard(first.pid ?? 0)
-    // Those of before it was started are told to it too.
+    // Groups from before its start are registered too.
     watching.wake()
     const forget = watching.guard(second.pid ?? 0)
     watching.guard(third.pid ?? 0)
@@ -58,7 +58,7 @@ describe('the watcher', () => {
     await ends[1]
   })
 
-  test('of a process inside a command of another leaves that one its own mark', () => {
+  test('of a nested process keeps the marker of the outer one', () => {
     const before = process.env.MILLRACE_COMMAND
     process.env.MILLRACE_COMMAND = 'outer.1.'
     const { marker, env } = newMarker()
@@ -68,7 +68,7 @@ describe('the watcher', () => {
   })
 })
 
-/** Kills it and waits until that was noticed. */
+/** Kills it and waits until this is noticed. */
 async function killed(pid: number | undefined): Promise<void> {
   process.kill(pid ?? 0, 'SIGKILL')
   await until(() => watcher.pid !== pid)

@@ -2,25 +2,29 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { cgroupFolder } from './cgroup.ts'
 
-/** The name of the variable by which the processes of a command are known, whatever becomes of them. */
+/** The environment variable that identifies the processes of a command, even orphans. */
 const variable = 'MILLRACE_COMMAND'
 
-/** Stands in the environment of every command of this process. */
-const ours = randomUUID()
+/** In the environment of every command of this process. */
+const processMarker = randomUUID()
 
 let commands = 0
 
-/** What a command is to have in its environment. Inside a command of another process both can be known by it. */
+/**
+ * A marker for a command's environment. Keeps the marker of an outer process that runs this one.
+ */
 export function newMarker(): { marker: string; env: Record<string, string> } {
-  const marker = `${ours}.${++commands}.`
+  const marker = `${processMarker}.${++commands}.`
   const outer = process.env[variable]
   return { marker, env: { [variable]: outer ? `${outer} ${marker}` : marker } }
 }
 
-// Waits until this process is gone, however that came, which it sees by the end of its input; then ends what is left of its
-// commands. Plain sh, which is everywhere and costs nothing while it waits. It goes by their cgroups, if there are any. Where there
-// is /proc it goes by the marker; elsewhere by the groups it was given. `grep` takes the zeros of an environment for the ends of
-// lines or for bytes like others.
+// Waits for the end of its stdin, which means that this process has ended for any reason; then ends
+// the remaining processes of its commands. Plain sh, which exists everywhere and costs nothing
+// while it
+// waits. Finds processes by cgroup if there are any, by marker where there is /proc, otherwise by
+// process group. `grep` treats the zero bytes of an environment as line ends or as ordinary bytes;
+// both work.
 const script = `
 trap '' HUP INT TERM
 mark=$1 proc=$2 cgroups=$3
@@ -48,14 +52,14 @@ end() {
 }
 tidy() {
   [ "$cgroups" ] || return
-  # The kernel may hold on to one for a moment after its last process is gone.
+  # The kernel may keep a cgroup busy for a moment after its last process has ended.
   for try in 1 2 3 4 5; do
     find "$cgroups"* -depth -type d -exec rmdir {} \\; 2>/dev/null || return
     sleep 0.1
   done
 }
 trap tidy EXIT
-# A command that was just being started may show only now.
+# A command that was just being started may show up only now.
 end TERM
 sleep 0.2
 end TERM || exit 0
@@ -67,50 +71,54 @@ done
 `
 
 export interface Watcher {
-  /** Sees to it that a command's group does not outlive this process. Call what it returns when the command is over. */
+  /**
+   * Ends a process group when this process ends. Call the returned function when the command has
+   * ended.
+   */
   guard(group: number): () => void
-  /** Starts it if it is not there: to be done before a command starts. */
+  /** Starts the watcher if it is not running. Call it before a command starts. */
   wake(): void
-  /** Lets it think that this process is gone. */
+  /** Makes the watcher act as if this process had ended. */
   close(): void
   readonly pid: number | undefined
 }
 
-/** One for all commands of this process. It is no reason for the process to stay. */
-export function crashWatcher({ mark = ours, proc = '/proc' } = {}): Watcher {
+/** One watcher for all commands of this process. It does not keep the process running. */
+export function crashWatcher({ mark = processMarker, proc = '/proc' } = {}): Watcher {
   const args = ['-c', script, 'millrace-watcher', mark, proc, cgroupFolder(mark) ?? '']
   const groups = new Set<number>()
   let child: ChildProcess | undefined
   let restarts = 0
 
-  function tell(line: string) {
+  function send(line: string) {
     if (child?.stdin?.writable) child.stdin.write(line)
   }
 
   function start() {
     const started = spawn('/bin/sh', args, {
-      // A session of its own: a Ctrl-C in the terminal is not for it.
+      // A new session, so that Ctrl-C in the terminal does not reach it.
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
       cwd: '/',
-      // The system's folders first: in others of the PATH (`npx` adds some of the workspace) a command could have put a `grep`.
+      // System folders first: `npx` adds folders of the workspace to PATH, where a command could
+      // plant a `grep`.
       env: { PATH: `/usr/bin:/bin:/run/current-system/sw/bin:${process.env.PATH ?? ''}`, LC_ALL: 'C' },
     })
     child = started
     started.unref()
     const { stdin } = started
-    // A socket, as the pipes of children are in Node.
+    // In Node, the pipes of a child are sockets.
     if (stdin && 'unref' in stdin) (stdin as unknown as { unref(): void }).unref()
     stdin?.on('error', () => {})
     const lost = () => {
       if (child !== started) return
       child = undefined
-      // Somebody ended it. If it cannot live at all, the next command tries again.
+      // It was killed. After repeated failures the next command tries again.
       if (groups.size > 0 && restarts++ < 3) start()
     }
     started.on('error', lost)
     started.on('exit', lost)
-    for (const group of groups) tell(`+ ${group}\n`)
+    for (const group of groups) send(`+ ${group}\n`)
   }
 
   return {
@@ -120,9 +128,9 @@ export function crashWatcher({ mark = ours, proc = '/proc' } = {}): Watcher {
     },
     guard(group) {
       groups.add(group)
-      tell(`+ ${group}\n`)
+      send(`+ ${group}\n`)
       return () => {
-        if (groups.delete(group)) tell(`- ${group}\n`)
+        if (groups.delete(group)) send(`- ${group}\n`)
       }
     },
     close() {

@@ -1,16 +1,16 @@
 import { BlockList, isIP } from 'node:net'
 
-/** What an address is that no stranger's page has a reason to be at. */
+/** Kinds of addresses that are not public. */
 type NotPublic =
   | 'a loopback address'
   | 'a private address'
   | 'a link-local address'
   | 'a reserved address'
-  | 'a metadata address of a cloud'
+  | 'a cloud metadata address'
 
 /**
- * IPv4 space that is not for everybody, after the IANA registry of special-purpose addresses (RFC 6890) and RFC 1112 for 240/4. The
- * last is Azure's: it lies in public space, and answers every machine in that cloud.
+ * IPv4 ranges that are not public, from the IANA registry of special-purpose addresses (RFC 6890) and RFC
+ * 1112 for 240/4. The last one is Azure's: it is in public space, but answers only machines in that cloud.
  */
 const specialV4: readonly (readonly [NotPublic, ...string[]])[] = [
   ['a loopback address', '0.0.0.0/8', '127.0.0.0/8'],
@@ -18,7 +18,7 @@ const specialV4: readonly (readonly [NotPublic, ...string[]])[] = [
   ['a link-local address', '169.254.0.0/16'],
   ['a reserved address', '192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '198.18.0.0/15'],
   ['a reserved address', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
-  ['a metadata address of a cloud', '168.63.129.16/32'],
+  ['a cloud metadata address', '168.63.129.16/32'],
 ]
 
 const specialV6: readonly (readonly [NotPublic, ...string[]])[] = [
@@ -31,10 +31,13 @@ const specialV6: readonly (readonly [NotPublic, ...string[]])[] = [
 const listsV4 = specialV4.map(([kind, ...ranges]) => [kind, rangesOf(ranges)] as const)
 const listsV6 = specialV6.map(([kind, ...ranges]) => [kind, rangesOf(ranges)] as const)
 
-/** The only space that was ever given out for the whole internet: https://www.iana.org/assignments/ipv6-address-space */
+/**
+ * The only range allocated for the public internet:
+ * https://www.iana.org/assignments/ipv6-address-space
+ */
 const globalUnicast = rangesOf(['2000::/3'])
 
-/** Undefined if anybody may be there. `address` as `meantAddress` gives it. */
+/** Undefined if the address is public. `address` comes from `effectiveAddress`. */
 export function notPublic(address: string): NotPublic | undefined {
   if (isIP(address) === 4) return listsV4.find(([, ranges]) => isWithin(ranges, address))?.[0]
   const found = listsV6.find(([, ranges]) => isWithin(ranges, address))?.[0]
@@ -42,10 +45,10 @@ export function notPublic(address: string): NotPublic | undefined {
 }
 
 /**
- * The address that is reached in the end: of IPv6 that carries IPv4 (mapped, translated by NAT64, 6to4) the one inside. Without the
- * name of a zone, which is for links only.
+ * The address that is actually reached: the embedded IPv4 address of mapped, NAT64 and 6to4 IPv6
+ * addresses. Without a zone, which is only for link-local addresses.
  */
-export function meantAddress(address: string): string {
+export function effectiveAddress(address: string): string {
   const [bare = ''] = address.split('%')
   if (isIP(bare) !== 6) return bare
   const groups = groupsOf(bare)
@@ -57,7 +60,7 @@ export function meantAddress(address: string): string {
   return bare
 }
 
-/** Ranges such as `10.0.0.0/8`, or single addresses. Throws if one is neither. */
+/** A list of ranges such as `10.0.0.0/8`, or single addresses. Throws if one is invalid. */
 export function rangesOf(ranges: readonly string[]): BlockList {
   const list = new BlockList()
   for (const range of ranges) {
@@ -74,7 +77,7 @@ export function isWithin(ranges: BlockList, address: string): boolean {
 }
 
 function groupsOf(address: string): number[] {
-  // The URL parser writes every spelling in one way, the dotted end of `::ffff:10.0.0.1` too.
+  // The URL parser normalizes every spelling, including the dotted end of `::ffff:10.0.0.1`.
   const canonical = new URL(`http://[${address}]/`).hostname.slice(1, -1)
   const [left = [], right = []] = canonical
     .split('::')

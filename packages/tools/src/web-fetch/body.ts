@@ -5,20 +5,20 @@ import { isObject } from 'millrace/internal'
 
 export interface Body {
   readonly bytes: Buffer
-  /** Why this is not all of it, in words for a model. */
+  /** Why the body is incomplete, as a note for the model. */
   readonly missing: string | undefined
 }
 
 type Coding = 'gzip' | 'deflate' | 'br' | 'zstd'
 
-// Node has zstd from 22.15 on.
+// Node supports zstd since 22.15.
 const canZstd = 'createZstdDecompress' in zlib
 
 export const acceptEncoding = canZstd ? 'gzip, deflate, br, zstd' : 'gzip, deflate, br'
 
 /**
- * Reads a body up to `maxBytes`, of what is sent as of what comes out of it unpacked. What came before it broke is kept: half a
- * page helps more than none. Throws if nothing came.
+ * Reads a body up to `maxBytes`, both compressed and decompressed. If the connection breaks, the part
+ * received so far is kept: half a page is better than none. Throws if nothing was received.
  */
 export async function readBody(
   response: IncomingMessage,
@@ -35,24 +35,24 @@ export async function readBody(
       left -= chunk.length
       if (left < 0) break
     }
-    // A connection that we ended ourselves looks like the end of a body without a length.
+    // An aborted connection looks like the end of a body without a length.
     signal.throwIfAborted()
     if (left < 0 || !sentAll()) missing = `only the first ${sizeOf(maxBytes)} were read`
   } catch (error) {
     signal.throwIfAborted()
-    missing = `the answer broke off${codeIn(error)}`
-    if (chunks.length === 0) throw new Error(`${missing} before anything of it could be read`)
+    missing = `the response was cut off${codeIn(error)}`
+    if (chunks.length === 0) throw new Error(`${missing} before any of it could be read`)
   }
   return { bytes: Buffer.concat(chunks), missing }
 }
 
-/** In bytes, for people and models. */
+/** `345 bytes`, `1.2 KiB`. */
 export function sizeOf(bytes: number): string {
   if (bytes < 1024) return `${bytes} bytes`
   return bytes < 1024 ** 2 ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`
 }
 
-/** The first bytes of a stream, and whether that was all. */
+/** The first bytes of a stream, and whether the stream had no more. */
 function upTo(stream: AsyncIterable<Buffer>, maxBytes: number): [AsyncGenerator<Buffer>, () => boolean] {
   let left = maxBytes
   async function* first() {
@@ -65,7 +65,10 @@ function upTo(stream: AsyncIterable<Buffer>, maxBytes: number): [AsyncGenerator<
   return [first(), () => left >= 0]
 }
 
-/** Back-pressure reaches through it: no more is unpacked than somebody reads, so a bomb costs no more than its limit. */
+/**
+ * Backpressure applies: nothing is decompressed beyond what is read, so a zip bomb is limited to
+ * `maxBytes`.
+ */
 async function* unpacked(sent: AsyncGenerator<Buffer>, coding: Coding): AsyncGenerator<Buffer> {
   const { value: head, done } = await sent.next()
   if (done) return
@@ -74,25 +77,26 @@ async function* unpacked(sent: AsyncGenerator<Buffer>, coding: Coding): AsyncGen
     yield head
     yield* sent
   }
-  // The error reaches the reader of the decoder as well.
+  // The reader of the decoder gets the error as well.
   yield* pipeline(whole, decoder, () => {}) as AsyncIterable<Buffer>
 }
 
-/** Content that was cut short is still read, as browsers do. */
+/** Decodes truncated content as far as possible, as browsers do. */
 function decoderFor(coding: Coding, head: Buffer): Duplex {
   const { Z_SYNC_FLUSH, BROTLI_OPERATION_FLUSH, ZSTD_d_windowLogMax } = zlib.constants
   switch (coding) {
     case 'gzip':
       return zlib.createGunzip({ finishFlush: Z_SYNC_FLUSH })
     case 'deflate': {
-      // RFC 9110 §8.4.1.2: it means the zlib format, "some non-conformant implementations" send it bare.
+      // RFC 9110 §8.4.1.2: it means the zlib format, but "some non-conformant implementations" send
+      // raw deflate.
       const make = ((head[0] ?? 0) & 15) === 8 ? zlib.createInflate : zlib.createInflateRaw
       return make({ finishFlush: Z_SYNC_FLUSH })
     }
     case 'br':
       return zlib.createBrotliDecompress({ finishFlush: BROTLI_OPERATION_FLUSH })
     case 'zstd':
-      // RFC 9659: no more than 8 MiB of memory for a window.
+      // RFC 9659: at most 8 MiB of memory for the window.
       return zlib.createZstdDecompress({ params: { [ZSTD_d_windowLogMax]: 23 } })
   }
 }
@@ -103,7 +107,9 @@ function codingOf({ headers }: IncomingMessage): Coding | undefined {
   const coding = named.replace(/^x-/, '')
   if (coding === 'gzip' || coding === 'deflate' || coding === 'br' || (coding === 'zstd' && canZstd))
     return coding
-  throw new Error(`the answer is packed as ${JSON.stringify(named.slice(0, 40))}, which cannot be read here`)
+  throw new Error(
+    `the response is compressed as ${JSON.stringify(named.slice(0, 40))}, which is not supported`,
+  )
 }
 
 function codeIn(error: unknown): string {

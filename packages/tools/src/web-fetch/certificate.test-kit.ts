@@ -1,6 +1,8 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 
-/** A certificate that signs itself, for one host name, as Node cannot make them: X.509 in DER, RFC 5280 §4.1. */
+/**
+ * A self-signed certificate for a host name, which Node cannot create: X.509 in DER, RFC 5280 §4.1.
+ */
 export function certificateFor(host: string, { expired = false } = {}): { key: string; cert: string } {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const day = 24 * 60 * 60 * 1000
@@ -10,7 +12,7 @@ export function certificateFor(host: string, { expired = false } = {}): { key: s
   const altName = sequence(der(0x82, Buffer.from(host)))
   const extensions = sequence(
     sequence(oid('551d11'), der(0x04, altName)),
-    // It is its own authority.
+    // It is its own certificate authority.
     sequence(oid('551d13'), der(0x01, Buffer.of(255)), der(0x04, sequence(der(0x01, Buffer.of(255))))),
   )
   const body = sequence(

@@ -7,8 +7,8 @@ import { connectionFailure } from './failures.ts'
 import { addressOf } from './target.ts'
 
 /**
- * Asks for one page on a connection of its own, to one of these addresses. Resolves with the head; the body is there to be read. The
- * signal ends the connection, whatever is left of it.
+ * Requests a page over a new connection to one of these addresses. Resolves when the headers arrive; the
+ * body is read from the response. The signal ends the connection at any time.
  */
 export function get(
   url: URL,
@@ -28,10 +28,10 @@ export function get(
     path: url.pathname + url.search,
     headers,
     signal,
-    // Nothing is kept open, and no proxy of the environment stands between: it would look the name up again.
+    // No keep-alive, and no proxy from the environment, which would look up the name again.
     agent: false,
-    lookup: only(addresses),
-    // Node's 250 ms give up on an address on the other side of the world.
+    lookup: fixedLookup(addresses),
+    // Node's default of 250 ms is too short for distant servers.
     autoSelectFamilyAttemptTimeout: 1_000,
     maxHeaderSize: 64 * 1024,
   }
@@ -39,7 +39,7 @@ export function get(
   return new Promise((resolve, reject) => {
     const fail = (error?: unknown) => reject(connectionFailure(url, error))
     request.on('response', (response) => {
-      // After this it is the reader of the body who hears of errors, if there is one.
+      // From here on, the reader of the body gets errors, if there is one.
       response.on('error', () => {})
       resolve(response)
     })
@@ -50,8 +50,8 @@ export function get(
   })
 }
 
-/** Answers every question with what was found, and checked, before. */
-export function only(addresses: readonly LookupAddress[]): LookupFunction {
+/** A lookup function that always returns these addresses, which have been checked. */
+export function fixedLookup(addresses: readonly LookupAddress[]): LookupFunction {
   return (_, { all }, callback) => {
     const [first] = addresses
     if (all) callback(null, [...addresses])

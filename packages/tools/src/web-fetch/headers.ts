@@ -5,57 +5,63 @@ import { acceptEncoding } from './body.ts'
 
 type Headers = Readonly<Record<string, string>>
 
-/** The same for every page, or by where it is asked for. */
+/** Headers for every page, or a function of the URL. */
 export type HeadersOption = Headers | ((url: URL) => Headers)
 
-/** What says who may read: it must never go to whatever host a model happens to name. */
-const secret = new Set(['authorization', 'cookie', 'proxy-authorization'])
+/** Must never be sent to an arbitrary host that a model names. */
+const credentials = new Set(['authorization', 'cookie', 'proxy-authorization'])
 
-/** What the connection itself depends on. */
-const own = new Set(
+/** Set by the HTTP client itself. */
+const reserved = new Set(
   'host connection keep-alive accept-encoding content-length transfer-encoding te trailer upgrade expect'.split(
     ' ',
   ),
 )
 
-/** What may go on to another origin. */
+/** May be sent to another origin. */
 const harmless = new Set(['user-agent', 'accept', 'accept-language'])
 
-const usual = {
+const defaults = {
   'user-agent': 'millrace (web_fetch)',
-  // Some sites have their pages in Markdown for those who ask.
+  // Some sites serve Markdown on request.
   accept: 'text/markdown, text/html, application/xhtml+xml, */*;q=0.8',
 }
 
-/** What is sent to a page, and to those it redirects to. */
+/** The request headers for a page and for redirects. */
 export function headersFor(option: HeadersOption): (url: URL, first: URL) => Headers {
-  return (url, first) => ({ ...usual, ...given(option, url, first), 'accept-encoding': acceptEncoding })
+  return (url, first) => ({
+    ...defaults,
+    ...customHeaders(option, url, first),
+    'accept-encoding': acceptEncoding,
+  })
 }
 
 export function headersProblem(value: unknown): Problem {
   if (typeof value === 'function') return undefined
   if (!isObject(value)) return `must be an object or a function of the URL, not ${kindOf(value)}`
   for (const [name, content] of Object.entries(value)) {
-    if (secret.has(name.toLowerCase()))
-      return `must not have '${name}', which every host that a model names would get: give a function of the URL that returns it for yours alone`
+    if (credentials.has(name.toLowerCase()))
+      return `must not have '${name}', which would be sent to any host that a model names: pass a function of the URL that returns it only for your hosts`
     const problem = headerProblem(name, content)
     if (problem) return problem
   }
 }
 
-function given(option: HeadersOption, url: URL, first: URL): Headers {
+function customHeaders(option: HeadersOption, url: URL, first: URL): Headers {
   const headers = Object.entries(typeof option === 'function' ? option(new URL(url)) : option)
   const lower = headers.map(([name, content]) => [name.toLowerCase(), content] as const)
   const isElsewhere = typeof option !== 'function' && url.origin !== first.origin
-  return Object.fromEntries(lower.filter(([name]) => !own.has(name) && (!isElsewhere || harmless.has(name))))
+  return Object.fromEntries(
+    lower.filter(([name]) => !reserved.has(name) && (!isElsewhere || harmless.has(name))),
+  )
 }
 
 function headerProblem(name: string, content: unknown): Problem {
-  if (own.has(name.toLowerCase())) return `must not have '${name}', which the tool sets itself`
+  if (reserved.has(name.toLowerCase())) return `must not have '${name}', which the tool sets itself`
   try {
     validateHeaderName(name)
     validateHeaderValue(name, content as string)
   } catch (error) {
-    return `has '${name}' wrong: ${messageOf(error)}`
+    return `has an invalid '${name}': ${messageOf(error)}`
   }
 }

@@ -7,7 +7,7 @@ import { failure, fetched, listen, names, redirects, serves, site } from './site
 const trusted = getCACertificates('default')
 afterEach(() => setDefaultCACertificates(trusted))
 
-/** A server for `secure.test`, whose certificate is trusted if that is said. */
+/** A server for `secure.test`; `trust` adds its certificate to the trusted ones. */
 async function secureSite({ trust = false, host = 'secure.test', expired = false } = {}) {
   const { key, cert } = certificateFor(host, { expired })
   if (trust) setDefaultCACertificates([...trusted, cert])
@@ -28,7 +28,7 @@ test.each(['secure.test', 'SECURE.test.'])('a page at https://%s is read', async
   expect(asked).toEqual([`secure.test:${port}`])
 })
 
-test('a certificate that nobody vouches for is a sentence, and nothing is asked', async () => {
+test('an untrusted certificate is explained, and no request is sent', async () => {
   const { port, asked } = await secureSite()
   expect(await failure(`https://secure.test:${port}/`, { lookup })).toBe(
     `the certificate of secure.test:${port} is not trusted here (DEPTH_ZERO_SELF_SIGNED_CERT)`,
@@ -36,26 +36,26 @@ test('a certificate that nobody vouches for is a sentence, and nothing is asked'
   expect(asked).toEqual([])
 })
 
-test('a certificate for another name is a sentence', async () => {
+test('a certificate for another name is explained', async () => {
   const { port } = await secureSite({ trust: true })
   expect(await failure(`https://other.test:${port}/`, { lookup })).toContain('is for another name')
 })
 
-test('a certificate that is too old is a sentence', async () => {
+test('an expired certificate is explained', async () => {
   const { port } = await secureSite({ trust: true, expired: true })
   expect(await failure(`https://secure.test:${port}/`, { lookup })).toBe(
     `the certificate of secure.test:${port} has expired`,
   )
 })
 
-test('a server that speaks only http is a sentence', async () => {
+test('a server without https is explained', async () => {
   const here = await site(serves('plain'))
   expect(await failure(`https://secure.test:${here.port}/`, { lookup })).toMatch(
-    /Does it speak https there\?$/,
+    /Check whether it supports https on that port$/,
   )
 })
 
-test('a redirect leads from http to https', async () => {
+test('a redirect from http to https is followed', async () => {
   const { port } = await secureSite({ trust: true })
   const here = await site(redirects({ '/': `https://secure.test:${port}/` }))
   expect(await fetched(here.url, { lookup })).toContain(`https://secure.test:${port}/ (200`)

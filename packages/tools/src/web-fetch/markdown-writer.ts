@@ -1,38 +1,41 @@
-/** Writes Markdown piece by piece. White space goes as in a browser: it separates, and is never more than one space. */
+/** Writes Markdown piece by piece. Collapses white space to single spaces, as browsers do. */
 export interface MarkdownWriter {
   text(data: string): void
-  /** As it is, on the current line. */
+  /** Writes raw text on the current line. */
   mark(data: string): void
-  /** Whole lines, as they are. */
+  /** Writes raw lines. */
   lines(data: string): void
-  /** What comes next begins a new line (1), or one after an empty line (2). Inside one line it is a space. */
+  /**
+   * Starts a new line (1), or a new paragraph (2), before the next text. In one-line mode it is a
+   * space.
+   */
   gap(lines: 1 | 2): void
-  /** Stands before what comes next, if that is on the same line. */
+  /** Written before the next text, if that is on the same line. */
   separator(data: string): void
-  /** Writes around what comes until it is closed; nothing if nothing comes. */
+  /** Wraps text until closed; writes nothing if there is no text. */
   span(open: string, close: string): () => void
-  /** Until it is closed, everything stays on one line; in a cell of a table, whose sides are not to be mistaken, too. */
+  /** Keeps everything on one line until closed; in a table `cell` also escapes `|`. */
   oneLine(options?: { cell?: boolean }): () => void
-  /** Until it is closed, each line begins with this. */
+  /** Prefixes each line until closed. */
   margin(first: string, others: string): () => void
   readonly isOneLine: boolean
-  /** Nothing more is taken. */
+  /** The limit is reached; further text is ignored. */
   readonly isFull: boolean
-  /** How many pieces and characters there are so far. */
-  place(): Place
-  /** What was written between two places. */
-  between(from: Place, to: Place): string
+  /** The current position. */
+  position(): Position
+  /** The text between two positions. */
+  between(from: Position, to: Position): string
 }
 
-export interface Place {
+export interface Position {
   readonly pieces: number
   readonly characters: number
 }
 
-/** Deeper margins are not written: a page of nothing but `<ul><li>` would grow with the square of its size. */
-const widestMargin = 8
+/** Deeper margins are not written: a page of nested `<ul><li>` would grow quadratically. */
+const maxMargins = 8
 
-/** Ends by itself after `limit` characters: a long `<base>` before many links makes much out of little. */
+/** Stops after `limit` characters: a long `<base>` with many links can expand a small page. */
 export function markdownWriter(limit: number): MarkdownWriter {
   const pieces: string[] = []
   let characters = 0
@@ -48,7 +51,7 @@ export function markdownWriter(limit: number): MarkdownWriter {
     pieces.push(piece)
     characters += piece.length
   }
-  const begin = () => {
+  const startText = () => {
     if (gap > 0 || pieces.length === 0) {
       if (pieces.length > 0) push(gap === 2 ? `\n${emptyLine()}\n` : '\n')
       push(lineStart())
@@ -79,19 +82,19 @@ export function markdownWriter(limit: number): MarkdownWriter {
       const trimmed = words.trim()
       if (words.startsWith(' ')) between ||= ' '
       if (!trimmed) return
-      begin()
+      startText()
       push(trimmed)
       if (words.endsWith(' ')) between = ' '
     },
     mark(data) {
       between = ''
-      begin()
+      startText()
       push(data)
     },
     lines(data) {
       gap = gap || 1
       for (const line of data.split('\n')) {
-        begin()
+        startText()
         push(line)
         gap = 1
       }
@@ -105,7 +108,7 @@ export function markdownWriter(limit: number): MarkdownWriter {
     },
     span(open, close) {
       openers.push(open)
-      // Spans are closed in turn: those that have nothing in them yet are the last ones opened.
+      // Spans are closed in reverse order, so empty ones are the last opened.
       return () => {
         if (openers.length > 0) openers.pop()
         else push(close)
@@ -121,7 +124,7 @@ export function markdownWriter(limit: number): MarkdownWriter {
       }
     },
     margin(first, others) {
-      if (lineDepth > 0 || margins.length === widestMargin) return () => {}
+      if (lineDepth > 0 || margins.length === maxMargins) return () => {}
       margins.push({ first, others })
       return () => {
         margins.pop()
@@ -133,7 +136,7 @@ export function markdownWriter(limit: number): MarkdownWriter {
     get isFull() {
       return characters >= limit
     },
-    place: () => ({ pieces: pieces.length, characters }),
+    position: () => ({ pieces: pieces.length, characters }),
     between: (from, to) => pieces.slice(from.pieces, to.pieces).join('').trim(),
   }
   return writer

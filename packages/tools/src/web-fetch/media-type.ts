@@ -1,11 +1,11 @@
-/** What a body is, by its header. */
+/** The media type in a Content-Type header. */
 export interface MediaType {
-  /** Such as `text/html`, in lower case; empty if none is said, or nothing that is one. */
+  /** Such as `text/html`, in lower case; empty if missing or invalid. */
   readonly name: string
   readonly charset: string
 }
 
-export type Form = 'page' | 'text' | 'image' | 'unsaid' | 'binary'
+export type BodyKind = 'page' | 'text' | 'image' | 'unknown' | 'binary'
 
 export function mediaTypeOf(header = ''): MediaType {
   const [name = '', ...parameters] = header.toLowerCase().split(';')
@@ -19,16 +19,22 @@ export function mediaTypeOf(header = ''): MediaType {
 const textual =
   /^(text\/.+|image\/svg\+xml|.+\+(json|xml|yaml)|application\/(json|jsonl|x-ndjson|xml|yaml|toml|javascript|ecmascript|typescript|sql|graphql|rtf))$/
 
-/** `unsaid` is for its bytes to say: much of what is served as `application/octet-stream` or `x-…` is text. */
-export function formOf({ name }: MediaType): Form {
+/**
+ * `unknown` is decided by `sniff`: much of what is served as `application/octet-stream` or `x-…` is
+ * text.
+ */
+export function bodyKindOf({ name }: MediaType): BodyKind {
   if (name === 'text/html' || name === 'application/xhtml+xml') return 'page'
   if (textual.test(name)) return 'text'
   if (/^image\/(png|jpe?g|gif|webp)$/.test(name)) return 'image'
-  return name === '' || /^application\/(octet-stream|x-.+)$/.test(name) ? 'unsaid' : 'binary'
+  return name === '' || /^application\/(octet-stream|x-.+)$/.test(name) ? 'unknown' : 'binary'
 }
 
-/** The same by the bytes of a body: MIME Sniffing §7, without all that is neither text nor an image that models see. */
-export function sniff(bytes: Buffer): Form {
+/**
+ * The kind of a body by its bytes: MIME Sniffing §7, reduced to pages, text and images that models
+ * can see.
+ */
+export function sniff(bytes: Buffer): BodyKind {
   if (imageTypeOf(bytes)) return 'image'
   const head = bytes.subarray(0, 1445)
   if (/^\s*<(!doctype html|html|head|body)\b/i.test(head.toString('latin1').replace(/^ï»¿/, '')))
@@ -37,7 +43,7 @@ export function sniff(bytes: Buffer): Form {
   return !isUtf16 && head.some(isBinary) ? 'binary' : 'text'
 }
 
-/** What an image is by its first bytes: providers refuse one that is not what it is said to be. */
+/** The type of an image by its first bytes: providers reject an image with the wrong media type. */
 export function imageTypeOf(bytes: Buffer): string | undefined {
   const head = bytes.toString('latin1', 0, 12)
   if (head.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png'

@@ -4,20 +4,20 @@ import type { Attributes } from './tag-reader.ts'
 
 type Close = (() => void) | undefined | void
 
-/** Around these is an empty line. */
-const apart = new Set('p figure details fieldset blockquote dl address'.split(' '))
+/** Elements surrounded by empty lines. */
+const paragraphs = new Set('p figure details fieldset blockquote dl address'.split(' '))
 
-/** These begin and end a line. */
+/** Elements on lines of their own. */
 const blocks = new Set(
   'article aside body caption center dialog dd div dt figcaption footer form header hgroup legend main menu nav section summary'.split(
     ' ',
   ),
 )
 
-/** Longer addresses are left out: nobody reads them, and each costs the model. */
-const longestLink = 2_000
+/** Longer URLs are left out: they are not useful and cost tokens. */
+const maxLinkChars = 2_000
 
-/** Writes what an element looks like, from its start tag to what is returned for its end. */
+/** Returns a function that opens an element, and returns a function that closes it. */
 export function elementWriter(
   writer: MarkdownWriter,
   page: URL,
@@ -28,9 +28,9 @@ export function elementWriter(
   let hasBase = false
 
   const linkTo = (href: string | undefined): string | undefined => {
-    if (href === undefined || href.length > longestLink || href.trim().startsWith('#')) return undefined
+    if (href === undefined || href.length > maxLinkChars || href.trim().startsWith('#')) return undefined
     const url = URL.parse(href, base)
-    if (!url || !/^(https?|mailto):$/.test(url.protocol) || url.href.length > longestLink) return undefined
+    if (!url || !/^(https?|mailto):$/.test(url.protocol) || url.href.length > maxLinkChars) return undefined
     return url.href.replaceAll('(', '%28').replaceAll(')', '%29')
   }
 
@@ -137,7 +137,7 @@ export function elementWriter(
         return
       }
       default:
-        if (apart.has(name)) return block(2)
+        if (paragraphs.has(name)) return block(2)
         return blocks.has(name) ? block(1) : undefined
     }
   }

@@ -1,19 +1,22 @@
 import type { Attributes } from './tag-reader.ts'
 
-/** What a browser does not show as text, or that is not text to read: programs, forms, what stands in for a film. */
-const unshown = new Set(
+/**
+ * Elements that browsers do not show as text, or that are not readable text: scripts, forms, media
+ * fallbacks.
+ */
+const hiddenElements = new Set(
   'script style noscript template svg iframe object canvas audio video select datalist textarea annotation annotation-xml'.split(
     ' ',
   ),
 )
 
 /**
- * Whether people do not see it. Hidden text is how a page speaks to models behind people's backs; a style sheet can hide it too,
- * which cannot be seen from here.
+ * Whether people do not see the element. Hidden text is a way to inject prompts. Text hidden by a style
+ * sheet is not detected.
  */
 export function isHidden(name: string, attributes: Attributes): boolean {
   return (
-    unshown.has(name) ||
+    hiddenElements.has(name) ||
     attributes.hidden !== undefined ||
     attributes['aria-hidden']?.trim().toLowerCase() === 'true' ||
     (name === 'dialog' && attributes.open === undefined) ||

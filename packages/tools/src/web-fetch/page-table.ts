@@ -1,16 +1,19 @@
 import type { MarkdownWriter } from './markdown-writer.ts'
 
 interface Table {
-  /** With headings it is a table of data, without any most often one that only arranges; undefined until its first cell. */
+  /**
+   * Data tables have headings; tables without are usually for layout. Undefined until the first
+   * cell.
+   */
   headed: boolean | undefined
   cells: number
-  /** That the row so far is headings only. */
+  /** All cells of the current row so far are headings. */
   headings: boolean
-  /** That the line below the headings is written. */
+  /** The line below the headings is written. */
   ruled: boolean
 }
 
-/** Tables of data as Markdown has them; of others each row is a line. */
+/** Writes data tables as Markdown tables, and each row of other tables as a line. */
 export function tableWriter(writer: MarkdownWriter) {
   const tables: Table[] = []
   const current = () => (writer.isOneLine ? undefined : tables.at(-1))

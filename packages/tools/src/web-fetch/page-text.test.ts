@@ -20,7 +20,7 @@ describe('a page as Markdown', () => {
       '&lt;b&gt; &amp;amp; &#233;&#x1F600; &unknown; &copy',
       '<b> &amp; é😀 &unknown; ©',
     ],
-    ['lines break where they are seen to', 'a<br>b<div>c</div>d<p>e</p>f', 'a\nb\nc\nd\n\ne\n\nf'],
+    ['lines break where browsers break them', 'a<br>b<div>c</div>d<p>e</p>f', 'a\nb\nc\nd\n\ne\n\nf'],
     ['several breaks are one', 'a<p></p><p> </p><div><br><br></div><p>b', 'a\n\nb'],
     ['headings', '<h1>A</h1><h2> b <br> c </h2>d<h6>e</h6>', '# A\n\n## b c\n\nd\n\n###### e'],
     ['an empty heading is nothing', 'a<h2> </h2>b', 'a\n\nb'],
@@ -28,9 +28,9 @@ describe('a page as Markdown', () => {
     ['lists in lists', '<ul><li>a<ul><li>b<ol><li>c</ol></ul><li>d</ul>', '- a\n  - b\n    1. c\n- d'],
     ['items with paragraphs that are not closed', '<ul><li><p>a<li><p>b</ul>c', '- a\n\n- b\n\nc'],
     ['terms with paragraphs', '<dl><dt><p>a<dd><p>b<dt>c</dl>', 'a\n\n: b\n\nc'],
-    ['blocks that end behind words', '<span><div>a</span>b</div>c', 'ab\nc'],
+    ['blocks that end after inline text', '<span><div>a</span>b</div>c', 'ab\nc'],
     ['blocks that end a table too early', '<div><table><tr><td>a</div><td>b</table>c', 'a | b\n\nc'],
-    ['what comes after the body', '<body><p>a</body></html>b', 'ab'],
+    ['text after the body', '<body><p>a</body></html>b', 'ab'],
     [
       'links that are not closed',
       '<a href=/b>c<p>d<a href=/e>f</a>',
@@ -42,13 +42,13 @@ describe('a page as Markdown', () => {
     ['terms', '<dl><dt>a<dd>b<dd>c<dt>d</dl>', 'a\n: b\n: c\nd'],
     ['rules', 'a<hr>b', 'a\n\n---\n\nb'],
     ['code', 'a <code>b c</code>, <code> </code><kbd>d</kbd>', 'a `b c`, `d`'],
-    ['what is struck out', '<del>5</del> 4', '~~5~~ 4'],
+    ['deleted text', '<del>5</del> 4', '~~5~~ 4'],
     ['powers', '10<sup>6</sup>', '10^6'],
     ['links', 'a<a href="b?c=d"> e </a>f', 'a [e](https://a.example/x/b?c=d) f'],
-    ['links with brackets in them', '<a href="/a_(b)">c</a>', '[c](https://a.example/a_%28b%29)'],
+    ['links with parentheses', '<a href="/a_(b)">c</a>', '[c](https://a.example/a_%28b%29)'],
     ['links around blocks', '<a href=/><h3>A</h3><p>b</p></a>c', '[A b](https://a.example/) c'],
     ['links around nothing', 'a<a href=/><i></i></a>b', 'ab'],
-    ['links that lead nowhere', '<a href=#a>b</a> <a>c</a> <a href="javascript:d()">e</a>', 'b c e'],
+    ['links without a page', '<a href=#a>b</a> <a>c</a> <a href="javascript:d()">e</a>', 'b c e'],
     ['links to data', '<a href="data:text/html,x">a</a><a href=mailto:b@c.d>e</a>', 'a[e](mailto:b@c.d)'],
     ['links from another base', '<base href=//b.example/c/><a href=d>e</a>', '[e](https://b.example/c/d)'],
     ['images', 'a <img src=b.png alt="c d"> <img src=e>', 'a ![c d](https://a.example/x/b.png)'],
@@ -64,7 +64,7 @@ describe('a page as Markdown', () => {
       '| A | B |\n| --- | --- |\n| 1 | 2\\|3 4 |\n|  |  |',
     ],
     ['tables headed at the side', '<table><tr><th>A<td>1<tr><th>B<td>2</table>', '| A | 1 |\n| B | 2 |'],
-    ['tables that only arrange', '<table><tr><td>a<td><p>b<p>c<td><tr><td>d</table>', 'a\n\nb\n\nc\n\nd'],
+    ['layout tables', '<table><tr><td>a<td><p>b<p>c<td><tr><td>d</table>', 'a\n\nb\n\nc\n\nd'],
     ['tables without headings', '<table><tr><td>a<td>b<tr><td>c<td> d</table>', 'a | b\nc | d'],
     ['tables in tables', '<table><tr><td><table><tr><td>a<td>b</table><td>c</table>', 'a | b\n\nc'],
     [
@@ -72,21 +72,21 @@ describe('a page as Markdown', () => {
       '<table><tr><th>A<tr><td><table><tr><th>b<td>c</table></table>',
       '| A |\n| --- |\n| b c |',
     ],
-    ['what is not closed', '<div><p>a<b>b<div>c', 'ab\n\nc'],
-    ['what was never opened', 'a</div></p></b></table></li>b', 'a\n\nb'],
-    ['what is no tag', 'a < b <3 c &', 'a < b <3 c &'],
+    ['unclosed elements', '<div><p>a<b>b<div>c', 'ab\n\nc'],
+    ['unopened elements', 'a</div></p></b></table></li>b', 'a\n\nb'],
+    ['text that is not a tag', 'a < b <3 c &', 'a < b <3 c &'],
     ['comments', 'a<!-- b -->c<!-- d', 'ac'],
   ])('%s', async (_, html, text) => {
     expect(await textOf(html)).toBe(text)
   })
 
-  test('has the title beside it', async () => {
+  test('comes with the title', async () => {
     const { title, text } = await read('<title> A &amp;\n b</title><svg><title>d</title></svg>e')
     expect({ title, text }).toEqual({ title: 'A & b', text: 'e' })
   })
 })
 
-describe('what people do not see', () => {
+describe('hidden text', () => {
   test.each([
     '<script>x</script>',
     '<script>"</p>" < x</script>',
@@ -124,7 +124,7 @@ describe('what people do not see', () => {
     '<span style="display:block; opacity:0.5; font-size:10px">x</span>',
     '<dialog open>x</dialog>',
     '<details><p>x</details>',
-  ])('is not this: %s', async (html) => {
+  ])('does not include %s', async (html) => {
     expect(await textOf(html)).toBe('x')
   })
 
@@ -138,12 +138,12 @@ describe('what people do not see', () => {
   })
 })
 
-describe('the main part', () => {
+describe('the main content', () => {
   const long = 'word '.repeat(50).trim()
 
   test.each([
     ['main', `<nav>a</nav><main>${long}</main><footer>b</footer>`, long],
-    ['what has that role', `<nav>a</nav><div role=main>${long}</div>b`, long],
+    ['an element with that role', `<nav>a</nav><div role=main>${long}</div>b`, long],
     ['an article', `a<article><p>${long}</article>b`, long],
     ['several articles', `a<article>${long}</article>b<article>c</article>`, `${long}\n\nc`],
     ['main before articles', `<article>${long}</article><main>${long} x</main>`, `${long} x`],
@@ -152,16 +152,16 @@ describe('the main part', () => {
       `<main>a<article>b<article>${long}</article></article></main>c`,
       `a\n\nb\n\n${long}`,
     ],
-  ])('is all that is shown: %s', async (_, html, text) => {
+  ])('is returned alone: %s', async (_, html, text) => {
     expect(await textOf(html)).toBe(text)
   })
 
-  test('is not alone if there is little in it', async () => {
+  test('is not returned alone if it is short', async () => {
     expect(await textOf('<nav>a</nav><main>short</main><footer>b</footer>')).toBe('a\n\nshort\n\nb')
   })
 })
 
-describe('a page made to be slow', () => {
+describe('a malicious page', () => {
   const size = 256 * 1024
   test.each([
     '<div>',
@@ -183,28 +183,28 @@ describe('a page made to be slow', () => {
     '<a b="',
     '<title>',
     ' ',
-  ])('of nothing but %s is read', async (unit) => {
+  ])('of only %s is read quickly', async (unit) => {
     const { text } = await read(unit.repeat(size / unit.length))
-    // Depth must not multiply: no margin, fence or bracket is written once for each element around it.
+    // Depth must not multiply the output: no margin, fence or bracket per surrounding element.
     expect(text.length).toBeLessThanOrEqual(size * 5)
   })
 
-  test('by end tags that match nothing is read', async () => {
+  test('with unmatched end tags is read quickly', async () => {
     const half = size / 12
     expect(await textOf(`${'<div>'.repeat(half)}${'</dib>'.repeat(half)}x`)).toBe('x')
   })
 
-  test('by looking for a paragraph behind a table again and again is read', async () => {
+  test('with repeated searches for a paragraph beyond a table is read quickly', async () => {
     const html = `<p>a<table>${'<b>'.repeat(20_000)}${'<hr>'.repeat(20_000)}`
     expect(await textOf(html)).toMatch(/^a\n\n---/)
   })
 
-  test('by one long attribute, or many, is read', async () => {
+  test('with a long attribute, or many, is read quickly', async () => {
     expect(await textOf(`<div style="${';'.repeat(size)}">x`)).toBe('x')
     expect(await textOf(`<div ${'a=b '.repeat(size / 4)}>x`)).toBe('x')
   })
 
-  test('to make much out of little ends at the limit', async () => {
+  test('that expands a small source is cut at the limit', async () => {
     const base = `<base href="https://x.example/${'p'.repeat(1900)}/">`
     const { text, cut } = await read(`${base}${'<a href=a>x</a>'.repeat(10_000)}`, 100_000)
     expect(cut).toBe(true)
@@ -212,14 +212,14 @@ describe('a page made to be slow', () => {
     expect((await read('short', 100_000)).cut).toBe(false)
   })
 
-  test('is left when nobody waits any more', async () => {
+  test('is abandoned when the call is canceled', async () => {
     const stop = new AbortController()
     const reading = pageText('<p>'.repeat(size), {
       url: new URL('https://a.example'),
       limit: size,
       signal: stop.signal,
     })
-    stop.abort(new Error('cancelled'))
-    await expect(reading).rejects.toThrow('cancelled')
+    stop.abort(new Error('canceled'))
+    await expect(reading).rejects.toThrow('canceled')
   })
 })

@@ -1,5 +1,5 @@
 import { systemClock } from 'millrace/internal'
-import { markdownWriter, type Place } from './markdown-writer.ts'
+import { markdownWriter, type Position } from './markdown-writer.ts'
 import { elementWriter } from './page-elements.ts'
 import { isHidden } from './page-hidden.ts'
 import { type Attributes, tagReader } from './tag-reader.ts'
@@ -8,27 +8,27 @@ export interface PageText {
   readonly title: string
   /** Markdown. */
   readonly text: string
-  /** That it came to more than the limit, and ends there. */
+  /** Whether the text was cut at the limit. */
   readonly cut: boolean
 }
 
-/** How much of a page is read before others have their turn. */
-const stride = 64 * 1024
+/** How much of a page is parsed before yielding to the event loop. */
+const chunkChars = 64 * 1024
 
-/** A part of fewer characters is not what a page is about. */
-const enough = 200
+/** A shorter `<main>` or `<article>` is not the main content. */
+const minMainChars = 200
 
 /**
- * What people see of a page, as Markdown: what is in `<main>` or in `<article>` if there is enough of that, else all. Takes time and
- * memory with the size of the page, however it is built, and lets others have their turn.
+ * The visible text of a page as Markdown: the content of `<main>` or `<article>` if it is long enough,
+ * otherwise everything. Time and memory are linear in the size of the page; yields to the event loop.
  */
 export async function pageText(
   html: string,
   { url, limit, signal }: { url: URL; limit: number; signal: AbortSignal },
 ): Promise<PageText> {
   const page = reader(html, { url, limit })
-  for (let at = 0; at < html.length && !page.isFull; at += stride) {
-    page.readTo(at + stride)
+  for (let at = 0; at < html.length && !page.isFull; at += chunkChars) {
+    page.readTo(at + chunkChars)
     await systemClock.turn()
     signal.throwIfAborted()
   }
@@ -38,7 +38,7 @@ export async function pageText(
 function reader(html: string, { url, limit }: { url: URL; limit: number }) {
   const writer = markdownWriter(limit)
   const openElement = elementWriter(writer, url)
-  const parts = { main: partsOf(writer.place), article: partsOf(writer.place) }
+  const parts = { main: partsOf(writer.position), article: partsOf(writer.position) }
   const closers: ((() => void) | undefined | void)[] = []
   let hiddenFrom: number | undefined
   let title = ''
@@ -87,7 +87,7 @@ function reader(html: string, { url, limit }: { url: URL; limit: number }) {
   const tags = tagReader(html, {
     open(name, attributes, isFlat) {
       const depth = closers.length
-      // What cannot hold its own content hides all that is left of what it stands in.
+      // A flat hidden element cannot contain its content, so it hides the rest of its parent.
       if (hiddenFrom === undefined && isHidden(name, attributes)) hiddenFrom = isFlat ? depth - 1 : depth
       closers.push(hiddenFrom === undefined ? open(name, attributes) : undefined)
     },
@@ -110,7 +110,7 @@ function reader(html: string, { url, limit }: { url: URL; limit: number }) {
     },
     end(): PageText {
       tags.end()
-      const all = [[{ pieces: 0, characters: 0 }, writer.place()] as const]
+      const all = [[{ pieces: 0, characters: 0 }, writer.position()] as const]
       const shown = [parts.main.ranges, parts.article.ranges].find(isEnough) ?? all
       const text = shown.map(([from, to]) => writer.between(from, to)).join('\n\n')
       return { title: title.replace(/\s+/g, ' ').trim(), text, cut: writer.isFull }
@@ -118,29 +118,29 @@ function reader(html: string, { url, limit }: { url: URL; limit: number }) {
   }
 }
 
-type Range = readonly [Place, Place]
+type Range = readonly [Position, Position]
 
-/** Where elements of one kind begin and end; one inside another is part of that. */
-function partsOf(place: () => Place) {
+/** The ranges of elements of one kind; nested ones count as part of the outer one. */
+function partsOf(position: () => Position) {
   const ranges: Range[] = []
   let depth = 0
   return {
     ranges,
     open() {
-      const from = place()
+      const from = position()
       depth++
       return () => {
-        if (--depth === 0) ranges.push([from, place()])
+        if (--depth === 0) ranges.push([from, position()])
       }
     },
   }
 }
 
 function isEnough(ranges: readonly Range[]): boolean {
-  return ranges.reduce((sum, [from, to]) => sum + to.characters - from.characters, 0) >= enough
+  return ranges.reduce((sum, [from, to]) => sum + to.characters - from.characters, 0) >= minMainChars
 }
 
-/** As highlighters note it: `class="language-ts"`. */
+/** As syntax highlighters write it: `class="language-ts"`. */
 function languageOf({ class: names = '' }: Attributes): string {
   return /(?:^|\s)lang(?:uage)?-([\w+#-]{1,20})/.exec(names)?.[1] ?? ''
 }

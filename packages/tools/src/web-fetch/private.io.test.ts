@@ -3,7 +3,7 @@ import { notPublic } from './addresses.ts'
 import type { Lookup } from './resolve.ts'
 import { everywhere, failure, fetched, names, serves, site, textOf } from './site.test-kit.ts'
 
-/** Every way to write an address of this machine, or of what is near it. */
+/** Spellings of addresses of this machine and the local network. */
 const spellings = [
   ['127.0.0.1', 'a loopback address'],
   ['127.0.0.2', 'a loopback address'],
@@ -45,7 +45,7 @@ const spellings = [
   ['169.254.169.254', 'a link-local address'],
   ['0xa9fea9fe', 'a link-local address'],
   ['[::ffff:169.254.169.254]', 'a link-local address'],
-  ['168.63.129.16', 'a metadata address of a cloud'],
+  ['168.63.129.16', 'a cloud metadata address'],
   ['192.0.0.192', 'a reserved address'],
   ['192.0.2.1', 'a reserved address'],
   ['192.88.99.1', 'a reserved address'],
@@ -67,35 +67,35 @@ const spellings = [
 ] as const
 
 describe('an address that is not public', () => {
-  test.each(spellings)('as http://%s is refused as %s, and nothing is sent', async (host, what) => {
+  test.each(spellings)('as http://%s is rejected as %s, and nothing is sent', async (host, what) => {
     const here = await site(serves('secret'), { host: everywhere })
     const message = await failure(`http://${host}:${here.port}/`, { allow: [], timeoutMs: 2_000 })
-    expect(message).toContain(`is ${what}, and only public ones may be fetched`)
+    expect(message).toContain(`is ${what}, but only public addresses can be fetched`)
     expect(here.connections.made).toBe(0)
   })
 
-  test.each(spellings)('is refused too if a name leads to %s', async (host) => {
+  test.each(spellings)('is rejected if a name resolves to %s', async (host) => {
     const address = URL.parse(`http://${host}/`)?.hostname.replace(/[[\]]/g, '') ?? ''
     const here = await site(serves('secret'), { host: everywhere })
     const lookup = names({ 'public.test': ['93.184.215.14', address] })
     const message = await failure(`http://public.test:${here.port}/`, { allow: [], lookup, timeoutMs: 2_000 })
-    expect(message).toMatch(/^public\.test leads to a .* address/)
+    expect(message).toMatch(/^public\.test resolves to a .* address/)
     expect(message).not.toContain(address)
     expect(here.connections.made).toBe(0)
   })
 
-  test('is refused with the zone of a link, as the system may name it', async () => {
+  test('is rejected with a zone, as the system may return it', async () => {
     const lookup = names({ 'public.test': 'fe80::1%eth0' })
-    expect(await failure('http://public.test/', { lookup })).toContain('leads to a link-local address')
+    expect(await failure('http://public.test/', { lookup })).toContain('resolves to a link-local address')
   })
 
   test.each(['localhost', 'LocalHost', 'localhost.', 'localhost..', 'a.localhost'])(
-    'is refused by the name %s',
+    'is rejected by the name %s',
     async (name) => {
       const here = await site(serves('secret'))
       const lookup = names({ localhost: '127.0.0.1', 'a.localhost': '127.0.0.1' })
       const message = await failure(`http://${name}:${here.port}/`, { allow: [], lookup })
-      expect(message).toContain('localhost leads to a loopback address')
+      expect(message).toContain('localhost resolves to a loopback address')
       expect(here.connections.made).toBe(0)
     },
   )
@@ -108,7 +108,7 @@ test.each(['93.184.215.14', '8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:2800:2
   },
 )
 
-describe('what is allowed', () => {
+describe('an allow list', () => {
   const lookup = names({
     localhost: '127.0.0.1',
     'intranet.test': '127.0.0.1',
@@ -124,26 +124,26 @@ describe('what is allowed', () => {
     ['a name in other letters, with a dot', 'http://LOCALHOST.', ['Localhost']],
     ['a name with several addresses', 'http://two.test', ['two.test']],
     ['IPv4 inside IPv6', 'http://[::ffff:127.0.0.1]', ['127.0.0.1']],
-  ])('may be fetched: %s', async (_, origin, allow) => {
+  ])('allows %s', async (_, origin, allow) => {
     const here = await site(serves('inside'))
     expect(await textOf(`${origin}:${here.port}/`, { allow, lookup })).toBe('inside')
   })
 
   test.each([
     ['another address', 'http://127.0.0.2', ['127.0.0.1']],
-    ['what lies outside of the range', 'http://127.2.0.1', ['127.1.0.0/16']],
-    ['another name for the same', 'http://localhost', ['intranet.test']],
+    ['an address outside the range', 'http://127.2.0.1', ['127.1.0.0/16']],
+    ['another name for the same address', 'http://localhost', ['intranet.test']],
     ['the address of an allowed name', 'http://127.0.0.1', ['intranet.test']],
-    ['a name with an address that is not', 'http://two.test', ['127.0.0.1']],
-    ['a name below it', 'http://intranet.test', ['test']],
-  ])('lets nothing else pass: %s', async (_, origin, allow) => {
+    ['a name with another address', 'http://two.test', ['127.0.0.1']],
+    ['a subdomain', 'http://intranet.test', ['test']],
+  ])('does not allow %s', async (_, origin, allow) => {
     const here = await site(serves('secret'), { host: everywhere })
-    expect(await failure(`${origin}:${here.port}/`, { allow, lookup })).toContain('only public ones')
+    expect(await failure(`${origin}:${here.port}/`, { allow, lookup })).toContain('only public addresses')
     expect(here.connections.made).toBe(0)
   })
 })
 
-test('a name that answers differently the second time is not asked a second time', async () => {
+test('a name is looked up only once, in case it changes', async () => {
   const first = await site(serves('first'))
   const second = await site(serves('second'), { host: '127.0.0.2', port: first.port })
   let times = 0
@@ -155,13 +155,13 @@ test('a name that answers differently the second time is not asked a second time
   expect([times, second.connections.made]).toEqual([1, 0])
 })
 
-test('a name with several addresses is reached at the one that answers', async () => {
+test('a name with several addresses is reached at the one that responds', async () => {
   const here = await site(serves('second try'))
   const lookup = names({ 'two.test': ['127.0.0.9', '127.0.0.1'] })
   expect(await textOf(`http://two.test:${here.port}/`, { lookup, allow: ['127.0.0.0/8'] })).toBe('second try')
 })
 
-test('the server is asked under the name that was given', async () => {
+test('the server gets the original host name', async () => {
   const here = await site(serves('ok'))
   await fetched(`http://www.test:${here.port}/a?b=c#d`, { lookup: names({ 'www.test': '127.0.0.1' }) })
   expect(here.requests[0]?.headers.host).toBe(`www.test:${here.port}`)

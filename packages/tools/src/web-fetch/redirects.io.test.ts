@@ -4,7 +4,7 @@ import { everywhere, failure, fetched, names, redirects, serves, site, textOf } 
 
 describe('a redirect', () => {
   test.each([301, 302, 303, 307, 308])(
-    'with %i is followed, and the answer says where it led',
+    'with %i is followed, and the result has the final URL',
     async (status) => {
       const here = await site(redirects({ '/': 'b/c?d', '/b/c?d': '../e' }, status))
       expect(await fetched(here.url)).toMatch(`${here.url}/e (200, text/plain)\n`)
@@ -12,7 +12,7 @@ describe('a redirect', () => {
     },
   )
 
-  test('in letters beyond ASCII is followed', async () => {
+  test('with non-ASCII characters is followed', async () => {
     const here = await site((request, response) => {
       if (request.url !== '/') return serves('here')(request, response)
       response.socket?.end('HTTP/1.1 302 Found\r\nlocation: /caf\u00e9\r\ncontent-length: 0\r\n\r\n')
@@ -29,14 +29,14 @@ describe('a redirect', () => {
     ['http://10.0.0.1/', 'a private address'],
     ['http://inside.test:PORT/', 'a loopback address'],
     ['http://localhost:PORT/', 'a loopback address'],
-  ])('to %s is refused as %s, and nothing is sent there', async (target, what) => {
+  ])('to %s is rejected as %s, and nothing is sent there', async (target, what) => {
     const inside = await site(serves('secret'), { host: everywhere })
     const location = target.replace('PORT', String(inside.port))
     const here = await site(redirects({ '/': '/a', '/a': location }))
     const lookup = names({ 'inside.test': '127.0.0.2', localhost: '127.0.0.2' })
     const message = await failure(here.url, { lookup, timeoutMs: 2_000 })
     expect(message).toContain(`redirects to "${location}": `)
-    expect(message).toContain(`${what}, and only public ones may be fetched`)
+    expect(message).toContain(`${what}, but only public addresses can be fetched`)
     expect([here.asked, inside.connections.made]).toEqual([['/', '/a'], 0])
   })
 
@@ -45,68 +45,66 @@ describe('a redirect', () => {
     ['ftp://example.com/', 'is not a web page'],
     ['data:text/plain,hello', 'is not a web page'],
     ['javascript:alert(1)', 'is not a web page'],
-    ['http://user:hunter2@public.test/', 'must not have a user name or a password in it'],
-    ['http://', 'is not a whole URL'],
-  ])('to %s is refused', async (location, why) => {
+    ['http://user:hunter2@public.test/', 'must not contain a user name or password'],
+    ['http://', 'is not a complete URL'],
+  ])('to %s is rejected', async (location, why) => {
     const here = await site(redirects({ '/': location }))
     expect(await failure(here.url)).toContain(why)
   })
 
-  test('to a host that is not permitted is refused before its name is looked up', async () => {
+  test('to a denied host is rejected before the lookup', async () => {
     const here = await site(redirects({ '/': 'http://b.test/' }))
     const lookup = names({ 'a.test': '127.0.0.1', 'b.test': '127.0.0.1' })
-    const judged: Access[] = []
-    const permits = async (access: Access) => {
-      judged.push(access)
+    const checked: Access[] = []
+    const checkAccess = async (access: Access) => {
+      checked.push(access)
       return 'the rule "deny fetch(b.test)" is against it'
     }
-    const message = await failure(`http://a.test:${here.port}/`, { lookup }, { permits })
+    const message = await failure(`http://a.test:${here.port}/`, { lookup }, { checkAccess })
     expect(message).toBe(
-      `"http://a.test:${here.port}/" redirects to "http://b.test/": that is not permitted: the rule "deny fetch(b.test)" is against it`,
+      `"http://a.test:${here.port}/" redirects to "http://b.test/": this is not allowed: the rule "deny fetch(b.test)" is against it`,
     )
-    expect(judged).toEqual([{ kind: 'fetch', host: 'b.test' }])
+    expect(checked).toEqual([{ kind: 'fetch', host: 'b.test' }])
     expect(lookup.asked).toEqual(['a.test'])
   })
 
-  test('is judged by the host as rules write it', async () => {
+  test('is checked by the host as in rules', async () => {
     const other = await site(serves('other'))
     const here = await site(redirects({ '/': `http://B.Test.:${other.port}/` }))
     const hosts: string[] = []
-    const permits = async (access: Access) => void hosts.push(access.kind === 'fetch' ? access.host : '')
+    const checkAccess = async (access: Access) => void hosts.push(access.kind === 'fetch' ? access.host : '')
     const lookup = names({ 'b.test': '127.0.0.1' })
-    expect(await textOf(here.url, { lookup }, { permits })).toBe('other')
+    expect(await textOf(here.url, { lookup }, { checkAccess })).toBe('other')
     expect(hosts).toEqual(['b.test'])
   })
 
-  test('in a circle is noticed', async () => {
+  test('loop is detected', async () => {
     const here = await site(redirects({ '/': '/a', '/a': '/' }))
-    expect(await failure(here.url)).toContain('that is a circle. It may want cookies or a sign-in')
+    expect(await failure(here.url)).toContain('this is a redirect loop. It may need cookies or sign-in')
     expect(here.asked).toEqual(['/', '/a'])
   })
 
-  test('is followed as often as it may be, and no more', async () => {
+  test('is followed up to the limit', async () => {
     const here = await site((request, response) => {
       const next = Number(request.url?.slice(1)) + 1
       response.writeHead(302, { location: `/${next}` }).end()
     })
     const url = `${here.url}/1`
-    expect(await failure(url, { maxRedirects: 2 })).toBe(
-      `"${url}" redirects more than 2 times, at last to "/4"`,
-    )
+    expect(await failure(url, { maxRedirects: 2 })).toBe(`"${url}" redirects more than 2 times, last to "/4"`)
     expect(here.asked).toEqual(['/1', '/2', '/3'])
-    expect(await failure(url, { maxRedirects: 0 })).toContain('at last to "/2"')
+    expect(await failure(url, { maxRedirects: 0 })).toContain('last to "/2"')
   })
 
-  test('without a place to go is an answer like any other', async () => {
+  test('without a location is an ordinary response', async () => {
     const here = await site((_, response) => void response.writeHead(302).end())
-    expect(await failure(here.url)).toContain('answered 302 Found')
+    expect(await failure(here.url)).toContain('returned 302 Found')
   })
 
-  test('leaves nothing open behind it, though its body never ends', async () => {
+  test('leaves no connection open, even if its body never ends', async () => {
     const here = await site((request, response) => {
       const isAlone = () => here.connections.open.size === 1
-      const answer = () => (isAlone() ? serves('here')(request, response) : void setTimeout(answer, 1))
-      if (request.url !== '/') return answer()
+      const respond = () => (isAlone() ? serves('here')(request, response) : void setTimeout(respond, 1))
+      if (request.url !== '/') return respond()
       response.writeHead(302, { location: '/b' })
       response.write('moved')
     })
@@ -116,7 +114,7 @@ describe('a redirect', () => {
 })
 
 describe('headers', () => {
-  test('go to the first origin; to another goes only who asks and for what', async () => {
+  test('are sent to the first origin; other origins get only user-agent and accept headers', async () => {
     const other = await site(serves('other'))
     const here = await site(redirects({ '/': '/a', '/a': `${other.url}/` }))
     await fetched(here.url, { headers: { 'X-Api-Key': 'k', 'User-Agent': 'me', accept: 'text/html' } })
@@ -132,7 +130,7 @@ describe('headers', () => {
     ])
   })
 
-  test('of a function are asked for at every stop, so that a secret goes where it belongs', async () => {
+  test('of a function are computed for every URL, so that credentials stay with their host', async () => {
     const other = await site(serves('other'))
     const here = await site(redirects({ '/': `${other.url}/` }))
     const headers = ({ origin }: URL): Record<string, string> =>
@@ -144,7 +142,7 @@ describe('headers', () => {
     expect(other.requests[1]?.headers.authorization).toBeUndefined()
   })
 
-  test('that the connection depends on stay as they are', async () => {
+  test('of the connection cannot be changed', async () => {
     const here = await site(serves('ok'))
     await fetched(here.url, { headers: () => ({ Host: 'evil.test', connection: 'keep-alive', 'x-a': 'b' }) })
     expect(here.requests[0]?.headers).toMatchObject({
@@ -154,7 +152,7 @@ describe('headers', () => {
     })
   })
 
-  test('say nothing of cookies that were set', async () => {
+  test('do not include cookies that were set', async () => {
     const here = await site((request, response) => {
       if (request.url !== '/') return serves('here')(request, response)
       response.writeHead(302, { location: '/b', 'set-cookie': 'a=b' }).end()

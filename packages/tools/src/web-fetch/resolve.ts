@@ -1,12 +1,12 @@
 import type { LookupAddress } from 'node:dns'
 import { isIP } from 'node:net'
-import { meantAddress, notPublic } from './addresses.ts'
-import type { Allowed } from './allowed.ts'
+import { effectiveAddress, notPublic } from './addresses.ts'
+import type { AllowList } from './allow-list.ts'
 import { lookupFailure } from './failures.ts'
 import { addressOf, hostOf } from './target.ts'
 import { untilAborted } from './until-aborted.ts'
 
-/** Finds the addresses of a name, as `dns.lookup` does with `all`. */
+/** Looks up the addresses of a name, like `dns.lookup` with `all`. */
 export type Lookup = (
   hostname: string,
   options: { readonly all: true },
@@ -14,12 +14,12 @@ export type Lookup = (
 ) => void
 
 /**
- * The addresses to connect to, and no others: a name that is looked up again may answer differently. One address that is not
- * public makes all of them suspect.
+ * The only addresses to connect to: a second lookup could return different ones. Fails if any address is
+ * not public.
  */
 export async function resolveHost(
   url: URL,
-  { lookup, allowed, signal }: { lookup: Lookup; allowed: Allowed; signal: AbortSignal },
+  { lookup, allowed, signal }: { lookup: Lookup; allowed: AllowList; signal: AbortSignal },
 ): Promise<readonly LookupAddress[]> {
   const host = hostOf(url)
   const found = await findAddresses(url, { lookup, signal })
@@ -27,12 +27,12 @@ export async function resolveHost(
   const what = notPublicAmong(found.filter(({ address }) => !allowed.address(address)))
   if (what)
     throw new Error(
-      `${host} ${isIP(addressOf(url)) ? 'is' : 'leads to'} ${what}, and only public ones may be fetched. Fetch a public page instead, or ask the person to allow this host`,
+      `${host} ${isIP(addressOf(url)) ? 'is' : 'resolves to'} ${what}, but only public addresses can be fetched. Fetch a public page instead, or ask the user to allow this host`,
     )
   return found
 }
 
-/** At least one address. Rejects with a sentence for the model if there is none. */
+/** Returns at least one address. Rejects with an explanation for the model if there is none. */
 export async function findAddresses(
   url: URL,
   { lookup, signal }: { lookup: Lookup; signal: AbortSignal },
@@ -44,9 +44,11 @@ export async function findAddresses(
   return found
 }
 
-/** What the first that is not public is. The address itself is not told: which machines there are inside is private. */
+/**
+ * The kind of the first address that is not public. Does not reveal the address, which is internal.
+ */
 export function notPublicAmong(found: readonly LookupAddress[]): string | undefined {
-  return found.map(({ address }) => notPublic(meantAddress(address))).find((what) => what !== undefined)
+  return found.map(({ address }) => notPublic(effectiveAddress(address))).find((what) => what !== undefined)
 }
 
 function ask(lookup: Lookup, name: string): Promise<readonly LookupAddress[]> {

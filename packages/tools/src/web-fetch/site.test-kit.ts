@@ -14,14 +14,14 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void
 export interface Site {
   readonly url: string
   readonly port: number
-  /** Paths that were asked for, in order. */
+  /** Requested paths, in order. */
   readonly asked: string[]
   readonly requests: IncomingMessage[]
-  /** How many connections were ever made, and how many are open. */
+  /** How many connections were opened, and how many are open now. */
   readonly connections: { made: number; readonly open: Set<Socket> }
 }
 
-/** All addresses of this machine, of both kinds if it has both. */
+/** The loopback addresses of this machine, IPv4 and IPv6 if available. */
 export const everywhere = Object.values(networkInterfaces())
   .flat()
   .some((one) => one?.address === '::1')
@@ -65,7 +65,7 @@ export async function listen(server: Server | NetServer, { host = '127.0.0.1', p
   return { port: (server.address() as AddressInfo).port, connections }
 }
 
-/** Answers every request with the same. */
+/** Sends the same response to every request. */
 export function serves(body: string | Buffer, headers: Record<string, string> = {}, status = 200): Handler {
   return (_, response) => {
     response.writeHead(status, { 'content-type': 'text/html', ...headers })
@@ -73,7 +73,7 @@ export function serves(body: string | Buffer, headers: Record<string, string> = 
   }
 }
 
-/** Redirects by path, the rest is `here`. */
+/** Redirects by path; other paths return `here`. */
 export function redirects(paths: Readonly<Record<string, string>>, status = 302): Handler {
   return (request, response) => {
     const location = paths[request.url ?? '']
@@ -83,7 +83,7 @@ export function redirects(paths: Readonly<Record<string, string>>, status = 302)
   }
 }
 
-/** Names of this test alone; no other has an address, and nothing asks the network. */
+/** A lookup with only these names; never uses the network. */
 export function names(
   known: Readonly<Record<string, string | readonly string[]>>,
 ): Lookup & { asked: string[] } {
@@ -107,7 +107,7 @@ interface Input {
   readonly raw?: boolean
 }
 
-/** Runs the tool by itself; loopback is allowed unless the options say otherwise. */
+/** Runs the tool alone; loopback is allowed unless the options say otherwise. */
 export async function fetched(
   input: string | Input,
   options: WebFetchOptions = {},
@@ -120,7 +120,7 @@ export async function fetched(
   )) as string
 }
 
-/** The same without what the tool says above the text. */
+/** The text alone, without the tool's own notes. */
 export async function textOf(...args: Parameters<typeof fetched>): Promise<string> {
   const answer = await fetched(...args)
   if (typeof answer !== 'string') throw new Error('that is not text')
@@ -132,7 +132,7 @@ export async function partsOf(...args: Parameters<typeof fetched>) {
   return toParts(await fetched(...args))
 }
 
-/** The sentence that the model is told. */
+/** The error message for the model. */
 export async function failure(...args: Parameters<typeof fetched>): Promise<string> {
   const answer = await fetched(...args).catch((error: Error) => error)
   if (!(answer instanceof Error)) throw new Error(`it did not fail: ${JSON.stringify(answer)}`)

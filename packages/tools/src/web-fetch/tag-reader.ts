@@ -3,28 +3,28 @@ import { barriersFor, closedBy, isForeign, isVerbatim, isVoid } from './tag-rule
 
 export type Attributes = Readonly<Record<string, string>>
 
-/** Every `open` is followed by one `close`, in turn. */
+/** Every `open` is matched by one `close`, properly nested. */
 export interface TagHandler {
-  /** `isFlat` says that it is closed at once, and what follows is not in it. */
+  /** `isFlat`: it is closed at once, and does not contain what follows. */
   open(name: string, attributes: Attributes, isFlat: boolean): void
   close(): void
   text(data: string): void
 }
 
 /**
- * Below this an element does not hold what follows, as in browsers (512 in Chromium): every tag is held against those that are open,
- * and a page of a million `<div>` would take for ever.
+ * Deeper elements are flat, as in browsers (512 in Chromium): every tag is compared with all open ones,
+ * so a page with a million nested `<div>` would take forever.
  */
-const deepest = 128
+const maxDepth = 128
 
 /**
- * Reads HTML tag by tag, up to `end` and on from there, and makes good what was not closed as browsers do. The parser of the same
- * package takes time with the square of the depth, and leaves `<li><p>a<li>b` inside each other.
+ * Parses HTML incrementally and closes unclosed tags as browsers do. The parser of the same package takes
+ * quadratic time in the depth, and nests the items of `<li><p>a<li>b`.
  */
 export function tagReader(html: string, handler: TagHandler) {
   const open: string[] = []
   const counts = new Map<string, number>()
-  // Gathered, since it comes in pieces: `1 < 2 & 3` is five of them.
+  // Collected, since text comes in pieces: `1 < 2 & 3` is five of them.
   let text = ''
   let name = ''
   let attributes: Record<string, string> = {}
@@ -45,7 +45,7 @@ export function tagReader(html: string, handler: TagHandler) {
     handler.close()
   }
 
-  /** Closes the innermost element of these names with all that is in it, unless it lies behind a barrier. */
+  /** Closes the innermost element with one of these names, unless there is a barrier in between. */
   function closeTo(names: readonly string[], isBarrier: (name: string) => boolean): void {
     if (!names.some(isOpen)) return
     const at = open.findLastIndex((one) => names.includes(one) || isBarrier(one))
@@ -57,7 +57,7 @@ export function tagReader(html: string, handler: TagHandler) {
     flush()
     for (const { names, isBarrier } of closedBy(name)) closeTo(names, isBarrier)
     const holds = !isClosed && !isVoid(name)
-    const isFlat = holds && open.length >= deepest && !isVerbatim(name)
+    const isFlat = holds && open.length >= maxDepth && !isVerbatim(name)
     handler.open(name, attributes, isFlat)
     if (!holds || isFlat) return handler.close()
     open.push(name)
@@ -66,7 +66,7 @@ export function tagReader(html: string, handler: TagHandler) {
 
   function closeTag(name: string): void {
     flush()
-    // Browsers make up the start of these.
+    // Browsers insert the missing start tag of these.
     if (name === 'br' || (name === 'p' && !isOpen('p'))) {
       handler.open(name, {}, false)
       handler.close()
@@ -100,7 +100,7 @@ export function tagReader(html: string, handler: TagHandler) {
         if (!Object.hasOwn(attributes, attribute)) attributes[attribute] = value
       },
       onopentagend: () => openTag(false),
-      // The slash means something only in SVG and MathML.
+      // The slash has a meaning only in SVG and MathML.
       onselfclosingtag: () => openTag(isForeign(name) || inForeign()),
       onclosetag: (start, end) => closeTag(html.slice(start, end).toLowerCase()),
       isInForeignContext: inForeign,

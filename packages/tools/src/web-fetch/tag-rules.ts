@@ -1,24 +1,24 @@
-/** What HTML §13 says of tags that close others, as far as it matters for reading. */
+/** The rules of HTML §13 for tags that close others, as far as they matter here. */
 
 const set = (names: string): ReadonlySet<string> => new Set(names.split(' '))
 
 const voids = set('area base br col embed hr img input link meta param source track wbr')
 
-/** What the tokenizer reads to its own end tag. */
+/** Elements whose content the tokenizer reads verbatim up to the end tag. */
 const verbatims = set('script style title textarea iframe noembed noframes xmp plaintext')
 
 const foreign = set('svg math')
 
 const headings = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6']
 
-/** A paragraph ends where one of these begins. */
+/** These start tags end a paragraph. */
 const paragraphEnds = set(
   `address article aside blockquote center details dialog dd div dl dt fieldset figcaption figure footer form ${headings.join(' ')} header hgroup hr li main menu nav ol p pre search section summary table ul`,
 )
 
 const tableParts = set('table caption thead tbody tfoot tr td th')
 
-/** No tag inside of these closes anything outside. */
+/** Tags inside these elements do not close elements outside. */
 const scopes = set('table caption td th template object button')
 
 const blocks: ReadonlySet<string> = new Set([
@@ -66,12 +66,14 @@ const further = new Map<string, readonly Closing[]>([
 const none: readonly Closing[] = []
 const justParagraph = [paragraph]
 
-/** What ends where an element of this name begins. */
+/** Which elements a start tag closes. */
 export function closedBy(name: string): readonly Closing[] {
   return further.get(name) ?? (paragraphEnds.has(name) ? justParagraph : none)
 }
 
-/** How far an end tag reaches: that of a word does not end the block it stands in. */
+/**
+ * How far an end tag reaches: the end tag of an inline element does not close the block around it.
+ */
 export function barriersFor(name: string): (name: string) => boolean {
   if (tableParts.has(name)) return inTable
   return blocks.has(name) ? inScope : inBlock

@@ -1,8 +1,11 @@
-/** What the promise gives, unless the signal is aborted first: then rejects with its reason. Leaves no listener behind. */
+/**
+ * Resolves like the promise, or rejects with the signal's reason if that is aborted first. Removes
+ * its listener.
+ */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const give = () => reject(signal.reason)
-  if (signal.aborted) give()
-  signal.addEventListener('abort', give)
-  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', give))
+  const abort = () => reject(signal.reason)
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort)
+  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', abort))
 }

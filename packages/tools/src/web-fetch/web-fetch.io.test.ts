@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { failure, fetched, names, serves, site } from './site.test-kit.ts'
 import { type WebFetchOptions, webFetch } from './web-fetch.ts'
 
-describe('what a call touches', () => {
+describe('the access of a call', () => {
   test.each([
     ['https://Docs.Example.com:8443/a?b#c', 'docs.example.com'],
     ['http://localhost./', 'localhost'],
@@ -19,7 +19,7 @@ describe('what a call touches', () => {
   })
 
   test.each(['file:///etc/passwd', 'nonsense', 'https://user@a.example/'])(
-    'is nothing with %s, which is not fetched either',
+    'is empty for %s, which is not fetched',
     async (url) => {
       expect(await webFetch().access?.({ url } as never)).toEqual([])
       expect(await failure(url)).toMatch(/^"/)
@@ -27,28 +27,28 @@ describe('what a call touches', () => {
   )
 })
 
-describe('an address', () => {
+describe('a URL', () => {
   test.each([
-    ['example.com/a', '"example.com/a" is not a whole URL. Write it out, such as https://example.com/page'],
-    ['', '"" is not a whole URL'],
-    ['http://', '"http://" is not a whole URL'],
-    ['http://[::1', 'is not a whole URL'],
-    ['http://[fe80::1%25eth0]/', 'is not a whole URL'],
-    ['http://127.0.0.1%2f@a.example/', 'must not have a user name'],
-    ['http://./', '"http://./" has no host in it'],
+    ['example.com/a', '"example.com/a" is not a complete URL. Use the form https://example.com/page'],
+    ['', '"" is not a complete URL'],
+    ['http://', '"http://" is not a complete URL'],
+    ['http://[::1', 'is not a complete URL'],
+    ['http://[fe80::1%25eth0]/', 'is not a complete URL'],
+    ['http://127.0.0.1%2f@a.example/', 'must not contain a user name'],
+    ['http://./', '"http://./" has no host'],
     ['localhost:3000', 'is not a web page: only http:// and https:// can be fetched'],
     ['file:///etc/passwd', 'is not a web page'],
     ['ftp://a.example/', 'is not a web page'],
     ['data:text/html,a', 'is not a web page'],
     ['gopher://a.example/', 'is not a web page'],
     ['unix:/var/run/docker.sock', 'is not a web page'],
-  ])('such as %s is refused with a sentence', async (url, sentence) => {
+  ])('such as %s is rejected with an explanation', async (url, sentence) => {
     expect(await failure(url)).toContain(sentence)
   })
 
-  test('with a password in it is refused without repeating that', async () => {
+  test('with a password is rejected without repeating it', async () => {
     const message = await failure('https://ada:hunter2@a.example/b')
-    expect(message).toBe('"https://a.example/b" must not have a user name or a password in it')
+    expect(message).toBe('"https://a.example/b" must not contain a user name or password')
   })
 })
 
@@ -67,21 +67,21 @@ describe('an option', () => {
     [{ allow: [''] }, 'not ""'],
     [{ allow: [7] }, 'not 7'],
     [{ headers: 'a: b' }, "the option 'headers' must be an object or a function"],
-    [{ headers: { Authorization: 'x' } }, 'give a function of the URL that returns it for yours alone'],
+    [{ headers: { Authorization: 'x' } }, 'pass a function of the URL that returns it only for your hosts'],
     [{ headers: { cookie: 'x' } }, "must not have 'cookie'"],
     [{ headers: { Host: 'x' } }, "must not have 'Host', which the tool sets itself"],
-    [{ headers: { 'a b': 'x' } }, "has 'a b' wrong"],
-    [{ headers: { a: 'x\ny' } }, "has 'a' wrong"],
-    [{ headers: { a: undefined } }, "has 'a' wrong"],
+    [{ headers: { 'a b': 'x' } }, "has an invalid 'a b'"],
+    [{ headers: { a: 'x\ny' } }, "has an invalid 'a'"],
+    [{ headers: { a: undefined } }, "has an invalid 'a'"],
     [{ lookup: {} }, "the option 'lookup' must be a function"],
     [{ timeout: 1 }, "'timeout' does not exist"],
     ['https://a.example', 'takes one object of options, not a string'],
-  ])('that cannot be used is refused: %j', (options, message) => {
+  ])('that is invalid is rejected: %j', (options, message) => {
     expect(() => webFetch(options as WebFetchOptions)).toThrow(message)
   })
 })
 
-test('an agent reads a page, and hears why another cannot be read', async () => {
+test('an agent reads a page, and learns why another cannot be read', async () => {
   const here = await site(serves('<h1>News</h1>'))
   const calls = [
     ['web_fetch', { url: here.url }],
@@ -92,16 +92,16 @@ test('an agent reads a page, and hears why another cannot be read', async () => 
     model: scriptedModel(script.parallel(calls, 'Done.')),
     tools: [webFetch({ allow: ['127.0.0.1'], lookup: names({ 'inside.test': '127.0.0.2' }) })],
   }).stream('Read them.')
-  const told: unknown[] = []
-  for await (const event of run) if (event.type === 'tool-result') told.push([event.status, event.output])
-  told.sort()
-  expect(told).toEqual([
+  const results: unknown[] = []
+  for await (const event of run) if (event.type === 'tool-result') results.push([event.status, event.output])
+  results.sort()
+  expect(results).toEqual([
     [
       'failed',
       [
         {
           type: 'text',
-          text: expect.stringContaining('The tool failed: inside.test leads to a loopback address'),
+          text: expect.stringContaining('The tool failed: inside.test resolves to a loopback address'),
         },
       ],
     ],
@@ -110,15 +110,15 @@ test('an agent reads a page, and hears why another cannot be read', async () => 
   ])
 })
 
-test('a long answer reaches the model whole', () => {
+test('a long result reaches the model whole', () => {
   expect(webFetch({ maxChars: 100_000 }).maxResultChars).toBeGreaterThan(100_000)
 })
 
-test('no proxy of the environment is used', async () => {
+test('a proxy from the environment is not used', async () => {
   const here = await site(serves('direct'))
   const before = http.globalAgent
   try {
-    // What Node makes of NODE_USE_ENV_PROXY when it starts.
+    // The effect of NODE_USE_ENV_PROXY at startup.
     http.globalAgent = new http.Agent({ proxyEnv: { HTTP_PROXY: 'http://127.0.0.1:1' } })
     expect(await fetched(here.url)).toContain('direct')
   } finally {

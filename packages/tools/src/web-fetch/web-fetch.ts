@@ -12,36 +12,39 @@ import {
   systemClock,
   wholeNumber,
 } from 'millrace/internal'
-import { allowedOf, allowProblem } from './allowed.ts'
-import { answerOf } from './answer.ts'
+import { allowListOf, allowProblem } from './allow-list.ts'
 import { follow } from './follow.ts'
 import { type HeadersOption, headersFor, headersProblem } from './headers.ts'
+import { renderResponse } from './render-response.ts'
 import type { Lookup } from './resolve.ts'
-import { hostOf, quoted, targetOf } from './target.ts'
+import { hostOf, parseTarget, quoted } from './target.ts'
 
 export interface WebFetchOptions {
-  /** For all of it: the name, the redirects, the body. 20 seconds if absent. */
+  /** For the whole request: lookup, redirects, body. 20 seconds by default. */
   readonly timeoutMs?: number | undefined
-  /** How much of a body is read, as sent and as unpacked. 5 MiB if absent. */
+  /** How much of a body is read, compressed and decompressed. 5 MiB by default. */
   readonly maxBytes?: number | undefined
-  /** How much of the text is shown by one call. 30,000 if absent. */
+  /** How many characters one call returns. 30,000 by default. */
   readonly maxChars?: number | undefined
-  /** 5 if absent. */
+  /** 5 by default. */
   readonly maxRedirects?: number | undefined
-  /** Hosts, addresses and ranges that may be fetched although they are not public: `localhost`, `10.1.0.0/16`. */
+  /**
+   * Hosts, addresses and ranges to allow although they are not public: `localhost`, `10.1.0.0/16`.
+   */
   readonly allow?: readonly string[] | undefined
   /**
-   * Sent to the page that is asked for and to others of its origin, `user-agent` and what is accepted to all. As a function it is
-   * asked for every URL, also one that is redirected to, and may return secrets for those it knows.
+   * Sent to the requested page and others of the same origin; `user-agent`, `accept` and
+   * `accept-language` also to other origins. A function is called for every URL, including redirects, and
+   * can return credentials for known hosts.
    */
   readonly headers?: HeadersOption | undefined
-  /** Finds the addresses of a name; `dns.lookup` if absent. */
+  /** Looks up the addresses of a name; `dns.lookup` by default. */
   readonly lookup?: Lookup | undefined
 }
 
 /**
- * A tool that reads a page of the web: its text, or the image it is. It never leads into the network that it runs in, by whatever
- * name or redirect, except where `allow` says so.
+ * A tool that fetches a web page as text, or an image. It never reaches the local network, through any
+ * name or redirect, except for hosts in `allow`.
  */
 export function webFetch(options: WebFetchOptions = {}): Tool<unknown, 'web_fetch', Input> {
   const op = 'webFetch'
@@ -50,22 +53,22 @@ export function webFetch(options: WebFetchOptions = {}): Tool<unknown, 'web_fetc
   checkOptions(options, optionTable, { op, what: 'webFetch: the option' })
   const { timeoutMs = 20_000, maxBytes = 5 * 1024 * 1024, maxChars = 30_000, maxRedirects = 5 } = options
   const { lookup = systemLookup, allow = [], headers = {} } = options
-  const route = { lookup, allowed: allowedOf(allow), headersFor: headersFor(headers), maxRedirects }
+  const route = { lookup, allowed: allowListOf(allow), headersFor: headersFor(headers), maxRedirects }
 
   return tool({
     name: 'web_fetch',
     description:
-      'Reads a page of the web by its URL. Web pages come as Markdown, without what is hidden; other text as it is; PNG, JPEG, GIF and WebP images as images. Long text comes in parts: call again with the offset that is named. Only public pages, without any sign-in.',
+      'Fetch a web page by URL. HTML is returned as Markdown without hidden parts, other text unchanged, and PNG, JPEG, GIF and WebP images as images. Long text is returned in parts: call again with the given offset. Works only for public pages without sign-in.',
     input,
     access: ({ url }) => accessOf(url),
     repeat: 'safe',
-    // Its own limits hold: they know what to tell the model.
+    // The tool has its own timeout, with a better message for the model.
     timeoutMs: Number.POSITIVE_INFINITY,
     maxResultChars: maxChars + 20_000,
-    run: ({ url, offset = 0, raw = false }, { signal, permits }: ToolContext) =>
+    run: ({ url, offset = 0, raw = false }, { signal, checkAccess }: ToolContext) =>
       within(timeoutMs, { url, signal }, async (signal) => {
-        const found = await follow(targetOf(url), { ...route, permits, signal })
-        return answerOf(found.url, found.response, { maxBytes, maxChars, offset, raw, signal })
+        const found = await follow(parseTarget(url), { ...route, checkAccess, signal })
+        return renderResponse(found.url, found.response, { maxBytes, maxChars, offset, raw, signal })
       }),
   })
 }
@@ -80,29 +83,29 @@ const input: JsonSchema<Input> = {
   jsonSchema: {
     type: 'object',
     properties: {
-      url: { type: 'string', description: 'The whole address, with http:// or https://' },
+      url: { type: 'string', description: 'The complete URL, with http:// or https://' },
       offset: {
         type: 'integer',
         minimum: 0,
-        description: 'How many characters of the text to leave out: for the next part of a long page',
+        description: 'How many characters of the text to skip, to get the next part of a long page',
       },
-      raw: { type: 'boolean', description: 'The HTML source of a web page instead of its text' },
+      raw: { type: 'boolean', description: 'Return the HTML source instead of the text' },
     },
     required: ['url'],
     additionalProperties: false,
   },
 }
 
-/** Nothing for what is no address: the run will say so, and touch nothing. */
+/** Empty for an invalid URL: the run reports the error and accesses nothing. */
 function accessOf(url: string): readonly Access[] {
   try {
-    return [{ kind: 'fetch', host: hostOf(targetOf(url)) }]
+    return [{ kind: 'fetch', host: hostOf(parseTarget(url)) }]
   } catch {
     return []
   }
 }
 
-/** Does the work until it is done, cancelled or out of time, and leaves no connection behind in any case. */
+/** Runs `work` until it is done, canceled or timed out, and closes all connections in any case. */
 async function within<T>(
   timeoutMs: number,
   { url, signal }: { url: string; signal: AbortSignal },
@@ -118,7 +121,9 @@ async function within<T>(
     return await work(AbortSignal.any([signal, end.signal]))
   } catch (error) {
     signal.throwIfAborted()
-    throw isLate ? new Error(`${quoted(url)} gave no whole answer within ${timeoutMs / 1000} seconds`) : error
+    throw isLate
+      ? new Error(`${quoted(url)} did not return a complete response within ${timeoutMs / 1000} seconds`)
+      : error
   } finally {
     stopClock()
     end.abort()

@@ -1,6 +1,5 @@
 import { type Clock, MillraceError } from 'millrace'
 
-/** What came of it. */
 export type Outcome<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly error: unknown }
@@ -8,48 +7,48 @@ export type Outcome<Value> =
 export interface AttemptOptions {
   readonly clock: Clock
   readonly timeoutMs: number
-  /** When this is aborted, nobody waits any more. */
+  /** Aborting it settles the attempt. */
   readonly signal: AbortSignal
-  /** What is done, for the message: `the transcriber`. */
-  readonly who: string
+  /** The subject of the error message: `the transcriber`. */
+  readonly subject: string
 }
 
 /**
- * Does what may throw, fail, or never end, and does not wait longer than it should: what goes on behind it is told to stop, and may go on.
- * Never rejects.
+ * Runs work that may throw, reject or hang. After the timeout or an abort it stops waiting and
+ * aborts the signal of the work, which may ignore it. Never rejects.
  */
 export function attempt<Value>(
   work: (signal: AbortSignal) => Promise<Value>,
-  { clock, timeoutMs, signal, who }: AttemptOptions,
+  { clock, timeoutMs, signal, subject }: AttemptOptions,
 ): Promise<Outcome<Value>> {
   return new Promise((resolve) => {
     const stop = new AbortController()
     const settle = (outcome: Outcome<Value>) => {
       cancel()
-      signal.removeEventListener('abort', left)
+      signal.removeEventListener('abort', onAbort)
       resolve(outcome)
     }
-    const give = (error: unknown) => {
+    const fail = (error: unknown) => {
       settle({ ok: false, error })
       stop.abort(error)
     }
-    const left = () => give(signal.reason)
+    const onAbort = () => fail(signal.reason)
     const cancel = clock.after(timeoutMs, () =>
-      give(
+      fail(
         new MillraceError({
           op: 'listener',
           code: 'timeout',
-          message: `${who} took longer than ${timeoutMs} ms`,
+          message: `${subject} took longer than ${timeoutMs} ms`,
         }),
       ),
     )
-    if (signal.aborted) return left()
-    signal.addEventListener('abort', left)
-    // Somebody else's may throw before it promises anything.
-    const done = async () => work(stop.signal)
-    done().then(
+    if (signal.aborted) return onAbort()
+    signal.addEventListener('abort', onAbort)
+    // Custom code may throw synchronously.
+    const run = async () => work(stop.signal)
+    run().then(
       (value) => settle({ ok: true, value }),
-      (error) => settle({ ok: false, error: error ?? new Error(`${who} failed`) }),
+      (error) => settle({ ok: false, error: error ?? new Error(`${subject} failed`) }),
     )
   })
 }

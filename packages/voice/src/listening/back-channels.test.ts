@@ -3,7 +3,7 @@ import { backChannel, backChannels } from './back-channels.ts'
 
 const all = backChannel(Object.values(backChannels).flat())
 
-describe('what only shows that somebody listens', () => {
+describe('back-channel phrases', () => {
   test.each([
     'Uh-huh.',
     'Mm-hmm',
@@ -30,12 +30,12 @@ describe('what only shows that somebody listens', () => {
     '嗯，对对对。',
     '好的，明白了',
   ])('%s', (text) => {
-    expect(all.is(text)).toBe(true)
-    expect(all.soFar(text)).toBe('harmless')
+    expect(all.matches(text)).toBe(true)
+    expect(all.classifyPartial(text)).toBe('harmless')
   })
 })
 
-describe('what is meant', () => {
+describe('other text', () => {
   test.each([
     '',
     '…',
@@ -51,28 +51,31 @@ describe('what is meant', () => {
     'はい、でも違います',
     '不对',
   ])('%s', (text) => {
-    expect(all.is(text)).toBe(false)
+    expect(all.matches(text)).toBe(false)
   })
 })
 
-test('of text that was cut off the last word says little', () => {
-  const { soFar } = backChannel(backChannels.en)
+test('the last word of cut-off text counts little', () => {
+  const { classifyPartial } = backChannel(backChannels.en)
   for (const text of ['I', 'Ye', 'Yeah, ok', 'Okay, go', 'Oh, that’s ri', 'Yeah, for'])
-    expect(soFar(text)).toBe('harmless')
-  for (const text of ['', '…', 'Stop', 'Bro', 'I wan', 'go away']) expect(soFar(text)).toBe('unsure')
-  for (const text of ['Stop that', 'I want a', 'Yeah, but no', 'No, no']) expect(soFar(text)).toBe('meant')
+    expect(classifyPartial(text)).toBe('harmless')
+  for (const text of ['', '…', 'Stop', 'Bro', 'I wan', 'go away'])
+    expect(classifyPartial(text)).toBe('unsure')
+  for (const text of ['Stop that', 'I want a', 'Yeah, but no', 'No, no'])
+    expect(classifyPartial(text)).toBe('intended')
 })
 
-test('phrases of one’s own take the place of those that are known', () => {
-  const { is } = backChannel(['roger', 'ten four'])
-  expect(is('Roger, ten-four.')).toBe(true)
-  expect(is('Yeah.')).toBe(false)
-  expect(backChannel([]).is('yeah')).toBe(false)
+test('custom phrases replace the built-in ones', () => {
+  const { matches } = backChannel(['roger', 'ten four'])
+  expect(matches('Roger, ten-four.')).toBe(true)
+  expect(matches('Yeah.')).toBe(false)
+  expect(backChannel([]).matches('yeah')).toBe(false)
 })
 
-test('no list has a phrase that another spelling of its own language refuses', () => {
+test('each list matches all of its own phrases', () => {
   for (const phrases of Object.values(backChannels)) {
-    const { is } = backChannel(phrases)
-    for (const phrase of phrases) expect([phrase, is(`${phrase.toUpperCase()}!`)]).toEqual([phrase, true])
+    const { matches } = backChannel(phrases)
+    for (const phrase of phrases)
+      expect([phrase, matches(`${phrase.toUpperCase()}!`)]).toEqual([phrase, true])
   }
 })

@@ -2,39 +2,43 @@ import { checkOptions, duration, type OptionTable, type Problem } from 'millrace
 import { backChannel, backChannels } from './back-channels.ts'
 
 /**
- * What to do when somebody speaks while the agent does:
- * - `suspect`: find out what was said so far, and tell it with `words`
- * - `pause`: be quiet, and keep what is left to say
- * - `resume`: go on with it; nothing was meant
- * - `interrupt`: be quiet for good
+ * What to do when the user speaks while the agent is speaking:
+ * - `check`: get the transcript so far and pass it to `partialTranscript`
+ * - `pause`: pause playback and keep the rest
+ * - `resume`: resume playback; it was not an interruption
+ * - `interrupt`: stop playback and drop the rest
  */
-export type BargeInAction = 'suspect' | 'pause' | 'resume' | 'interrupt'
+export type BargeInAction = 'check' | 'pause' | 'resume' | 'interrupt'
 
 /**
- * Decides about interruptions while the agent speaks. It keeps no time of its own: sound tells it how long somebody has spoken. Tell it what the
- * microphone says, in that order, and do what it answers; no answer means that all stays as it is.
+ * Decides about interruptions while the agent speaks. It has no timers: the events say how long the
+ * user has spoken. Pass it the listener's events in order and apply the actions it returns;
+ * undefined means no change.
  */
 export interface BargeIn {
-  /** Of each `speech` event. */
+  /** Call it for each `speech` event. */
   speech(ms: number): BargeInAction | undefined
-  /** What was understood so far, in answer to `suspect`. Late answers do no harm. */
-  words(text: string): BargeInAction | undefined
-  /** Of each `silence` event. */
+  /** Call it with the transcript so far, after `check`. A late call is harmless. */
+  partialTranscript(text: string): BargeInAction | undefined
+  /** Call it for each `silence` event. */
   silence(): void
-  /** Of each `transcript` event. With `interrupt` the text is what was said instead, also if it was told before; otherwise it is for nobody. */
+  /**
+   * Call it for each `transcript` event. After `interrupt` the text is the user's next message,
+   * even if the interruption was reported before. Otherwise the text is ignored.
+   */
   transcript(text: string): BargeInAction | undefined
-  /** The agent begins to speak, or has ended. */
+  /** Call it when the agent starts or stops speaking. */
   reset(): void
 }
 
 export interface BargeInOptions {
-  /** Speech for so long makes it suspicious, and again for as long; 300 if absent. */
+  /** Speech of this length is checked, and again after each further period. Default: 300. */
   readonly afterMs?: number | undefined
-  /** If by then nobody knows what is said, it pauses; 250 more if absent. */
-  readonly patienceMs?: number | undefined
-  /** Speech for so long that is not understood is an interruption too; 1500 if absent. */
-  readonly sureMs?: number | undefined
-  /** What does not interrupt; those of `language`, or of all that are known. */
+  /** Playback pauses if there is no transcript this long after a check. Default: 250. */
+  readonly transcriptTimeoutMs?: number | undefined
+  /** Speech of this length interrupts even without a transcript. Default: 1500. */
+  readonly interruptMs?: number | undefined
+  /** Phrases that do not interrupt. Default: those of `language`, or of all known languages. */
   readonly backChannels?: readonly string[] | undefined
   /** BCP 47. */
   readonly language?: string | undefined
@@ -42,8 +46,8 @@ export interface BargeInOptions {
 
 const table: OptionTable<BargeInOptions> = {
   afterMs: duration,
-  patienceMs: duration,
-  sureMs: duration,
+  transcriptTimeoutMs: duration,
+  interruptMs: duration,
   backChannels: (value): Problem =>
     !(Array.isArray(value) && value.every((one) => typeof one === 'string')) && 'must be a list of phrases',
   language: (value): Problem => typeof value !== 'string' && 'must be a language tag, like en or pt-BR',
@@ -51,19 +55,19 @@ const table: OptionTable<BargeInOptions> = {
 
 export function bargeIn(options: BargeInOptions = {}): BargeIn {
   checkOptions(options, table, { op: 'bargeIn', what: 'the option' })
-  const { afterMs = 300, patienceMs = 250, sureMs = 1500, language } = options
-  const idle = backChannel(options.backChannels ?? phrasesOf(language))
+  const { afterMs = 300, transcriptTimeoutMs = 250, interruptMs = 1500, language } = options
+  const matcher = backChannel(options.backChannels ?? phrasesFor(language))
   let isPaused = false
   let isInterrupted = false
   let isSpeaking = false
-  /** Utterances that are over, and whose words are not known yet. */
-  let unknown = 0
+  /** The number of ended utterances without a transcript. */
+  let pendingTranscripts = 0
   let askedAt: number | undefined
   let isAnswered = false
-  /** Up to here it was no more than a sign that somebody listens. */
+  /** Speech up to here was only back-channel phrases. */
   let harmlessMs = 0
 
-  function begin() {
+  function resetUtterance() {
     isSpeaking = false
     askedAt = undefined
     isAnswered = false
@@ -92,43 +96,43 @@ export function bargeIn(options: BargeInOptions = {}): BargeIn {
     speech(ms) {
       isSpeaking = true
       if (isInterrupted || ms < afterMs) return undefined
-      if (ms - harmlessMs >= sureMs) return interrupt()
+      if (ms - harmlessMs >= interruptMs) return interrupt()
       if (askedAt === undefined || (isAnswered && ms >= askedAt + afterMs)) {
         askedAt = ms
         isAnswered = false
-        return 'suspect'
+        return 'check'
       }
-      return !isAnswered && ms >= askedAt + patienceMs ? pause() : undefined
+      return !isAnswered && ms >= askedAt + transcriptTimeoutMs ? pause() : undefined
     },
-    words(text) {
+    partialTranscript(text) {
       if (isInterrupted || !isSpeaking || askedAt === undefined) return undefined
       isAnswered = true
-      const said = idle.soFar(text)
+      const said = matcher.classifyPartial(text)
       if (said === 'unsure') return pause()
-      if (said === 'meant') return interrupt()
+      if (said === 'intended') return interrupt()
       harmlessMs = askedAt
-      return unknown === 0 ? resume() : undefined
+      return pendingTranscripts === 0 ? resume() : undefined
     },
     silence() {
-      begin()
-      unknown++
+      resetUtterance()
+      pendingTranscripts++
     },
     transcript(text) {
-      unknown = Math.max(0, unknown - 1)
-      if (text.trim() !== '' && !idle.is(text)) return interrupt()
-      if (isInterrupted || isSpeaking || unknown > 0) return undefined
+      pendingTranscripts = Math.max(0, pendingTranscripts - 1)
+      if (text.trim() !== '' && !matcher.matches(text)) return interrupt()
+      if (isInterrupted || isSpeaking || pendingTranscripts > 0) return undefined
       return resume()
     },
     reset() {
-      begin()
+      resetUtterance()
       isPaused = false
       isInterrupted = false
-      unknown = 0
+      pendingTranscripts = 0
     },
   }
 }
 
-function phrasesOf(language: string | undefined): readonly string[] {
+function phrasesFor(language: string | undefined): readonly string[] {
   const base = language?.toLowerCase().split('-')[0] ?? ''
   return Object.hasOwn(backChannels, base)
     ? backChannels[base as keyof typeof backChannels]

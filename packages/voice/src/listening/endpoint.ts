@@ -1,36 +1,43 @@
 import { frameMs } from './voice-activity.ts'
 
-/** What a frame is part of. `begin` is where it is certain that somebody speaks, and `end` where they have been quiet long enough. */
-type FrameRole = 'idle' | 'maybe' | 'begin' | 'voice' | 'quiet' | 'end'
+/** The role of a frame. At `start` speech is certain; at `end` the silence has been long enough. */
+type FrameRole = 'idle' | 'maybe' | 'start' | 'voice' | 'quiet' | 'end'
 
 export interface Endpoint {
-  /** Takes the next frame's probability of speech. */
+  /** Takes the speech probability of the next frame. */
   push(probability: number): FrameRole
-  /** From the first frame of the utterance to its last with a voice in it. */
+  /** From the first frame of the utterance to its last voiced one. */
   readonly voiceMs: number
-  /** How many frames there have been since that one. */
+  /** The number of frames since the last voiced one. */
   readonly quietFrames: number
 }
 
 export interface EndpointOptions {
-  /** From here on it is speech; and speech that has begun goes on down to `hold`, since the end of a word is faint. */
+  /**
+   * Speech starts at `threshold` and continues down to `hold`, since the end of a word is faint.
+   */
   readonly threshold: number
   readonly hold: number
-  /** A voice for less than this is none. */
+  /** Shorter sounds are ignored. */
   readonly startMs: number
-  /** So long a silence ends it, and so long an utterance ends by itself. */
+  /** Silence that ends an utterance, and the length at which it ends without silence. */
   readonly silenceMs: number
-  readonly longestMs: number
+  readonly maxMs: number
 }
 
-/** A voice that has hardly begun and is gone for this long was none: the gap inside a word is shorter. */
-const longestGap = 3
+/**
+ * A possible start is dropped after more quiet frames than this. Gaps within a word are shorter.
+ */
+const maxGapFrames = 3
 
-/** Finds where utterances begin and end. It counts frames only, so that how the sound was cut does not matter. */
-export function endpoint({ threshold, hold, startMs, silenceMs, longestMs }: EndpointOptions): Endpoint {
-  const leastVoiced = Math.ceil(startMs / frameMs)
-  const mostQuiet = Math.ceil(silenceMs / frameMs)
-  const longest = Math.ceil(longestMs / frameMs)
+/**
+ * Finds where utterances start and end. It counts frames only, so the chunking of the audio does
+ * not matter.
+ */
+export function endpoint({ threshold, hold, startMs, silenceMs, maxMs }: EndpointOptions): Endpoint {
+  const minVoiced = Math.ceil(startMs / frameMs)
+  const maxQuiet = Math.ceil(silenceMs / frameMs)
+  const maxLength = Math.ceil(maxMs / frameMs)
   let state: 'idle' | 'maybe' | 'speaking' = 'idle'
   let voiced = 0
   let length = 0
@@ -48,15 +55,15 @@ export function endpoint({ threshold, hold, startMs, silenceMs, longestMs }: End
     quiet = isVoice ? 0 : quiet + 1
     if (isVoice) voiced++
     if (state === 'speaking') {
-      if (quiet < mostQuiet && length < longest) return isVoice ? 'voice' : 'quiet'
+      if (quiet < maxQuiet && length < maxLength) return isVoice ? 'voice' : 'quiet'
       state = 'idle'
       return 'end'
     }
-    if (voiced >= leastVoiced) {
+    if (voiced >= minVoiced) {
       state = 'speaking'
-      return 'begin'
+      return 'start'
     }
-    if (quiet > longestGap) state = 'idle'
+    if (quiet > maxGapFrames) state = 'idle'
     return state
   }
 

@@ -1,98 +1,103 @@
 import { type Clock, MillraceError } from 'millrace'
 import { resampler } from '../resample.ts'
 import { attempt } from './attempt.ts'
-import { frameMs, frameSamples, heardRate, type VoiceDetector } from './voice-activity.ts'
+import { frameMs, frameSamples, listeningSampleRate, type VoiceDetector } from './voice-activity.ts'
 
 export interface FrameFeed {
-  /** Any number of samples. */
+  /** Accepts any number of samples. */
   push(pcm: Int16Array): void
   close(): void
 }
 
 export interface FrameFeedOptions {
   readonly detector: VoiceDetector
-  /** Sound is kept until the detector is there, however long that takes. Does not reject. */
+  /** Audio is buffered until the detector is loaded. Does not reject. */
   readonly loading: Promise<unknown>
-  /** Of what it is given. */
+  /** The rate of the pushed audio. */
   readonly sampleRate: number
   readonly timeoutMs: number
   readonly clock: Clock
-  /** Each frame, in order, with how likely there is speech in it, and how much sound there was up to its end. */
+  /**
+   * Called for each frame in order, with its speech probability and its end position in the audio.
+   */
   readonly onFrame: (frame: Int16Array, probability: number, atMs: number) => void
-  /** The detector failed, or is too slow. Told once until it works again; meanwhile there is no speech. */
+  /**
+   * Called when the detector fails or is too slow: once, until it works again. Frames count as
+   * silence in the meantime.
+   */
   readonly onFailure: (error: unknown) => void
 }
 
-/** Frames that the detector is asked about at once, and frames that may wait for it: one second, and thirty. */
-const mostAtOnce = 31
-const mostWaiting = 940
+/** The frames passed to the detector at once, and those that may wait for it: 1 and 30 seconds. */
+const maxBatch = 31
+const maxWaiting = 940
 
-/** Makes frames of sound that comes in any pieces and at any rate, and asks the detector about them. */
+/** Resamples audio, cuts it into frames and runs the detector on them. */
 export function frameFeed(options: FrameFeedOptions): FrameFeed {
   const { detector, loading, sampleRate, timeoutMs, clock, onFrame, onFailure } = options
-  const resample = resampler(sampleRate, heardRate)
+  const resample = resampler(sampleRate, listeningSampleRate)
   const closed = new AbortController()
-  let open = new Int16Array(frameSamples)
+  let partialFrame = new Int16Array(frameSamples)
   let filled = 0
   let waiting: Int16Array[] = []
-  let isAsking = false
-  let isWell = true
-  let counted = 0
+  let isDetecting = false
+  let isHealthy = true
+  let frameCount = 0
 
   function push(pcm: Int16Array) {
     if (closed.signal.aborted) return
-    const sound = resample.push(pcm)
-    for (let at = 0; at < sound.length; ) {
-      const part = sound.subarray(at, at + frameSamples - filled)
-      open.set(part, filled)
+    const audio = resample.push(pcm)
+    for (let at = 0; at < audio.length; ) {
+      const part = audio.subarray(at, at + frameSamples - filled)
+      partialFrame.set(part, filled)
       filled += part.length
       at += part.length
       if (filled < frameSamples) break
-      waiting.push(open)
-      open = new Int16Array(frameSamples)
+      waiting.push(partialFrame)
+      partialFrame = new Int16Array(frameSamples)
       filled = 0
     }
-    if (waiting.length > mostWaiting) lose(waiting.length - mostWaiting)
-    if (!isAsking) void ask()
+    if (waiting.length > maxWaiting) dropFrames(waiting.length - maxWaiting)
+    if (!isDetecting) void detectWaiting()
   }
 
-  function lose(frames: number) {
+  function dropFrames(frames: number) {
     waiting = waiting.slice(frames)
-    counted += frames
-    const message = `the voice detector is slower than the sound: ${Math.round(mostWaiting * frameMs)} ms of it wait`
+    frameCount += frames
+    const message = `the voice detector is slower than the audio: ${Math.round(maxWaiting * frameMs)} ms are waiting`
     fail(new MillraceError({ op: 'listener', code: 'overloaded', message }))
   }
 
   function fail(error: unknown) {
-    if (isWell && !closed.signal.aborted) onFailure(error)
-    isWell = false
+    if (isHealthy && !closed.signal.aborted) onFailure(error)
+    isHealthy = false
   }
 
-  async function ask() {
-    isAsking = true
+  async function detectWaiting() {
+    isDetecting = true
     await loading
     while (waiting.length > 0 && !closed.signal.aborted) {
-      const frames = waiting.splice(0, mostAtOnce)
-      const sound = new Int16Array(frames.length * frameSamples)
+      const frames = waiting.splice(0, maxBatch)
+      const audio = new Int16Array(frames.length * frameSamples)
       frames.forEach((frame, index) => {
-        sound.set(frame, index * frameSamples)
+        audio.set(frame, index * frameSamples)
       })
       const { signal } = closed
-      const outcome = await attempt(() => detector.detect(sound), {
+      const outcome = await attempt(() => detector.detect(audio), {
         clock,
         timeoutMs,
         signal,
-        who: 'the voice detector',
+        subject: 'the voice detector',
       })
-      if (outcome.ok) isWell = true
+      if (outcome.ok) isHealthy = true
       else fail(outcome.error)
       frames.forEach((frame, index) => {
-        counted++
+        frameCount++
         if (signal.aborted) return
-        onFrame(frame, outcome.ok ? (outcome.value[index] ?? 0) : 0, counted * frameMs)
+        onFrame(frame, outcome.ok ? (outcome.value[index] ?? 0) : 0, frameCount * frameMs)
       })
     }
-    isAsking = false
+    isDetecting = false
   }
 
   return { push, close: () => closed.abort() }

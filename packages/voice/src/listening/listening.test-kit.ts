@@ -1,14 +1,14 @@
-import type { Hearing, HearingEvent } from '../listener.ts'
+import type { ListeningEvent, ListeningSession } from '../listener.ts'
 import type { Transcriber } from './transcriber.ts'
 import { type ListenerOptions, listener } from './vad-listener.ts'
-import { frameSamples, heardRate, type VoiceActivity } from './voice-activity.ts'
+import { frameSamples, listeningSampleRate, type VoiceActivity } from './voice-activity.ts'
 
-/** Sound of one level: enough for a detector that goes by loudness. */
-export function tone(ms: number, { level = 8000, rate = heardRate } = {}): Int16Array {
+/** Audio of a constant level, enough for a detector that measures loudness. */
+export function tone(ms: number, { level = 8000, rate = listeningSampleRate } = {}): Int16Array {
   return Int16Array.from({ length: Math.round((ms / 1000) * rate) }, (_, i) => (i % 2 ? level : -level))
 }
 
-export function quiet(ms: number, rate = heardRate): Int16Array {
+export function quiet(ms: number, rate = listeningSampleRate): Int16Array {
   return new Int16Array(Math.round((ms / 1000) * rate))
 }
 
@@ -16,7 +16,7 @@ export function joined(...parts: readonly Int16Array[]): Int16Array {
   return Int16Array.from(parts.flatMap((part) => [...part]))
 }
 
-/** What is loud is speech. */
+/** Treats loud audio as speech. */
 export const loudness: VoiceActivity = {
   open: () => ({
     detect: async (pcm) =>
@@ -27,23 +27,23 @@ export const loudness: VoiceActivity = {
   }),
 }
 
-/** Says how long the sound was, in milliseconds. */
-const length: Transcriber = { transcribe: async (pcm) => `${(pcm.length / heardRate) * 1000}` }
+/** Returns the length of the audio in milliseconds as its transcript. */
+const length: Transcriber = { transcribe: async (pcm) => `${(pcm.length / listeningSampleRate) * 1000}` }
 
-/** A microphone whose events are kept. By itself it goes by loudness, and understands lengths. */
+/** A microphone that keeps its events. By default it detects loudness and transcribes lengths. */
 export function microphone({
-  sampleRate = heardRate,
+  sampleRate = listeningSampleRate,
   ...options
 }: ListenerOptions & { sampleRate?: number } = {}) {
-  const events: HearingEvent[] = []
-  const hearing: Hearing = listener({ vad: loudness, transcriber: length, ...options }).listen({
+  const events: ListeningEvent[] = []
+  const hearing: ListeningSession = listener({ vad: loudness, transcriber: length, ...options }).listen({
     sampleRate,
     onEvent: (event) => events.push(event),
   })
   return {
     ...hearing,
     events,
-    /** The types of what was told, of several `speech` in a row only one. */
+    /** The event types, with consecutive `speech` events collapsed. */
     types: () =>
       events.map(({ type }) => type).filter((type, at, all) => type !== 'speech' || all[at - 1] !== 'speech'),
     transcripts: () => events.flatMap((event) => (event.type === 'transcript' ? [event.text] : [])),

@@ -7,12 +7,12 @@ import { resampler } from '../resample.ts'
 import { type FliteVoice, flite } from '../voices/flite.ts'
 import { bargeIn } from './barge-in.ts'
 import { joined, microphone, quiet } from './listening.test-kit.ts'
-import { heardRate, type VoiceActivity } from './voice-activity.ts'
+import { listeningSampleRate, type VoiceActivity } from './voice-activity.ts'
 
 const vad = silero()
 const transcriber = moonshine()
 const speech = flite()
-// A machine that has much else to do is slow, which is no matter here.
+// A busy machine is slow, which does not matter here.
 const ears = { vad, transcriber, timeoutMs: 100_000 }
 afterAll(async () => {
   await Promise.all([vad.close?.(), transcriber.close?.(), speech.close?.()])
@@ -25,7 +25,7 @@ async function spoken(text: string, voice: FliteVoice = 'slt'): Promise<Int16Arr
   return joined(...parts)
 }
 
-/** As it comes over a socket: 20 ms at a time. */
+/** As it arrives over a socket: 20 ms at a time. */
 function* audioFrames(sound: Int16Array, sampleRate: number): Generator<Int16Array> {
   const size = sampleRate / 50
   for (let position = 0, seq = 0; position < sound.length; position += size, seq++) {
@@ -37,16 +37,16 @@ function* audioFrames(sound: Int16Array, sampleRate: number): Generator<Int16Arr
 
 const wordsOf = (text: string) => text.toLowerCase().match(/[\p{L}\p{N}']+/gu) ?? []
 
-/** How many words have to be put in, left out or changed to get from one to the other. */
-function errors(said: readonly string[], heard: readonly string[]): number {
-  let row = heard.map((_, index) => index + 1)
+/** The word edit distance between two texts. */
+function errors(said: readonly string[], recognized: readonly string[]): number {
+  let row = recognized.map((_, index) => index + 1)
   said.forEach((word, line) => {
     let [corner, left] = [line, line + 1]
     row = row.map((above, column) => {
-      const least = Math.min(above + 1, left + 1, corner + (word === heard[column] ? 0 : 1))
+      const cost = Math.min(above + 1, left + 1, corner + (word === recognized[column] ? 0 : 1))
       corner = above
-      left = least
-      return least
+      left = cost
+      return cost
     })
   })
   return row.at(-1) ?? said.length
@@ -75,13 +75,13 @@ const sentences = [
   'We are looking for a quiet room with a view of the sea.',
 ]
 
-test('of twenty spoken sentences at least nine words in ten are understood', async () => {
+test('recognizes at cost nine words in ten of twenty spoken sentences', async () => {
   const rate = 24_000
-  const { hear, transcripts, events } = microphone({ ...ears, sampleRate: rate })
+  const { push, transcripts, events } = microphone({ ...ears, sampleRate: rate })
   for (const [index, sentence] of sentences.entries()) {
-    const up = resampler(heardRate, rate)
+    const up = resampler(listeningSampleRate, rate)
     const sound = up.push(joined(quiet(200), await spoken(sentence), quiet(900)))
-    for (const pcm of audioFrames(sound, rate)) hear(pcm)
+    for (const pcm of audioFrames(sound, rate)) push(pcm)
     await expect.poll(() => transcripts().length).toBe(index + 1)
   }
   const wrong = sentences.map((said, index) => errors(wordsOf(said), wordsOf(transcripts()[index] ?? '')))
@@ -99,31 +99,31 @@ test.runIf(process.platform === 'linux')('onnxruntime sends no usage data', asyn
       return ''
     }
   })
-  // Where it sends any, it keeps a log of it open.
+  // If it sends any, it keeps a log file open.
   expect(open.filter((path) => path.includes('mat-debug'))).toEqual([])
 })
 
-describe('what is no speech is not heard, and speech behind it is', () => {
+describe('ignores noise, and recognizes speech after it', () => {
   const seconds = 6
   const sound = (sample: (at: number) => number) =>
-    Int16Array.from({ length: heardRate * seconds }, (_, at) => Math.round(sample(at)))
+    Int16Array.from({ length: listeningSampleRate * seconds }, (_, at) => Math.round(sample(at)))
   const noise = randomly(7)
   const cases = {
     silence: quiet(seconds * 1000),
     'faint white noise': sound(() => 200 * noise()),
     'loud white noise': sound(() => 8000 * noise()),
-    'the hum of the mains': sound((at) => 6000 * Math.sin((2 * Math.PI * 50 * at) / heardRate)),
+    'the hum of the mains': sound((at) => 6000 * Math.sin((2 * Math.PI * 50 * at) / listeningSampleRate)),
     'a hum with its overtones': sound((at) =>
       [1, 2, 3, 5].reduce(
-        (sum, n) => sum + (4000 / n) * Math.sin((2 * Math.PI * 50 * n * at) / heardRate),
+        (sum, n) => sum + (4000 / n) * Math.sin((2 * Math.PI * 50 * n * at) / listeningSampleRate),
         0,
       ),
     ),
     clicks: sound((at) => (at % 8000 < 40 ? 20_000 * noise() : 0)),
   }
   test.each(Object.entries(cases))('%s', async (_name, unspoken) => {
-    const { hear, events, types, transcripts } = microphone(ears)
-    hear(joined(unspoken, quiet(700), await spoken('The doctor will see you on Monday morning.'), quiet(900)))
+    const { push, events, types, transcripts } = microphone(ears)
+    push(joined(unspoken, quiet(700), await spoken('The doctor will see you on Monday morning.'), quiet(900)))
     await expect.poll(() => transcripts().length).toBe(1)
     expect(types()).toEqual(['speech', 'silence', 'transcript'])
     expect(events[0]?.type === 'speech' && events[0].atMs).toBeGreaterThan(seconds * 1000)
@@ -131,15 +131,15 @@ describe('what is no speech is not heard, and speech behind it is', () => {
   })
 })
 
-test('two sentences with a pause are two, with a short one they are one', async () => {
+test('sentences with a long pause are two utterances, with a short one they are one', async () => {
   const [first, second] = [
     await spoken('Where is my order?'),
     await spoken('Please send it to my new address.'),
   ]
-  const { hear, transcripts } = microphone(ears)
-  hear(joined(quiet(300), first, quiet(1000), second, quiet(1000)))
+  const { push, transcripts } = microphone(ears)
+  push(joined(quiet(300), first, quiet(1000), second, quiet(1000)))
   await expect.poll(() => transcripts().length).toBe(2)
-  hear(joined(first, quiet(150), second, quiet(1000)))
+  push(joined(first, quiet(150), second, quiet(1000)))
   await expect.poll(() => transcripts().length).toBe(3)
   expect(transcripts()).toEqual([
     expect.stringMatching(/^where is my order\W*$/i),
@@ -148,7 +148,10 @@ test('two sentences with a pause are two, with a short one they are one', async 
   ])
 })
 
-/** What is done while an agent speaks and this is said. The sound stands still while an answer is waited for, so that no clock decides. */
+/**
+ * The actions when this is said while an agent speaks. The audio waits for partial transcripts, so
+ * that the result does not depend on timing.
+ */
 async function interrupting(sound: Int16Array): Promise<string[]> {
   const machine = bargeIn({ language: 'en' })
   const actions: string[] = []
@@ -166,52 +169,53 @@ async function interrupting(sound: Int16Array): Promise<string[]> {
       }
     },
   }
-  const { hear, soFar, events } = microphone({ ...ears, vad: watched })
+  const { push, partialTranscript, events } = microphone({ ...ears, vad: watched })
   const act = (action: string | undefined) => {
     if (action) actions.push(action)
-    if (action === 'suspect') answering = soFar().then((text) => act(machine.words(text)))
+    if (action === 'check')
+      answering = partialTranscript().then((text) => act(machine.partialTranscript(text)))
   }
-  let told = 0
-  const tell = () => {
-    for (const event of events.slice(told)) {
-      told++
+  let handled = 0
+  const handleEvents = () => {
+    for (const event of events.slice(handled)) {
+      handled++
       if (event.type === 'speech') act(machine.speech(event.ms))
       else if (event.type === 'silence') machine.silence()
       else if (event.type === 'transcript') act(machine.transcript(event.text))
     }
   }
-  for (const pcm of audioFrames(joined(quiet(400), sound, quiet(1000)), heardRate)) {
-    hear(pcm)
+  for (const pcm of audioFrames(joined(quiet(400), sound, quiet(1000)), listeningSampleRate)) {
+    push(pcm)
     await detecting
     await new Promise((resolve) => setImmediate(resolve))
-    tell()
+    handleEvents()
     await answering
   }
   await expect.poll(() => events.at(-1)?.type).toBe('transcript')
-  tell()
+  handleEvents()
   return actions
 }
 
 describe('while an agent speaks', () => {
-  test('a sign of listening changes nothing', async () => {
+  test('a back-channel phrase changes nothing', async () => {
     const actions = await interrupting(await spoken('Yeah, okay.', 'kal16'))
-    expect(new Set(actions)).toEqual(new Set(['suspect']))
+    expect(new Set(actions)).toEqual(new Set(['check']))
   })
 
-  test('a sound that is not understood pauses it, and it goes on', async () => {
+  test('an unrecognized sound pauses it, and then it resumes', async () => {
     const actions = await interrupting(await spoken('Uh-huh.'))
-    expect(actions).toEqual(['suspect', 'pause', 'resume'])
+    expect(actions).toEqual(['check', 'pause', 'resume'])
   })
 
-  test('words interrupt it before they are all said', async () => {
+  test('words interrupt it before the utterance ends', async () => {
     const actions = await interrupting(await spoken('Stop, that is not what I asked for.'))
-    // Once when it is understood, and once for what is to be answered.
+    // Once for the partial transcript, and once for the final one.
     expect(actions.filter((action) => action === 'interrupt').length).toBe(2)
     expect(actions).not.toContain('resume')
   })
 })
 
-/** From -1 to 1, the same ones each time. */
+/** Reproducible numbers from -1 to 1. */
 function randomly(seed: number): () => number {
   let state = seed
   return () => {

@@ -1,18 +1,18 @@
-/** Writes down what was said. */
+/** Transcribes speech. */
 export interface Transcriber {
   /**
-   * Takes one channel at 16 kHz, and gives '' if there are no words in it. Rejects with what went wrong; ends soon after `signal` is
-   * aborted, in either way. May be asked several things at once.
+   * Takes mono audio at 16 kHz and resolves to its text, or '' if there are no words. Rejects on
+   * failure. Must settle soon after `signal` is aborted. May be called concurrently.
    */
   transcribe(pcm: Int16Array, options: TranscribeOptions): Promise<string>
-  /** Loads what it needs, so that the first words do not wait for it. Rejects with what is wrong. */
+  /** Loads the model early, so that the first utterance does not wait. Rejects if that fails. */
   ready?(): Promise<void>
-  /** Gives up what it holds; used again, it is loaded again. */
+  /** Releases its resources. The next use loads them again. */
   close?(): Promise<void>
 }
 
 export interface TranscribeOptions {
   readonly signal: AbortSignal
-  /** BCP 47. For those that know several. */
+  /** BCP 47. For transcribers with several languages. */
   readonly language?: string | undefined
 }

@@ -1,48 +1,51 @@
-import { quietPlace } from './quiet-place.ts'
-import type { Transcription, Transcriptions } from './transcriptions.ts'
-import { heardRate } from './voice-activity.ts'
+import { quietestPoint } from './quietest-point.ts'
+import type { Transcription, TranscriptionQueue } from './transcription-queue.ts'
+import { listeningSampleRate } from './voice-activity.ts'
 
-/** The sound of what is being said, and what has been understood of it. */
+/** The audio of the current utterance and its transcription. */
 export interface Utterance {
-  /** Nobody speaks: only the last frames are kept, since the first sound of a word comes before it is known to be one. */
-  wait(frame: Int16Array): void
+  /**
+   * Buffers a frame before speech is detected. Only the last ones are kept, since a word starts
+   * before its detection.
+   */
+  preroll(frame: Int16Array): void
   push(frame: Int16Array): void
-  /** It may be over: begins to write it down. */
+  /** The utterance may have ended: starts transcribing it. */
   draft(): void
-  /** It was not. */
-  goOn(): void
-  /** It is over, and the last `silent` frames are no part of it. Does not reject. */
-  end(silent: number): Promise<Understood>
-  /** Asked again before it has answered, it gives that answer. */
-  soFar(): Promise<string>
+  /** The utterance continues: drops the draft. */
+  resume(): void
+  /** Ends the utterance without its last `silent` frames. Does not reject. */
+  end(silent: number): Promise<Transcribed>
+  /** Concurrent calls share one transcription. */
+  partialTranscript(): Promise<string>
 }
 
-interface Understood {
+interface Transcribed {
   readonly text: string
-  /** What was not understood, and why. */
+  /** Failures of single pieces. */
   readonly errors: readonly unknown[]
 }
 
 export interface UtteranceOptions {
-  readonly words: Transcriptions
-  /** One that is longer is written down in pieces, so that only so much sound is kept. */
+  readonly queue: TranscriptionQueue
+  /** A longer utterance is transcribed in pieces, to bound the audio that is kept. */
   readonly maxMs: number
-  /** So many frames before it belong to it. */
-  readonly beforeFrames: number
+  /** How many frames before it belong to it. */
+  readonly prerollFrames: number
 }
 
-/** Where a long one is cut: somewhere in this last part of it. */
-const cutFrom = 0.6
+/** A long utterance is cut somewhere after this share of its length. */
+const earliestCut = 0.6
 
-export function utterance({ words, maxMs, beforeFrames }: UtteranceOptions): Utterance {
-  const mostSamples = (maxMs / 1000) * heardRate
+export function utterance({ queue, maxMs, prerollFrames }: UtteranceOptions): Utterance {
+  const maxSamples = (maxMs / 1000) * listeningSampleRate
   let frames: Int16Array[] = []
   let samples = 0
   let pieces: Transcription[] = []
-  let drafted: Transcription | undefined
-  let asked: Promise<string> | undefined
+  let currentDraft: Transcription | undefined
+  let pendingPartial: Promise<string> | undefined
 
-  function keep(kept: Int16Array[]) {
+  function setFrames(kept: Int16Array[]) {
     frames = kept
     samples = kept.reduce((sum, { length }) => sum + length, 0)
   }
@@ -53,61 +56,61 @@ export function utterance({ words, maxMs, beforeFrames }: UtteranceOptions): Utt
   }
 
   function cut() {
-    const pcm = joined(frames)
-    const at = quietPlace(pcm, Math.floor(pcm.length * cutFrom), pcm.length)
-    pieces.push(words.add(pcm.subarray(0, at)))
-    keep([pcm.slice(at)])
+    const pcm = concat(frames)
+    const at = quietestPoint(pcm, Math.floor(pcm.length * earliestCut), pcm.length)
+    pieces.push(queue.add(pcm.subarray(0, at)))
+    setFrames([pcm.slice(at)])
   }
 
-  async function soFar(): Promise<string> {
+  async function transcribePartial(): Promise<string> {
     const before = pieces
-    const rest = drafted?.outcome ?? words.now(joined(frames))
-    const { text } = understood([...(await Promise.all(before.map(({ outcome }) => outcome))), await rest])
+    const rest = currentDraft?.outcome ?? queue.transcribeNow(concat(frames))
+    const { text } = combine([...(await Promise.all(before.map(({ outcome }) => outcome))), await rest])
     return text
   }
 
   return {
-    wait(frame) {
-      keep([...frames, frame].slice(-beforeFrames))
+    preroll(frame) {
+      setFrames([...frames, frame].slice(-prerollFrames))
     },
     push(frame) {
       add(frame)
-      if (samples > mostSamples && !drafted) cut()
+      if (samples > maxSamples && !currentDraft) cut()
     },
     draft() {
-      drafted = words.add(joined(frames))
+      currentDraft = queue.add(concat(frames))
     },
-    goOn() {
-      drafted?.drop()
-      drafted = undefined
+    resume() {
+      currentDraft?.drop()
+      currentDraft = undefined
     },
     async end(silent) {
       const silence = frames.slice(frames.length - silent)
       const spoken = frames.slice(0, frames.length - silent)
-      const all = [...pieces, drafted ?? words.add(joined(spoken))]
+      const all = [...pieces, currentDraft ?? queue.add(concat(spoken))]
       pieces = []
-      drafted = undefined
-      asked = undefined
-      keep(silence.slice(-beforeFrames))
-      return understood(await Promise.all(all.map(({ outcome }) => outcome)))
+      currentDraft = undefined
+      pendingPartial = undefined
+      setFrames(silence.slice(-prerollFrames))
+      return combine(await Promise.all(all.map(({ outcome }) => outcome)))
     },
-    soFar() {
-      const asking = (asked ?? soFar()).finally(() => {
-        if (asked === asking) asked = undefined
+    partialTranscript() {
+      const request = (pendingPartial ?? transcribePartial()).finally(() => {
+        if (pendingPartial === request) pendingPartial = undefined
       })
-      asked = asking
-      return asking
+      pendingPartial = request
+      return request
     },
   }
 }
 
-function understood(outcomes: readonly Awaited<Transcription['outcome']>[]): Understood {
+function combine(outcomes: readonly Awaited<Transcription['outcome']>[]): Transcribed {
   const texts = outcomes.flatMap((one) => (one.ok && one.value ? [one.value] : []))
   const errors = outcomes.flatMap((one) => (one.ok ? [] : [one.error]))
   return { text: texts.join(' '), errors }
 }
 
-function joined(frames: readonly Int16Array[]): Int16Array {
+function concat(frames: readonly Int16Array[]): Int16Array {
   const pcm = new Int16Array(frames.reduce((sum, { length }) => sum + length, 0))
   let at = 0
   for (const frame of frames) {

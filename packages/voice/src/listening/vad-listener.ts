@@ -14,26 +14,29 @@ import type { Listener } from '../listener.ts'
 import { moonshine } from '../onnx/moonshine.ts'
 import { onnxFiles } from '../onnx/packages.ts'
 import { silero } from '../onnx/silero.ts'
-import { hearing } from './hearing.ts'
+import { listeningSession } from './listening-session.ts'
 import type { Transcriber } from './transcriber.ts'
 import type { VoiceActivity } from './voice-activity.ts'
 
 export interface ListenerOptions {
-  /** Tells speech from other sound; `silero()` if absent. */
+  /** Voice activity detection. Default: `silero()`. */
   readonly vad?: VoiceActivity | undefined
-  /** Writes down what was said; `moonshine()` if absent. */
+  /** Transcription. Default: `moonshine()`. */
   readonly transcriber?: Transcriber | undefined
-  /** From this probability on it is speech; 0.5 if absent. */
+  /** The probability from which a frame counts as speech. Default: 0.5. */
   readonly threshold?: number | undefined
-  /** A voice for less than this is none; 100 if absent. */
+  /** Shorter sounds are ignored. Default: 100. */
   readonly startMs?: number | undefined
-  /** So long a silence ends what somebody says; 600 if absent. */
+  /** Silence that ends an utterance. Default: 600. */
   readonly silenceMs?: number | undefined
-  /** What is longer is written down in pieces, which are joined; 30,000 if absent. */
+  /** Longer utterances are transcribed in pieces. Default: 30000. */
   readonly maxMs?: number | undefined
-  /** Begins to write down as soon as there may be the end, and does it again if it was none; true if absent. Costs more, and answers earlier. */
+  /**
+   * Starts transcribing at a possible end, and again if speech continues. Answers sooner and costs
+   * more CPU. Default: true.
+   */
   readonly eager?: boolean | undefined
-  /** The longest that is waited for the transcriber, and for the detector; 10,000 if absent. */
+  /** Timeout for each call of the transcriber and of the detector. Default: 10000. */
   readonly timeoutMs?: number | undefined
   readonly clock?: Clock | undefined
 }
@@ -41,8 +44,8 @@ export interface ListenerOptions {
 const op = 'listener'
 
 const table: OptionTable<ListenerOptions> = {
-  vad: having('open', 'a VoiceActivity, as silero() gives it'),
-  transcriber: having('transcribe', 'a Transcriber, as moonshine() gives it'),
+  vad: having('open', 'a VoiceActivity, such as silero()'),
+  transcriber: having('transcribe', 'a Transcriber, such as moonshine()'),
   threshold: (value) =>
     !(typeof value === 'number' && value > 0 && value < 1) &&
     `must be a number between 0 and 1, not ${nameOf(value)}`,
@@ -54,10 +57,12 @@ const table: OptionTable<ListenerOptions> = {
   clock: anObject,
 }
 
-/** A listener made of one that tells speech from other sound, and one that writes down what was said. All microphones share them. */
+/**
+ * A listener that combines voice activity detection and transcription. All microphones share both.
+ */
 export function listener(options: ListenerOptions = {}): Listener {
   checkOptions(options, table, { op, what: 'the option' })
-  // Both at once, so that one command installs what both need.
+  // Checked together, so that the error names one command that installs everything.
   if (!options.vad && !options.transcriber)
     onnxFiles({
       op,
@@ -83,7 +88,7 @@ export function listener(options: ListenerOptions = {}): Listener {
           op,
           `the sample rate must be a whole number from 8000 to 48000, not ${nameOf(sampleRate)}`,
         )
-      return hearing({
+      return listeningSession({
         ...listening,
         vad,
         transcriber,

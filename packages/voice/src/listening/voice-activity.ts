@@ -1,22 +1,22 @@
-/** What all that listens here works with: 16,000 samples a second, of 16 bits, in frames of 32 ms. */
-export const heardRate = 16_000
+/** The format of all listening code: 16-bit samples at 16 kHz, in frames of 32 ms. */
+export const listeningSampleRate = 16_000
 export const frameSamples = 512
-export const frameMs = (frameSamples / heardRate) * 1000
+export const frameMs = (frameSamples / listeningSampleRate) * 1000
 
-/** Tells speech from other sound. */
+/** Voice activity detection. */
 export interface VoiceActivity {
-  /** One for each microphone. Does not throw. */
+  /** Opens a detector for one microphone. Does not throw. */
   open(): VoiceDetector
-  /** Loads what it needs, so that the first words do not wait for it. Rejects with what is wrong. */
+  /** Loads the model early, so that the first words do not wait. Rejects if that fails. */
   ready?(): Promise<void>
-  /** Gives up what it holds; used again, it is loaded again. */
+  /** Releases its resources. The next use loads them again. */
   close?(): Promise<void>
 }
 
 export interface VoiceDetector {
   /**
-   * Takes a whole number of frames of 512 samples at 16 kHz, and says of each how likely it is, from 0 to 1, that somebody speaks. They
-   * follow on what came before; it is asked again only after it has answered.
+   * Takes a whole number of frames of 512 samples at 16 kHz and resolves to the speech probability
+   * of each, from 0 to 1. Calls are consecutive audio, and never concurrent.
    */
   detect(pcm: Int16Array): Promise<readonly number[]>
 }

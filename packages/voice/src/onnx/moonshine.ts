@@ -1,22 +1,24 @@
 import { checkOptions, wholeNumber } from 'millrace/internal'
-import { piecesOf } from '../listening/quiet-place.ts'
+import { splitAtQuiet } from '../listening/quietest-point.ts'
 import type { Transcriber } from '../listening/transcriber.ts'
-import { heardRate } from '../listening/voice-activity.ts'
+import { listeningSampleRate } from '../listening/voice-activity.ts'
 import { onnxFiles } from './packages.ts'
 import { onnxThread } from './thread.ts'
 
 export interface MoonshineOptions {
-  /** So many utterances are written down at a time, each on a core; 1 if absent. */
+  /** How many utterances are transcribed at a time, each on its own core. Default: 1. */
   readonly threads?: number | undefined
 }
 
-/** It has learnt from less than half a minute at a time, and hears nothing in less than a tenth of a second. */
-const longest = 28 * heardRate
-const shortest = heardRate / 10
+/** It was trained on audio of less than 30 s, and recognizes nothing in less than 0.1 s. */
+const maxSamples = 28 * listeningSampleRate
+const minSamples = listeningSampleRate / 10
 
 /**
- * Moonshine tiny, for English, by `onnxruntime-node`, the weights in `@moonshine-ai/moonshine-js` and `llama-tokenizer-js`: about a tenth of the
- * time that the words took, in threads of its own. Throws `invalid_input` if they are not installed; loaded when it is first used.
+ * Moonshine tiny, for English. Uses `onnxruntime-node`, the weights in
+ * `@moonshine-ai/moonshine-js`, and `llama-tokenizer-js`. Takes about a tenth of the duration of
+ * the speech, in its own threads. Throws `invalid_input` if the packages are not installed. Loads
+ * on first use.
  */
 export function moonshine(options: MoonshineOptions = {}): Transcriber {
   checkOptions(options, { threads: wholeNumber(1) }, { op: 'moonshine', what: 'the option' })
@@ -28,16 +30,16 @@ export function moonshine(options: MoonshineOptions = {}): Transcriber {
   const threads = Array.from({ length: count }, () =>
     onnxThread('moonshine', { network: 'moonshine', files }),
   )
-  const idlest = () => threads.reduce((best, one) => (one.waiting < best.waiting ? one : best))
+  const leastBusy = () => threads.reduce((best, one) => (one.waiting < best.waiting ? one : best))
 
   return {
     async transcribe(pcm, { signal }) {
-      const said: string[] = []
-      for (const piece of piecesOf(pcm, longest)) {
-        if (piece.length < shortest) continue
-        said.push((await idlest().ask(piece, { signal })) as string)
+      const texts: string[] = []
+      for (const piece of splitAtQuiet(pcm, maxSamples)) {
+        if (piece.length < minSamples) continue
+        texts.push((await leastBusy().run(piece, { signal })) as string)
       }
-      return said.filter(Boolean).join(' ')
+      return texts.filter(Boolean).join(' ')
     },
     async ready() {
       await Promise.all(threads.map((thread) => thread.ready()))

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { joined, quiet } from '../listening/listening.test-kit.ts'
-import { heardRate } from '../listening/voice-activity.ts'
+import { listeningSampleRate } from '../listening/voice-activity.ts'
 import { flite } from '../voices/flite.ts'
 import { moonshine } from './moonshine.ts'
 import { onnxFiles } from './packages.ts'
@@ -30,7 +30,7 @@ async function spoken(text: string): Promise<Int16Array> {
 const threads = () => (process.report.getReport() as { workers: unknown[] }).workers.length
 const inFrames = (sound: Int16Array) => sound.subarray(0, sound.length - (sound.length % 512))
 
-test('each microphone has a state of its own, and its sound may come in any number of frames', async () => {
+test('each microphone has its own state, and its audio may come in any number of frames', async () => {
   const sound = inFrames(await spoken('Where is my order number forty two?'))
   const alone = await vad.open().detect(sound)
   const one = vad.open()
@@ -45,7 +45,7 @@ test('each microphone has a state of its own, and its sound may come in any numb
   expect(Math.max(...(await other.detect(quiet(320))))).toBeLessThan(0.1)
 })
 
-test('more than half a minute is written down in pieces', async () => {
+test('more than half a minute is transcribed in pieces', async () => {
   const sentences = {
     passport: 'How long does it take to get a new passport?',
     museum: 'What time does the museum close on Sunday?',
@@ -60,27 +60,27 @@ test('more than half a minute is written down in pieces', async () => {
   }
   const sounds = await Promise.all(Object.values(sentences).map(spoken))
   const long = joined(...sounds.flatMap((sound) => [sound, quiet(400)]))
-  expect(long.length).toBeGreaterThan(28 * heardRate)
+  expect(long.length).toBeGreaterThan(28 * listeningSampleRate)
   const text = await transcriber.transcribe(long, { signal })
   expect(Object.keys(sentences).filter((word) => !text.includes(word)).length).toBeLessThanOrEqual(1)
 })
 
-test('nothing is said in a moment, in silence, and in a hum', async () => {
+test('finds no words in very short audio, silence and hum', async () => {
   const hum = Int16Array.from(
-    { length: heardRate * 3 },
-    (_, at) => 3000 * Math.sin((2 * Math.PI * 50 * at) / heardRate),
+    { length: listeningSampleRate * 3 },
+    (_, at) => 3000 * Math.sin((2 * Math.PI * 50 * at) / listeningSampleRate),
   )
   for (const sound of [new Int16Array(0), quiet(50), quiet(3000), hum])
     expect(await transcriber.transcribe(sound, { signal })).toBe('')
 })
 
-test('what nobody waits for any more is given up', async () => {
+test('an aborted transcription is dropped', async () => {
   const sound = await spoken('She works for a small company in the north of the country.')
-  const given = new AbortController()
-  const long = transcriber.transcribe(joined(sound, sound, sound, sound), { signal: given.signal })
-  given.abort(new Error('never mind'))
+  const stop = new AbortController()
+  const long = transcriber.transcribe(joined(sound, sound, sound, sound), { signal: stop.signal })
+  stop.abort(new Error('never mind'))
   await expect(long).rejects.toThrow('never mind')
-  await expect(transcriber.transcribe(sound, { signal: given.signal })).rejects.toThrow('never mind')
+  await expect(transcriber.transcribe(sound, { signal: stop.signal })).rejects.toThrow('never mind')
   expect(await transcriber.transcribe(sound, { signal })).toMatch(/small company/)
 })
 
@@ -95,7 +95,7 @@ test('several threads share the work', async () => {
   expect(threads()).toBe(before + 2)
 })
 
-test('closed while it works it says so, and used again it is loaded again', async () => {
+test('close rejects pending work, and the next use loads it again', async () => {
   const own = silero()
   const { detect } = own.open()
   expect(await detect(quiet(32))).toEqual([expect.any(Number)])
@@ -107,7 +107,7 @@ test('closed while it works it says so, and used again it is loaded again', asyn
   await own.close?.()
 })
 
-test('weights that cannot be read are told, and not tried again for each frame', async () => {
+test('unreadable weights are reported, and not tried again for each frame', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-onnx-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const file = join(folder, 'weights.onnx')
@@ -121,13 +121,13 @@ test('weights that cannot be read are told, and not tried again for each frame',
   expect(await thread.ready().catch((error) => error)).toBe(first)
 })
 
-test('a question that the network cannot take fails alone', async () => {
+test('an invalid request fails on its own', async () => {
   const files = onnxFiles({ op: 'silero', needs: ['@ricky0123/vad-web'] })['@ricky0123/vad-web']
   const thread = onnxThread('silero', { network: 'silero', files })
   onTestFinished(thread.close)
   const question = { pcm: new Int16Array(64 + 512), state: new Float32Array(256) }
   const asked = [question, { ...question, state: new Float32Array(7) }, question].map((one) =>
-    thread.ask(one),
+    thread.run(one),
   )
   expect(await Promise.allSettled(asked)).toEqual([
     expect.objectContaining({ status: 'fulfilled' }),
@@ -140,7 +140,7 @@ test('a question that the network cannot take fails alone', async () => {
   expect(thread.waiting).toBe(0)
 })
 
-test('a process that has used them ends by itself', async () => {
+test('does not keep the process alive', async () => {
   const program = `
     const { silero } = await import(${JSON.stringify(new URL('./silero.ts', import.meta.url).href)})
     const { moonshine } = await import(${JSON.stringify(new URL('./moonshine.ts', import.meta.url).href)})
@@ -153,7 +153,7 @@ test('a process that has used them ends by itself', async () => {
   expect(stdout).toBe('used')
 })
 
-test('misuse says how to do it', () => {
+test('rejects invalid options', () => {
   expect(() => moonshine({ threads: 0 })).toThrow(/'threads' must be a whole number of at least 1, not 0/)
   expect(() => moonshine({ thread: 2 } as never)).toThrow(/did you mean 'threads'/)
 })

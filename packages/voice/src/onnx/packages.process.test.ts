@@ -14,7 +14,7 @@ const all = [
 const read = (path: string) => JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'))
 const { peerDependencies } = read('../../package.json')
 
-/** A folder in which some packages are installed, and a file of it that needs them. */
+/** A folder with some packages installed, and a file in it that needs them. */
 function project(...files: readonly string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-onnx-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
@@ -25,7 +25,7 @@ function project(...files: readonly string[]): string {
   return pathToFileURL(join(folder, 'main.js')).href
 }
 
-test('weights are found in the packages that are installed', () => {
+test('finds weights in the installed packages', () => {
   const found = onnxFiles({ op: 'listener', needs: all })
   expect(found['@ricky0123/vad-web']).toEqual([expect.stringMatching(/silero_vad_v6\.onnx$/)])
   expect(found['@moonshine-ai/moonshine-js']).toEqual([
@@ -34,20 +34,21 @@ test('weights are found in the packages that are installed', () => {
   ])
 })
 
-test('one command installs all that is missing', () => {
+test('the error names one command that installs everything missing', () => {
   expect(() => onnxFiles({ op: 'listener', needs: all }, project())).toThrow(
     expect.objectContaining({
       code: 'invalid_input',
       message:
         'listener() needs packages that are not installed: npm install onnxruntime-node@1 @ricky0123/vad-web@0.0.31 ' +
-        '@moonshine-ai/moonshine-js@0.1 llama-tokenizer-js@1. Of some only the weights are used: with "overrides": ' +
+        '@moonshine-ai/moonshine-js@0.1 llama-tokenizer-js@1. Only the weights of some packages are used: ' +
+        'to save 490 MB of unused dependencies, add "overrides": ' +
         '{"@huggingface/transformers":"npm:onnxruntime-common@1.30.0","onnxruntime-web":"npm:onnxruntime-common@1.30.0"} ' +
-        'in your package.json, npm leaves out 490 MB that nothing here needs',
+        'to your package.json',
     }),
   )
 })
 
-test('what is there is not asked for, and a package without its weights is not there', () => {
+test('does not ask for installed packages, and a package without its weights is missing', () => {
   const from = project(
     'onnxruntime-node/package.json',
     '@ricky0123/vad-web/package.json',
@@ -55,13 +56,13 @@ test('what is there is not asked for, and a package without its weights is not t
     '@moonshine-ai/moonshine-js/dist/model/tiny/quantized/decoder_model_merged.onnx',
   )
   expect(() => onnxFiles({ op: 'listener', needs: all }, from)).toThrow(
-    /npm install @ricky0123\/vad-web@0\.0\.31 llama-tokenizer-js@1\. Of/,
+    /npm install @ricky0123\/vad-web@0\.0\.31 llama-tokenizer-js@1\. Only/,
   )
   const needs = ['onnxruntime-node', 'llama-tokenizer-js'] as const
   expect(() => onnxFiles({ op: 'moonshine', needs }, from)).toThrow(/npm install llama-tokenizer-js@1$/)
 })
 
-test('the versions it names, and what it leaves out, are those that are tried here', () => {
+test('the named versions and overrides are those tested in this repository', () => {
   const thrown = (() => {
     try {
       return onnxFiles({ op: 'listener', needs: all }, project())

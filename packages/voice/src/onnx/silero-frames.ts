@@ -1,17 +1,19 @@
-// What goes to the thread of Silero and comes back. All that is known of a microphone goes with it, so that the thread keeps nothing.
+// Messages to and from the Silero thread. They carry the state of the microphone, so that the
+// thread
+// is stateless.
 
-/** So many samples before a frame are seen with it. */
+/** How many samples before each frame the network sees. */
 export const sileroContext = 64
-/** Numbers that it carries from frame to frame. */
+/** The size of the state that is passed from frame to frame. */
 export const sileroState = 2 * 128
 
-export interface SileroQuestion {
-  /** The context, then a whole number of frames. */
+export interface SileroRequest {
+  /** The context, followed by a whole number of frames. */
   readonly pcm: Int16Array
   readonly state: Float32Array
 }
 
-export interface SileroAnswer {
+export interface SileroResponse {
   readonly probabilities: readonly number[]
   readonly state: Float32Array
 }

@@ -1,6 +1,6 @@
 import { InferenceSession, Tensor } from 'onnxruntime-node'
 import { frameSamples } from '../listening/voice-activity.ts'
-import { type SileroAnswer, type SileroQuestion, sileroContext } from './silero-frames.ts'
+import { type SileroRequest, type SileroResponse, sileroContext } from './silero-frames.ts'
 
 /** Silero VAD, versions 5 and 6. */
 export async function sileroNetwork([weights]: readonly string[]) {
@@ -9,19 +9,19 @@ export async function sileroNetwork([weights]: readonly string[]) {
     interOpNumThreads: 1,
   })
   const sr = new Tensor('int64', BigInt64Array.of(16_000n))
-  const seen = sileroContext + frameSamples
+  const inputSamples = sileroContext + frameSamples
 
-  return async (question: unknown): Promise<SileroAnswer> => {
-    const { pcm, state } = question as SileroQuestion
-    const sound = Float32Array.from(pcm, (sample) => sample / 32_768)
+  return async (request: unknown): Promise<SileroResponse> => {
+    const { pcm, state } = request as SileroRequest
+    const audio = Float32Array.from(pcm, (sample) => sample / 32_768)
     const probabilities: number[] = []
-    let carried: Tensor = new Tensor('float32', state, [2, 1, 128])
-    for (let at = 0; at + seen <= sound.length; at += frameSamples) {
-      const input = new Tensor('float32', sound.slice(at, at + seen), [1, seen])
-      const { output, stateN } = await session.run({ input, state: carried, sr })
+    let currentState: Tensor = new Tensor('float32', state, [2, 1, 128])
+    for (let at = 0; at + inputSamples <= audio.length; at += frameSamples) {
+      const input = new Tensor('float32', audio.slice(at, at + inputSamples), [1, inputSamples])
+      const { output, stateN } = await session.run({ input, state: currentState, sr })
       probabilities.push(Number(output?.data[0]))
-      carried = stateN as Tensor
+      currentState = stateN as Tensor
     }
-    return { probabilities, state: carried.data as Float32Array }
+    return { probabilities, state: currentState.data as Float32Array }
   }
 }

@@ -1,11 +1,12 @@
 import type { VoiceActivity } from '../listening/voice-activity.ts'
 import { onnxFiles } from './packages.ts'
-import { type SileroAnswer, type SileroQuestion, sileroContext, sileroState } from './silero-frames.ts'
+import { type SileroRequest, type SileroResponse, sileroContext, sileroState } from './silero-frames.ts'
 import { onnxThread } from './thread.ts'
 
 /**
- * Silero VAD, by `onnxruntime-node` and the weights in `@ricky0123/vad-web`: less than a millisecond for each 32 ms of sound, in a thread that all microphones
- * share. Throws `invalid_input` if they are not installed; loaded when it is first used.
+ * Silero VAD. Uses `onnxruntime-node` and the weights in `@ricky0123/vad-web`. Takes less than 1 ms
+ * per 32 ms of audio, in a thread that all microphones share. Throws `invalid_input` if the
+ * packages are not installed. Loads on first use.
  */
 export function silero(): VoiceActivity {
   const files = onnxFiles({ op: 'silero', needs: ['onnxruntime-node', '@ricky0123/vad-web'] })
@@ -16,14 +17,14 @@ export function silero(): VoiceActivity {
       let state = new Float32Array(sileroState)
       return {
         async detect(pcm) {
-          const sound = new Int16Array(sileroContext + pcm.length)
-          sound.set(context)
-          sound.set(pcm, sileroContext)
-          context = sound.slice(-sileroContext)
-          const question: SileroQuestion = { pcm: sound, state }
-          const answer = (await thread.ask(question)) as SileroAnswer
-          state = Float32Array.from(answer.state)
-          return answer.probabilities
+          const audio = new Int16Array(sileroContext + pcm.length)
+          audio.set(context)
+          audio.set(pcm, sileroContext)
+          context = audio.slice(-sileroContext)
+          const request: SileroRequest = { pcm: audio, state }
+          const response = (await thread.run(request)) as SileroResponse
+          state = Float32Array.from(response.state)
+          return response.probabilities
         },
       }
     },

@@ -1,30 +1,32 @@
 import { caseOf, continuing, dashes, isLetter, isSpace, kind, kindOf, marks, openings } from './characters.ts'
 import { lineAt } from './lines.ts'
-import type { Tape, Wait } from './tape.ts'
-import { characterAt } from './tape.ts'
+import type { TextBuffer, Wait } from './text-buffer.ts'
+import { characterAt } from './text-buffer.ts'
 
-/** What the text goes on with behind a stop and space. */
+/** What follows a stop and space. */
 export interface Ahead {
-  /** Of its first letter or digit. `end`: the paragraph is over. `comma`: what begins no sentence. `other`: none of all these. */
+  /**
+   * The kind of the first character. `end`: the paragraph ends. `comma`: cannot start a sentence.
+   */
   readonly type: 'lower' | 'upper' | 'letter' | 'digit' | 'end' | 'dash' | 'comma' | 'other'
   readonly at: number
-  /** There are quotation marks or brackets before it. */
+  /** Quotation marks or brackets precede it. */
   readonly opened: boolean
 }
 
-/** Farther than this nobody looks: so much space is an end. */
-const widestGap = 40
-const longestWord = 24
+/** More space than this is an end. */
+const maxGap = 40
+const maxWordLength = 24
 
-/** Skips space, and marks that open something, up to the first character that tells something. */
-export function* lookAhead(tape: Tape, from: number): Wait<Ahead> {
+/** Skips space and opening marks up to the first significant character. */
+export function* lookAhead(buffer: TextBuffer, from: number): Wait<Ahead> {
   let at = from
   let opened = false
-  for (; at - from < widestGap; at++) {
-    const code = yield* tape.peek(at)
+  for (; at - from < maxGap; at++) {
+    const code = yield* buffer.peek(at)
     if (code < 0) return { type: 'end', at, opened }
     if (kindOf(code) === kind.newline) {
-      const line = yield* lineAt(tape, at + 1)
+      const line = yield* lineAt(buffer, at + 1)
       if (line.type !== 'text') return { type: 'end', at, opened }
       at = line.content - 1
     } else if (!isSpace(code)) {
@@ -32,26 +34,26 @@ export function* lookAhead(tape: Tape, from: number): Wait<Ahead> {
       opened ||= !marks.has(code)
     }
   }
-  if (at - from >= widestGap) return { type: 'end', at, opened }
-  return { type: yield* typeAt(tape, at), at, opened }
+  if (at - from >= maxGap) return { type: 'end', at, opened }
+  return { type: yield* typeAt(buffer, at), at, opened }
 }
 
-function* typeAt(tape: Tape, at: number): Wait<Ahead['type']> {
-  const code = tape.code(at)
+function* typeAt(buffer: TextBuffer, at: number): Wait<Ahead['type']> {
+  const code = buffer.code(at)
   if (dashes.has(code)) return 'dash'
   if (continuing.has(code)) return 'comma'
-  const found = caseOf(yield* characterAt(tape, at))
+  const found = caseOf(yield* characterAt(buffer, at))
   if (found === 'none') return 'other'
-  // `iPhone`, `eBay`: as good as a capital.
-  if (found === 'lower' && caseOf(yield* characterAt(tape, at + 1)) === 'upper') return 'upper'
+  // `iPhone`, `eBay` count as capitalized.
+  if (found === 'lower' && caseOf(yield* characterAt(buffer, at + 1)) === 'upper') return 'upper'
   return found
 }
 
-/** The letters from a place on, with the apostrophes in them, as far as they are wanted. */
-export function* wordAt(tape: Tape, at: number, longest = longestWord): Wait<string> {
+/** The letters and apostrophes from `at` on, up to `maxLength`. */
+export function* wordAt(buffer: TextBuffer, at: number, maxLength = maxWordLength): Wait<string> {
   let word = ''
-  while (word.length < longest) {
-    const character = yield* characterAt(tape, at + word.length)
+  while (word.length < maxLength) {
+    const character = yield* characterAt(buffer, at + word.length)
     if (character === '’' || character === "'") word += "'"
     else if (isLetter(character)) word += character
     else break

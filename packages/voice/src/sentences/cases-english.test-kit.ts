@@ -1,4 +1,4 @@
-// `¦` stands where a sentence ends, and is not part of the text.
+// `¦` marks the end of a sentence and is not part of the text.
 
 export const english = [
   // Plain.
@@ -87,7 +87,7 @@ export const english = [
   'I am 3. ¦Bob is 4.',
   'The score was 3–2. ¦We won.',
   'It is .5 or so. ¦Or .25 of it.',
-  // Addresses and files.
+  // URLs and files.
   'Visit https://example.com/a.b?c=d!e&f=g. ¦It is good.',
   'Have you seen https://example.com? ¦It is new.',
   'Go to www.example.org. ¦Or to example.com/path.html! ¦Now.',
@@ -142,7 +142,7 @@ export const english = [
   'Great!🎉 ¦Let’s go.',
   'What?¦No! ¦Yes.',
   'Stop! ¦Who goes there?',
-  // Other marks.
+  // Other punctuation.
   'Note: this is one. ¦Two; and still two.',
   'He left — quickly. ¦She stayed - slowly.',
   'The cat sat. ¦- The dog ran.',
@@ -156,7 +156,7 @@ export const english = [
   '<!-- Hidden. Very hidden. -->Seen. ¦Again.',
   'He is 5 ft. tall. ¦It takes 5 min. at most.',
   'Dear Sir or Madam,\n¦\nI write to you.',
-  // Further ones, of several kinds at once.
+  // Combinations.
   'Dr. Smith arrived at 3 p.m. ¦He was late.',
   'Visit example.com. ¦Then call.',
   'The U.S. economy grew. ¦So did the U.K. economy.',

@@ -1,4 +1,4 @@
-// `¦` stands where a sentence ends, and is not part of the text.
+// `¦` marks the end of a sentence and is not part of the text.
 
 export const markdown = [
   '# A heading\n¦\nA paragraph. ¦Another sentence.',

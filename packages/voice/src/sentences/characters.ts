@@ -1,30 +1,31 @@
-// What single characters are, by their UTF-16 code units. The scanner asks for each one that comes, so it is a look into a table.
+// Character kinds by UTF-16 code unit. The scanner looks up every character, so this is a table.
 
 export const kind = {
   plain: 0,
   space: 1,
   newline: 2,
-  /** Ends a sentence only where space or the end follows. */
+  /** Ends a sentence only before space or the end. */
   softStop: 3,
-  /** Ends one by itself: the scripts that have these put no space behind them, or need not. */
+  /** Ends a sentence even without space: scripts with these stops do not need it. */
   hardStop: 4,
-  /** May be a mark of Markdown, a quotation mark, a bracket: something is to be remembered of it. */
-  sign: 5,
+  /** A Markdown delimiter, quotation mark or bracket: needs tracking. */
+  delimiter: 5,
 } as const
 
 const table = new Uint8Array(0x10000)
 
-function enter(characters: string, value: number) {
+function setKind(characters: string, value: number) {
   for (const character of characters) table[character.charCodeAt(0)] = value
 }
 
-enter(' \t\v\f\r\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006', kind.space)
-enter('\u2007\u2008\u2009\u200a\u202f\u205f\u3000\ufeff', kind.space)
-enter('\n\u2028\u2029', kind.newline)
-enter('.!?…‼⁇⁈⁉‽', kind.softStop)
-// Chinese and Japanese, Indic, Arabic and Urdu, Armenian, Khmer, Burmese, Ethiopic, Mongolian, Canadian syllabics, Lisu, Vai.
-enter('。．！？｡।॥۔؟։។៕။።፧፨᠃᠉᙮꓿꘎', kind.hardStop)
-enter('*_~`"“”„‚‘«»[]<「」『』《》〈〉（）【】;:፡', kind.sign)
+setKind(' \t\v\f\r\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006', kind.space)
+setKind('\u2007\u2008\u2009\u200a\u202f\u205f\u3000\ufeff', kind.space)
+setKind('\n\u2028\u2029', kind.newline)
+setKind('.!?…‼⁇⁈⁉‽', kind.softStop)
+// Chinese and Japanese, Indic, Arabic and Urdu, Armenian, Khmer, Burmese, Ethiopic, Mongolian,
+// Canadian syllabics, Lisu, Vai.
+setKind('。．！？｡।॥۔؟։។៕။።፧፨᠃᠉᙮꓿꘎', kind.hardStop)
+setKind('*_~`"“”„‚‘«»[]<「」『』《》〈〉（）【】;:፡', kind.delimiter)
 
 export function kindOf(code: number): number {
   return table[code] ?? kind.plain
@@ -42,17 +43,17 @@ export function isStop(code: number): boolean {
 
 const setOf = (characters: string) => new Set([...characters].map((one) => one.charCodeAt(0)))
 
-/** They belong to the sentence whose stop they follow. */
+/** These belong to the sentence whose stop they follow. */
 export const closingQuotes = setOf('"\'”’»›」』＂｣')
 export const closingBrackets = setOf(')]}）】》〉〕］｝')
 /** Closing too, if the sentence has an open one. */
 export const marks = setOf('*_~`')
 export const openings = setOf('"\'“‘„‚«‹»([{¿¡「『《〈（【*_~`')
 export const dashes = setOf('-–—―')
-/** What never begins a sentence. */
+/** These never start a sentence. */
 export const continuing = setOf(',;:،؛、，；：·—―～')
 
-/** A speaker may breathe behind them. */
+/** A speaker may pause after these. */
 export const clauseMarks = setOf(',;:)—–،؛、，；：）·၊፣፤')
 
 const lower = /[\p{Ll}--[\u10d0-\u10ff]]/v
@@ -64,7 +65,7 @@ const unspaced =
 const ideographic = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u
 const pictograph = /(?![©®™‼⁉↔↕])[\p{Extended_Pictographic}\p{Regional_Indicator}]/u
 
-/** Letters of scripts without case, and of Georgian, whose capitals begin no sentences, are `letter`. */
+/** `letter`: scripts without case, and Georgian, whose sentences do not start with capitals. */
 export type Case = 'lower' | 'upper' | 'letter' | 'digit' | 'none'
 
 export function caseOf(character: string): Case {
@@ -75,9 +76,9 @@ export function caseOf(character: string): Case {
 }
 
 export const isLetter = (character: string) => letter.test(character)
-/** Of a script that puts no spaces between words. */
+/** A character of a script without spaces between words. */
 export const isUnspaced = (character: string) => unspaced.test(character)
-/** Of Chinese or Japanese. */
+/** A character of Chinese or Japanese. */
 export const isIdeographic = (character: string) => ideographic.test(character)
 export const isPictograph = (character: string) => pictograph.test(character)
 

@@ -1,43 +1,43 @@
 import type { Ahead } from './ahead.ts'
 import { lookAhead, wordAt } from './ahead.ts'
 import { caseOf } from './characters.ts'
-import { knowledge as knowledgeOf } from './languages/index.ts'
-import type { Before, Passage } from './passage.ts'
-import { behindPrevious, wordBefore } from './passage.ts'
-import type { Wait } from './tape.ts'
+import { languageRules as knowledgeOf } from './languages/index.ts'
+import type { Passage, WordBefore } from './passage.ts'
+import { previousWordEnd, wordBefore } from './passage.ts'
+import type { Wait } from './text-buffer.ts'
 
-/** What the stop is followed by before the space: a quotation mark, a bracket, or nothing that matters. */
+/** What closes between the stop and the space: a quotation, a bracket, or nothing that matters. */
 export type Closed = 'quote' | 'bracket' | 'no'
 
 /**
- * Whether a sentence ends with a stop that has space behind it. Waits for nothing after an ordinary word; for the first
- * character of what follows where the stop may belong to the word; and for the first word where that is not enough.
+ * Whether a stop before space ends the sentence. After an ordinary word it decides at once. If the
+ * stop may belong to an abbreviation, it waits for the next character, or the next word.
  */
-export function* fullStopEnds(passage: Passage, stop: number, behind: number, closed: Closed): Wait<boolean> {
+export function* fullStopEnds(passage: Passage, stop: number, after: number, closed: Closed): Wait<boolean> {
   const last = wordBefore(passage, stop)
   const { word } = last
   if (isLabel(passage, last)) return false
-  const ahead = () => lookAhead(passage.tape, behind)
+  const ahead = () => lookAhead(passage.buffer, after)
   if (digits.test(word)) return yield* numberEnds(passage, last, yield* ahead())
-  if (dayAndMonth.test(word)) return !goesOn(yield* ahead())
-  const whole = joined(passage, last)
-  const known = passage.knowledge.abbreviation(whole) ?? passage.knowledge.abbreviation(word)
+  if (dayAndMonth.test(word)) return !continues(yield* ahead())
+  const whole = joinedAbbreviation(passage, last)
+  const known = passage.rules.abbreviation(whole) ?? passage.rules.abbreviation(word)
   const kind = unitKind(passage, last) ?? known ?? partKind(passage, word) ?? phraseKind(passage, last)
   if (kind === 'title' && closed !== 'quote') return false
   if (kind === 'counted' && initial.test(word)) return yield* initialEnds(passage, last, yield* ahead())
   if (kind === 'counted') {
     const next = yield* ahead()
     // `The "No." button`
-    return !['digit', 'comma'].includes(next.type) && (closed === 'no' || !goesOn(next))
+    return !['digit', 'comma'].includes(next.type) && (closed === 'no' || !continues(next))
   }
   if (kind)
     return yield* abbreviationEnds(passage, { last, ahead: yield* ahead(), ender: kind === 'ender', closed })
   if (roman.test(word)) return yield* numberEnds(passage, last, yield* ahead())
-  if (initial.test(word.replace(elision, '')) && standsAlone(passage, last))
+  if (initial.test(word.replace(elision, '')) && isStandalone(passage, last))
     return yield* initialEnds(passage, last, yield* ahead())
   if (thai.test(word)) return !thaiAbbreviation.test(word)
   if (consonants.test(word)) return !['lower', 'comma'].includes((yield* ahead()).type)
-  return closed === 'no' || !goesOn(yield* ahead())
+  return closed === 'no' || !continues(yield* ahead())
 }
 
 const dot = 46
@@ -54,29 +54,31 @@ const thai = /[\u0e00-\u0e7f]$/
 const thaiAbbreviation = /(?:^|[^\u0e00-\u0e7f])(?:[ก-ฮ]{1,4}|โทร)$/
 const label = /^(?:\d{1,3}(?:\.\d{1,3})*|[a-z]|[ivx]{1,4})$/i
 
-/** Small letters behind what closes a quotation, and what never begins a sentence. */
-export function goesOn({ type, opened }: Ahead): boolean {
+/**
+ * Whether the text ahead continues the sentence: lower case, or a character that never starts one.
+ */
+export function continues({ type, opened }: Ahead): boolean {
   return type === 'comma' || (type === 'lower' && !opened)
 }
 
 /** A number or letter before the text, as in a list. */
-function isLabel({ content, ownLine, marker }: Passage, { word, at }: Before): boolean {
+function isLabel({ content, startsLine, marker }: Passage, { word, at }: WordBefore): boolean {
   if (at !== content || !label.test(word)) return false
-  // A list that began so may go on in the same line.
-  return ownLine || Number(word) === (marker ?? Number.NaN) + 1
+  // A list may continue on the same line.
+  return startsLine || Number(word) === (marker ?? Number.NaN) + 1
 }
 
 /** Not the C of `Ctrl+C`. */
-function standsAlone({ tape }: Passage, { at }: Before): boolean {
-  return !'+/=_|<>'.includes(String.fromCharCode(tape.code(at - 1)))
+function isStandalone({ buffer }: Passage, { at }: WordBefore): boolean {
+  return !'+/=_|<>'.includes(String.fromCharCode(buffer.code(at - 1)))
 }
 
-/** `z. B.` is `z.B`: what was written with spaces in it. */
-function joined(passage: Passage, last: Before): string {
+/** Joins an abbreviation that was written with spaces: `z. B.` is `z.B`. */
+function joinedAbbreviation(passage: Passage, last: WordBefore): string {
   let { word, at } = last
   for (let parts = 0; parts < 3; parts++) {
-    const end = behindPrevious(passage, at)
-    if (end === at || passage.tape.code(end - 1) !== dot) break
+    const end = previousWordEnd(passage, at)
+    if (end === at || passage.buffer.code(end - 1) !== dot) break
     const before = wordBefore(passage, end - 1)
     if (before.word.length === 0 || before.word.length > 3) break
     word = `${before.word}.${word}`
@@ -85,21 +87,21 @@ function joined(passage: Passage, last: Before): string {
   return word
 }
 
-/** `l'ing. Verdi`: it tells enough of the language. */
+/** `l'ing. Verdi`: the elision identifies the language. */
 const elision = /^(?:l|un|d|(?:d|n|s|qu)ell|d?all)['’](?=.)/i
 const italian = knowledgeOf('it')
 
-/** `Dipl.-Ing.` and `l'art.` are what their last parts are. */
-function partKind({ knowledge }: Passage, word: string) {
+/** `Dipl.-Ing.` and `l'art.` are classified by their last parts. */
+function partKind({ rules }: Passage, word: string) {
   // `Hauptstr. 5`
   if (street.test(word)) return 'either'
   const cut = Math.max(word.lastIndexOf('-'), word.lastIndexOf("'"), word.lastIndexOf('’'))
   if (cut <= 0 || cut === word.length - 1) return
   const part = word.slice(cut + 1)
-  return knowledge.abbreviation(part) ?? (elision.test(word) ? italian.abbreviation(part) : undefined)
+  return rules.abbreviation(part) ?? (elision.test(word) ? italian.abbreviation(part) : undefined)
 }
 
-/** What is an abbreviation only behind another word. */
+/** Abbreviations only after certain words. */
 const phrases: readonly (readonly [word: RegExp, before: RegExp])[] = [
   // `Ad es. questo`, `por ex.`
   [/^(?:es|ex)$/, /^(?:ad|per|por|par)$/i],
@@ -107,26 +109,26 @@ const phrases: readonly (readonly [word: RegExp, before: RegExp])[] = [
   [/^(?:med|dent|vet|phil|jur|iur|theol|oec|rer|nat|pol)$/, /^(?:Dr|rer|med)\.$/],
 ]
 
-function phraseKind(passage: Passage, { word, at }: Before) {
+function phraseKind(passage: Passage, { word, at }: WordBefore) {
   const found = phrases.find(([last]) => last.test(word))
-  const isOne = found?.[1].test(wordBefore(passage, behindPrevious(passage, at)).word)
-  return isOne ? 'title' : undefined
+  const isPhrase = found?.[1].test(wordBefore(passage, previousWordEnd(passage, at)).word)
+  return isPhrase ? 'title' : undefined
 }
 
 /** `5 in. wide`, `5 sec. later` */
-function unitKind(passage: Passage, { word, at }: Before) {
+function unitKind(passage: Passage, { word, at }: WordBefore) {
   const isUnit = word === 'in' || word === 'sec'
-  return isUnit && /\d$/.test(wordBefore(passage, behindPrevious(passage, at)).word) ? 'either' : undefined
+  return isUnit && /\d$/.test(wordBefore(passage, previousWordEnd(passage, at)).word) ? 'either' : undefined
 }
 
-/** Whether what follows plainly begins a sentence, by its first word. */
-function* begins(passage: Passage, { at, type }: Ahead): Wait<boolean> {
+/** Whether the first word ahead clearly starts a sentence. */
+function* startsSentence(passage: Passage, { at, type }: Ahead): Wait<boolean> {
   if (type !== 'upper') return false
-  const { tape, knowledge } = passage
-  const word = yield* wordAt(tape, at)
-  if (!knowledge.isStarter(word)) return false
+  const { buffer, rules } = passage
+  const word = yield* wordAt(buffer, at)
+  if (!rules.isStarter(word)) return false
   // `J. A. Smith`
-  return word.length > 1 || (yield* tape.peek(at + 1)) !== dot
+  return word.length > 1 || (yield* buffer.peek(at + 1)) !== dot
 }
 
 const daysMonthsZones =
@@ -135,7 +137,7 @@ const introduction = /^(?:at|by|around|about|before|after|until|till|from|since|
 
 function* abbreviationEnds(
   passage: Passage,
-  { last, ahead, ender, closed }: { last: Before; ahead: Ahead; ender: boolean; closed: Closed },
+  { last, ahead, ender, closed }: { last: WordBefore; ahead: Ahead; ender: boolean; closed: Closed },
 ): Wait<boolean> {
   const { type } = ahead
   if (type === 'end') return true
@@ -143,62 +145,62 @@ function* abbreviationEnds(
   if (closed === 'quote') return true
   if (type !== 'upper') return ender
   if (isTime.test(last.word)) {
-    const before = passage.tape.slice(passage.content, Math.min(last.at, passage.content + 40))
+    const before = passage.buffer.slice(passage.content, Math.min(last.at, passage.content + 40))
     // `At 5 a.m. Mr. Smith left.`
     if (before.length < 30 && introduction.test(before)) return false
-    return !daysMonthsZones.test(yield* wordAt(passage.tape, ahead.at))
+    return !daysMonthsZones.test(yield* wordAt(passage.buffer, ahead.at))
   }
-  return ender || (yield* begins(passage, ahead))
+  return ender || (yield* startsSentence(passage, ahead))
 }
 
 const isTime = /^[ap]\.?m$/i
 
-/** Nouns that a letter follows as a name does not. */
-const lettered =
+/** Nouns that are followed by a single letter, as in `plan B`. */
+const takesLetter =
   /^(?:plan|vitamin|option|grade|point|type|class|team|group|section|part|exhibit|appendix|step|category|hepatitis|room|gate|terminal|platform|column|row|answer|choice|question|letter|version|level|variant|schedule|drive|variable)s?:?$/i
 
-function* initialEnds(passage: Passage, last: Before, ahead: Ahead): Wait<boolean> {
+function* initialEnds(passage: Passage, last: WordBefore, ahead: Ahead): Wait<boolean> {
   const { type } = ahead
   if (type === 'end') return true
   if (type !== 'upper') return type === 'other'
-  const end = behindPrevious(passage, last.at)
+  const end = previousWordEnd(passage, last.at)
   const { word } = wordBefore(passage, end)
-  if (end < last.at && lettered.test(word)) return true
+  if (end < last.at && takesLetter.test(word)) return true
   // `you and I. Did you see Albert I. Jones?`
   if (last.word === 'I' && /^\p{Ll}+,?$/u.test(word)) return true
-  return yield* begins(passage, ahead)
+  return yield* startsSentence(passage, ahead)
 }
 
-function* numberEnds(passage: Passage, last: Before, ahead: Ahead): Wait<boolean> {
-  const { tape, knowledge, language } = passage
-  const end = behindPrevious(passage, last.at)
+function* numberEnds(passage: Passage, last: WordBefore, ahead: Ahead): Wait<boolean> {
+  const { buffer, rules, language } = passage
+  const end = previousWordEnd(passage, last.at)
   const before = wordBefore(passage, end)
   // `3. 10. 2024`, `2024. 5. 3.`
-  const inDate = tape.code(end - 1) === dot && /^\d{1,4}\.$/.test(before.word)
+  const inDate = buffer.code(end - 1) === dot && /^\d{1,4}\.$/.test(before.word)
   if (ahead.type === 'lower' || ahead.type === 'comma') return false
   if (ahead.type === 'digit') return !(inDate || (yield* isDatePart(passage, ahead.at)))
   if (ahead.type === 'letter') return !inDate
   if (ahead.type !== 'upper' || last.word.length > 3) return true
   // `Elisabeth II. Königin von England`
-  if (roman.test(last.word) && language === 'de') return yield* begins(passage, ahead)
+  if (roman.test(last.word) && language === 'de') return yield* startsSentence(passage, ahead)
   // `I am 3. Bob is 4.`
-  if (before.word === 'am' && wordBefore(passage, behindPrevious(passage, before.at)).word === 'I')
+  if (before.word === 'am' && wordBefore(passage, previousWordEnd(passage, before.at)).word === 'I')
     return true
-  const follows = knowledge.ordinals(before.word)
-  // It is waited for only as long as it may be one.
+  const follows = rules.ordinals(before.word)
+  // Waits only as long as the word may still be one.
   for (let length = 1; ; length++) {
-    const word = yield* wordAt(tape, ahead.at, length)
+    const word = yield* wordAt(buffer, ahead.at, length)
     if (word.length < length) return !follows(word, true)
     if (!follows(word, false)) return true
   }
 }
 
-function* isDatePart({ tape }: Passage, at: number): Wait<boolean> {
+function* isDatePart({ buffer }: Passage, at: number): Wait<boolean> {
   let end = at
-  while (end - at < 3 && caseOf(String.fromCharCode(yield* tape.peek(end))) === 'digit') end++
+  while (end - at < 3 && caseOf(String.fromCharCode(yield* buffer.peek(end))) === 'digit') end++
   return (
     end - at < 3 &&
-    (yield* tape.peek(end)) === dot &&
-    !((yield* tape.peek(end + 1)) > 47 && tape.code(end + 1) < 58)
+    (yield* buffer.peek(end)) === dot &&
+    !((yield* buffer.peek(end + 1)) > 47 && buffer.code(end + 1) < 58)
   )
 }

@@ -1,7 +1,7 @@
 import type { Sentence } from './sentence.ts'
 import type { SentenceSettings } from './sentence-options.ts'
 
-/** Keeps sentences back until there is enough of them to be spoken. */
+/** Joins short sentences until there is enough to speak. */
 export interface Joiner {
   take(sentence: Sentence): Sentence[]
   flush(): Sentence[]
@@ -11,34 +11,34 @@ const stop = /[\p{P}]$/u
 
 export function joiner({ minChars, firstMinChars, maxChars }: SentenceSettings): Joiner {
   let held: Sentence | undefined
-  let least = firstMinChars
+  let minLength = firstMinChars
 
   function flush() {
-    const given = held ? [held] : []
+    const ready = held ? [held] : []
     held = undefined
-    return given
+    return ready
   }
 
   return {
     take(sentence) {
       const tooLong = held && held.source.length + sentence.source.length > maxChars
-      const given = tooLong && sentence.speech ? flush() : []
-      held = held ? joined(held, sentence) : sentence
+      const ready = tooLong && sentence.speech ? flush() : []
+      held = held ? joinSentences(held, sentence) : sentence
       const { length } = held.speech
-      // What says nothing waits with what is short, and is as good as given out alone.
-      if (length > 0 ? length < least : given.length > 0) return given
-      if (length > 0) least = minChars
-      return [...given, ...flush()]
+      // A silent piece stays with a short one, and is returned alone otherwise.
+      if (length > 0 ? length < minLength : ready.length > 0) return ready
+      if (length > 0) minLength = minChars
+      return [...ready, ...flush()]
     },
     flush() {
-      least = firstMinChars
+      minLength = firstMinChars
       return flush()
     },
   }
 }
 
-/** Two in one. A heading or an item has no stop to pause at, so it is given one. */
-function joined(first: Sentence, second: Sentence): Sentence {
+/** Joins two sentences. A heading or list item gets a stop, so that there is a pause. */
+function joinSentences(first: Sentence, second: Sentence): Sentence {
   const { length } = first.source
   const source = first.source + second.source
   const origins = second.origins.map((origin) => origin + length)

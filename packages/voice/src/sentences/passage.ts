@@ -1,63 +1,66 @@
 import { isSpace } from './characters.ts'
-import type { Knowledge } from './languages/index.ts'
-import type { Signs } from './signs.ts'
-import type { Tape } from './tape.ts'
+import type { Delimiters } from './delimiters.ts'
+import type { LanguageRules } from './languages/index.ts'
+import type { TextBuffer } from './text-buffer.ts'
 
-/** What is known of the sentence that is being read. Places are those of the tape. */
+/** The state of the sentence being read. Positions are those of the buffer. */
 export interface Passage {
-  readonly tape: Tape
-  readonly signs: Signs
+  readonly buffer: TextBuffer
+  readonly delimiters: Delimiters
   readonly language: string | undefined
-  readonly knowledge: Knowledge
+  readonly rules: LanguageRules
   readonly start: number
-  /** Where its text begins, behind space and the marks of its line. */
+  /** Where its text starts, after space and line markup; -1 before that. */
   readonly content: number
-  /** It begins a line. */
-  readonly ownLine: boolean
-  /** Its first letter is a small one: so small letters tell nothing of what follows it. */
-  readonly small: boolean
-  /** The number that the sentence before began with, if it was like an item of a list. */
+  /** It is at the start of a line. */
+  readonly startsLine: boolean
+  /** Its first letter is lower case, so lower case after it means little. */
+  readonly startsLower: boolean
+  /** The number at the start of the previous sentence, if that looked like a list item. */
   readonly marker: number | undefined
-  /** Where the last run without space begins. */
+  /** The start of the current run without spaces. */
   readonly token: number
-  /** The first colon in that; -1 if there is none. */
+  /** The first colon in it, or -1. */
   readonly colon: number
 }
 
-const longest = 24
-const delimiters = new Set(
+const maxLength = 24
+const wordBreaks = new Set(
   [...'"“”„‚‘«»‹›([{)]}*_~`/—–―¿¡<>|+=「」『』（）《》'].map((one) => one.charCodeAt(0)),
 )
 
-export interface Before {
-  /** Letters, digits, stops, hyphens and apostrophes; '' if there are none, or too many. */
+export interface WordBefore {
+  /** Letters, digits, stops, hyphens and apostrophes; '' if there are none or too many. */
   readonly word: string
   readonly at: number
 }
 
-/** The word that ends before a place, within the sentence. */
-export function wordBefore({ tape, content }: Passage, end: number): Before {
+/** The word that ends at a position, within the sentence. */
+export function wordBefore({ buffer, content }: Passage, end: number): WordBefore {
   let at = end
-  while (at > content && end - at <= longest) {
-    const code = tape.code(at - 1)
-    if (isSpace(code) || delimiters.has(code)) break
+  while (at > content && end - at <= maxLength) {
+    const code = buffer.code(at - 1)
+    if (isSpace(code) || wordBreaks.has(code)) break
     at--
   }
-  return { word: end - at > longest ? '' : tape.slice(at, end), at }
+  return { word: end - at > maxLength ? '' : buffer.slice(at, end), at }
 }
 
-/** The place behind the word before the space before a place; the place itself if there is no space, or too much. */
-export function behindPrevious({ tape, content }: Passage, at: number): number {
+/**
+ * The end of the previous word, before the space at `at`; `at` itself if there is no or too much
+ * space.
+ */
+export function previousWordEnd({ buffer, content }: Passage, at: number): number {
   let end = at
-  while (end > content && at - end < 4 && isSpace(tape.code(end - 1))) end--
+  while (end > content && at - end < 4 && isSpace(buffer.code(end - 1))) end--
   return end
 }
 
 const slash = 47
 
-/** Whether a place is within a web address, by what stands before it. */
-export function inAddress({ tape, token, colon }: Passage, at: number): boolean {
+/** Whether a position is within a URL, judging by the text before it. */
+export function inAddress({ buffer, token, colon }: Passage, at: number): boolean {
   if (colon >= token && colon + 2 < at)
-    return tape.code(colon + 1) === slash && tape.code(colon + 2) === slash
-  return token + 4 <= at && tape.slice(token, token + 4) === 'www.'
+    return buffer.code(colon + 1) === slash && buffer.code(colon + 2) === slash
+  return token + 4 <= at && buffer.slice(token, token + 4) === 'www.'
 }

@@ -20,17 +20,17 @@ const table: OptionTable<SentenceOptions> = {
 
 export type SentenceSettings = ReturnType<typeof readSentenceOptions>
 
-/** With everything filled in. Throws `invalid_input` naming the option. */
+/** Applies defaults. Throws `invalid_input` with the name of the invalid option. */
 export function readSentenceOptions(options: SentenceOptions) {
   checkOptions(options, table, { op, what: 'the option' })
   const { language, minChars = 0, firstMinChars = minChars, maxChars = 400 } = options
   const { code = 'skip', tables = 'skip', markdown = 'skip', links = 'skip', emoji = 'skip' } = options
-  const least = Math.max(minChars, firstMinChars)
-  if (least > maxChars) {
+  const largestMin = Math.max(minChars, firstMinChars)
+  if (largestMin > maxChars) {
     const which = minChars > maxChars ? 'minChars' : 'firstMinChars'
     throw invalidInput(
       op,
-      `the option '${which}' must be at most maxChars, which is ${maxChars}, not ${least}`,
+      `the option '${which}' must be at most maxChars, which is ${maxChars}, not ${largestMin}`,
     )
   }
   return {

@@ -1,38 +1,46 @@
-/** A piece of text that can be spoken by itself. */
+/** A piece of text that can be spoken on its own. */
 export interface Sentence {
-  /** As it was written, with the space and the marks around it: the sources of all sentences, joined, are the text. */
+  /**
+   * The original text, with surrounding space and markup. All sources, joined, are the whole text.
+   */
   readonly source: string
-  /** Where `source` begins in the text. */
+  /** Where `source` starts in the text. */
   readonly start: number
-  /** What is read aloud; '' if nothing is. */
+  /** What is read aloud, or ''. */
   readonly speech: string
-  /** For each character of `speech`, and for its end, where it comes from in `source`. Never decreases. */
+  /** For each character of `speech`, and for its end, its position in `source`. Never decreases. */
   readonly origins: readonly number[]
 }
 
 export interface SentenceOptions {
-  /** BCP 47: `en`, `pt-BR`. Found out by the letters where that is possible if absent. */
+  /** BCP 47, such as `en` or `pt-BR`. Default: guessed from the text. */
   readonly language?: string | undefined
-  /** A sentence shorter than this is spoken together with the next; 0 if absent: none is. */
+  /** Shorter sentences are joined with the next. Default: 0, never. */
   readonly minChars?: number | undefined
-  /** The same for the first one, so that speaking begins early; `minChars` if absent. */
+  /** The same for the first sentence, so that speech can start early. Default: `minChars`. */
   readonly firstMinChars?: number | undefined
-  /** A longer one is cut where a speaker would breathe; 400 if absent. */
+  /** Longer sentences are split at a natural pause. Default: 400. */
   readonly maxChars?: number | undefined
-  /** What to do with code blocks: `skip` says nothing, `mention` one short line, `read` reads them; `skip` if absent. */
+  /** Code blocks: `skip` them (the default), `mention` them with one short line, or `read` them. */
   readonly code?: 'skip' | 'mention' | 'read' | undefined
-  /** The same for tables: `read` reads row after row, `skip` nothing; `skip` if absent. */
+  /** Tables: `skip` them (the default), or `read` them row by row. */
   readonly tables?: 'skip' | 'read' | undefined
-  /** The same for the marks of Markdown and HTML: `read` reads them as they are written. */
+  /** Markdown and HTML markup: `skip` it (the default), or `read` it literally. */
   readonly markdown?: 'skip' | 'read' | undefined
-  /** `skip` reads the text of links and the host of bare addresses, `read` all of the address too; `skip` if absent. */
+  /**
+   * Links: `skip` (the default) reads the link text, or the host of a bare URL; `read` also reads
+   * whole URLs.
+   */
   readonly links?: 'skip' | 'read' | undefined
   readonly emoji?: 'skip' | 'read' | undefined
 }
 
-/** Takes text in any pieces, and gives sentences as early as they are certain: the same ones for every cut. */
+/**
+ * Takes text in chunks and returns sentences as soon as they are certain. The result does not
+ * depend on the chunking.
+ */
 export interface SentenceSplitter {
   push(text: string): Sentence[]
-  /** What is left. The next text begins a new sentence. */
+  /** Returns the rest. The next text starts a new sentence. */
   flush(): Sentence[]
 }

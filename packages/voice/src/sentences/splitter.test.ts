@@ -13,7 +13,7 @@ const sources = (found: readonly Sentence[]) => found.map(({ source }) => source
 const plain = (found: readonly string[]) => found.map((text) => text.trim()).filter(Boolean)
 const unitsOf = (text: string) => Array.from({ length: text.length }, (_, at) => text.charAt(at))
 
-/** Numbers from 0 to 1, the same ones every time. */
+/** Reproducible numbers from 0 to 1. */
 function chance(seed: number) {
   let state = seed
   return () => {
@@ -32,8 +32,8 @@ function randomPieces(text: string, next: () => number): string[] {
   return pieces
 }
 
-describe('the judged cases', () => {
-  test('there are more than 300, in more than thirty languages', () => {
+describe('the reviewed cases', () => {
+  test('are more than 300, in more than thirty languages', () => {
     expect(cases.length).toBeGreaterThan(300)
     expect(new Set(cases.map(([language]) => language)).size).toBeGreaterThan(30)
   })
@@ -42,11 +42,11 @@ describe('the judged cases', () => {
     expect(splitSentences(text)).toEqual(expected)
   })
 
-  test.each(cases)('told that it is %s: %j', (language, text, expected) => {
+  test.each(cases)('with the language %s: %j', (language, text, expected) => {
     expect(splitSentences(text, { language })).toEqual(expected)
   })
 
-  test('the platform’s own segmenter gets fewer of them', () => {
+  test('the built-in Intl.Segmenter gets fewer of them right', () => {
     const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' })
     const right = cases.filter(([, text, expected]) => {
       const found = plain(Array.from(segmenter.segment(text), ({ segment }) => segment))
@@ -56,7 +56,7 @@ describe('the judged cases', () => {
   })
 })
 
-describe('every cut of a text', () => {
+describe('every chunking of a text', () => {
   const texts = cases.map(([, text]) => text)
   const all = `${texts.slice(0, 120).join(' ')}\n\n${texts.slice(120).join('\n')} 👩‍👩‍👧 ${'ไม่มีช่องว่างเลย'.repeat(40)}`
   const variants: SentenceOptions[] = [
@@ -67,7 +67,7 @@ describe('every cut of a text', () => {
     { maxChars: 30, code: 'read' },
   ]
 
-  test('into two gives the same sentences', () => {
+  test('into two yields the same sentences', () => {
     for (const text of some(texts)) {
       const whole = JSON.stringify(split([text]))
       for (let at = 1; at < text.length; at++) {
@@ -77,7 +77,7 @@ describe('every cut of a text', () => {
     }
   })
 
-  test.each(variants)('into single units, or at random, gives the same ones, with %j', (options) => {
+  test.each(variants)('into code units, or at random, yields the same ones, with %j', (options) => {
     const whole = split([all], options)
     expect(split(unitsOf(all), options)).toEqual(whole)
     const next = chance(8)
@@ -86,7 +86,7 @@ describe('every cut of a text', () => {
     }
   })
 
-  test.each(variants)('keeps every character of it, with %j', (options) => {
+  test.each(variants)('keeps every character, with %j', (options) => {
     for (const text of [...texts, all]) {
       const found = split([text], options)
       expect(sources(found).join('')).toBe(text)
@@ -99,9 +99,9 @@ describe('every cut of a text', () => {
   })
 })
 
-describe('what is given out', () => {
-  /** How much of the text had come when each sentence was given out. */
-  function given(text: string): [sentence: string, rest: string][] {
+describe('a sentence', () => {
+  /** How much of the text had arrived when each sentence was returned. */
+  function arrivals(text: string): [sentence: string, rest: string][] {
     const splitter = sentences()
     let come = 0
     const found: [string, string][] = []
@@ -114,22 +114,22 @@ describe('what is given out', () => {
     return found
   }
 
-  test('comes with the space behind an ordinary stop', () => {
-    expect(given('Hello there. How is it going. Well')).toEqual([
+  test('is returned with the space after an ordinary stop', () => {
+    expect(arrivals('Hello there. How is it going. Well')).toEqual([
       ['Hello there. ', ''],
       ['How is it going. ', ''],
     ])
   })
 
-  test('comes with the first character that is not its own where a stop needs no space', () => {
-    expect(given('你好。我很好！！」我')).toEqual([
+  test('is returned with the first character of the next one if a stop needs no space', () => {
+    expect(arrivals('你好。我很好！！」我')).toEqual([
       ['你好。', '我'],
       ['我很好！！」', '我'],
     ])
   })
 
-  test('comes with the first letter of the next where the case of that decides, and what opens before it', () => {
-    expect(given('Really? Yes! "Go." (She went.) He waited... ¿Y?')).toEqual([
+  test('is returned with the first letter of the next one if its case decides', () => {
+    expect(arrivals('Really? Yes! "Go." (She went.) He waited... ¿Y?')).toEqual([
       ['Really? ', 'Y'],
       ['Yes! ', '"G'],
       ['"Go." ', '(S'],
@@ -138,16 +138,16 @@ describe('what is given out', () => {
     ])
   })
 
-  test('comes with the first word of the next where only that decides', () => {
-    expect(given('It is 5 p.m. He left the U.S. It was big. In')).toEqual([
+  test('is returned with the first word of the next one if only that decides', () => {
+    expect(arrivals('It is 5 p.m. He left the U.S. It was big. In')).toEqual([
       ['It is 5 p.m. ', 'He '],
       ['He left the U.S. ', 'It '],
       ['It was big. ', ''],
     ])
   })
 
-  test('comes with the mark of the next line and the first character behind it', () => {
-    expect(given('Buy:\n- apples\n- pears\n\nDone\n# Title\nText')).toEqual([
+  test('is returned with the markup of the next line and the first character after it', () => {
+    expect(arrivals('Buy:\n- apples\n- pears\n\nDone\n# Title\nText')).toEqual([
       ['Buy:\n', '- a'],
       ['- apples\n', '- p'],
       ['- pears\n', '\n'],
@@ -156,9 +156,9 @@ describe('what is given out', () => {
     ])
   })
 
-  test('never waits for more than the first word of the next sentence, or the line of a fence', () => {
+  test('never waits for more than the first word of the next one, or the line of a fence', () => {
     for (const [, text] of cases) {
-      for (const [sentence, rest] of given(text)) {
+      for (const [sentence, rest] of arrivals(text)) {
         expect(rest, `${sentence} in ${text}`).toMatch(
           /^(?:[\s\p{P}\p{S}]*[\p{L}\p{M}\p{N}’']*[\p{P}\s]{0,2}\p{L}?|\s*(?:```.*|[=*-]+)\n|\P{L}{0,8})$/u,
         )
@@ -166,7 +166,7 @@ describe('what is given out', () => {
     }
   })
 
-  test('is everything that is left when it is flushed, and a new sentence begins behind that', () => {
+  test('is the rest after a flush, and the next text starts a new one', () => {
     const splitter = sentences()
     expect(sources(splitter.push('Let me look. I will'))).toEqual(['Let me look. '])
     expect(sources(splitter.flush())).toEqual(['I will'])
@@ -179,7 +179,7 @@ describe('what is given out', () => {
 })
 
 describe('lengths', () => {
-  test('a short sentence is spoken with the next, and the first may be shorter', () => {
+  test('a short sentence is joined with the next, and the first may be shorter', () => {
     const text = 'Sure. Yes. It is so. I looked at it twice. OK. Fine.'
     expect(plain(sources(split([text], { minChars: 20, firstMinChars: 4 })))).toEqual([
       'Sure.',
@@ -188,7 +188,7 @@ describe('lengths', () => {
     ])
   })
 
-  test('what has no stop of its own gets one when it is spoken with the next', () => {
+  test('a heading or item gets a stop when it is joined with the next', () => {
     const [sentence] = split(['# Fruit\n\n- apples\n- pears'], { minChars: 100 })
     expect(sentence).toMatchObject({ source: '# Fruit\n\n- apples\n- pears', speech: 'Fruit. apples. pears' })
   })
@@ -200,7 +200,7 @@ describe('lengths', () => {
     expect(sources(splitter.push('Sure. '))).toEqual(['Sure. '])
   })
 
-  test('no two sentences are joined beyond the maximum', () => {
+  test('sentences are not joined beyond the maximum', () => {
     const text = 'One two three. Four five six. '
     expect(sources(split([text], { minChars: 20, maxChars: 20 }))).toEqual([
       'One two three. ',
@@ -208,17 +208,17 @@ describe('lengths', () => {
     ])
   })
 
-  test('a long one is cut at a clause, else at a space', () => {
+  test('a long sentence is split at a clause, or else at a space', () => {
     const found = sources(split(['one two three, four five six seven eight nine'], { maxChars: 20 }))
     expect(found).toEqual(['one two three, ', 'four five six seven ', 'eight nine'])
   })
 
-  test('a long one is cut as soon as it is too long', () => {
+  test('a long sentence is split as soon as it is too long', () => {
     const splitter = sentences({ maxChars: 20 })
     expect(sources(splitter.push('one two three four five'))).toEqual(['one two three four '])
   })
 
-  test('a script without spaces is cut between words', () => {
+  test('a script without spaces is split between words', () => {
     const words = new Intl.Segmenter('th', { granularity: 'word' })
     const text = 'ภาษาไทยไม่มีช่องว่างระหว่างคำดังนั้นต้องใช้พจนานุกรม'
     const ends = new Set(Array.from(words.segment(text), ({ index, segment }) => index + segment.length))
@@ -230,7 +230,7 @@ describe('lengths', () => {
     }
   })
 
-  test('nothing that is shown as one character is cut', () => {
+  test('graphemes are never split', () => {
     const family = '👩‍👩‍👧‍👦'
     for (const unit of [family, 'é́', '🇩🇪', `a${'\u0301'.repeat(50)}`]) {
       const found = split([unit.repeat(40)], { maxChars: 20 })
@@ -238,13 +238,13 @@ describe('lengths', () => {
     }
   })
 
-  test('an address is not cut', () => {
+  test('a URL is not split', () => {
     const address = `https://example.com/${'a/'.repeat(40)}`
     expect(sources(split([`${address} is long.`], { maxChars: 30 }))[0]).toContain(address)
   })
 })
 
-describe('the work', () => {
+describe('the running time', () => {
   const size = sized(60_000)
   const shapes = [
     '.',
@@ -289,16 +289,16 @@ describe('the work', () => {
     '\ud800',
   ]
 
-  test.each(shapes)('grows with the length of the text only, for a text of %j', (shape) => {
+  test.each(shapes)('is linear, for a text of %j', (shape) => {
     const text = shape.repeat(size / shape.length)
     expect(sources(split([text])).join('')).toBe(text)
     expect(sources(split([...unitsOf(text.slice(0, size / 4))])).join('')).toBe(text.slice(0, size / 4))
   })
 
   test.each(['text', '```\n', '<!-- '])(
-    'a long text that comes in single characters is no trouble after %j',
-    (begin) => {
-      const text = begin + 'Some words, and some more of them. \n'.repeat(sized(10_000))
+    'is linear for a long text in single characters after %j',
+    (opening) => {
+      const text = opening + 'Some words, and some more of them. \n'.repeat(sized(10_000))
       expect(sources(split(unitsOf(text))).join('')).toBe(text)
     },
   )
@@ -316,11 +316,11 @@ describe('options', () => {
     ],
     [{ code: 'drop' }, "the option 'code' must be 'skip' or 'mention' or 'read'"],
     [{ minChar: 5 }, "the option 'minChar' does not exist: did you mean 'minChars'?"],
-  ])('%j is refused', (options, message) => {
+  ])('rejects %j', (options, message) => {
     expect(() => sentences(options as SentenceOptions)).toThrow(message)
   })
 
-  test.each([null, undefined, 7, ['Hi.'], { text: 'Hi.' }])('a text that is %j is refused', (text) => {
+  test.each([null, undefined, 7, ['Hi.'], { text: 'Hi.' }])('rejects the text %j', (text) => {
     expect(() => splitSentences(text as never)).toThrow(
       /^splitSentences\(\) takes text, not (null|undefined|an? \w+)$/,
     )
@@ -328,11 +328,11 @@ describe('options', () => {
     expect(() => sentences().push(text as never)).toThrow(/^push\(\) takes text, not /)
   })
 
-  test.each([null, 7])('options that are %j are refused', (options) => {
+  test.each([null, 7])('rejects the options %j', (options) => {
     expect(() => splitSentences('Hi.', options as never)).toThrow(/the options must be an object, not /)
   })
 
-  test('a language that is not known is no mistake', () => {
+  test('accepts an unknown language', () => {
     expect(splitSentences('Saluton. Kiel vi fartas?', { language: 'eo' })).toHaveLength(2)
   })
 })

@@ -5,30 +5,30 @@ import { scan } from './scan.ts'
 import type { Sentence, SentenceOptions, SentenceSplitter } from './sentence.ts'
 import { readSentenceOptions } from './sentence-options.ts'
 import { spoken } from './spoken/index.ts'
-import { tape } from './tape.ts'
+import { textBuffer } from './text-buffer.ts'
 
 function checkText(op: string, call: string, text: unknown) {
   if (typeof text !== 'string') throw invalidInput(op, `${call} takes text, not ${kindOf(text)}`)
 }
 
-/** What is read at once: so what is kept stays short, however much comes. */
+/** Text is processed in pieces of this length, to bound the buffer. */
 const pieceLength = 1024
 
 /**
- * Splits text into sentences as it comes. A sentence is given out with its last character, or the first one behind it that
- * decides; `start` counts everything that was ever pushed.
+ * Splits streamed text into sentences. A sentence is returned with its last character, or with the
+ * first one after it that decides. `start` counts from the first `push`.
  */
 export function sentences(options: SentenceOptions = {}): SentenceSplitter {
   const settings = readSentenceOptions(options)
   const join = joiner(settings)
-  let begun = 0
-  let text = tape(begun)
+  let position = 0
+  let text = textBuffer(position)
   let cuts = scan(text, settings)
 
   function take(cut: Cut): Sentence[] {
-    const start = begun
+    const start = position
     const source = text.take(cut.end)
-    begun = cut.end
+    position = cut.end
     return join.take({ source, start, ...spoken(source, cut, settings) })
   }
 
@@ -53,14 +53,14 @@ export function sentences(options: SentenceOptions = {}): SentenceSplitter {
     flush() {
       text.finish()
       const found = [...read(), ...join.flush()]
-      text = tape(begun)
+      text = textBuffer(position)
       cuts = scan(text, settings)
       return found
     },
   }
 }
 
-/** The sentences of a text as they are written, without the space around them. */
+/** The sentences of a text, trimmed. */
 export function splitSentences(text: string, options: SentenceOptions = {}): string[] {
   checkText('splitSentences', 'splitSentences()', text)
   const splitter = sentences(options)

@@ -3,20 +3,20 @@ import { MillraceError } from 'millrace'
 import type { SpeechChunk } from '../speech.ts'
 
 export interface ChunkOptions {
-  /** Aborted when it takes too long, or whoever reads has had enough. */
+  /** Aborted on timeout, or when the reader stops. */
   readonly abort: AbortController
-  /** So long a voice may take for the next piece. */
-  readonly patienceMs: number
+  /** How long the synthesizer may take for the next chunk. */
+  readonly timeoutMs: number
   readonly clock: Clock
 }
 
 /**
- * The pieces of what a voice says, from a voice that may do anything: hang, go on after it was told to stop, give nonsense. Ends
- * when `abort` is aborted; throws `timeout` or what the voice threw.
+ * Reads the chunks of a synthesizer defensively: it may hang, ignore an abort or return invalid
+ * chunks. Ends when `abort` is aborted. Throws `timeout`, or the synthesizer's own error.
  */
-export async function* chunksOf(
+export async function* readChunks(
   spoken: AsyncIterable<SpeechChunk>,
-  { abort, patienceMs, clock }: ChunkOptions,
+  { abort, timeoutMs, clock }: ChunkOptions,
 ): AsyncGenerator<SpeechChunk, undefined> {
   const { signal } = abort
   if (typeof spoken?.[Symbol.asyncIterator] !== 'function') throw notChunks()
@@ -31,17 +31,17 @@ export async function* chunksOf(
       if (signal.aborted) return
       let cancel = () => {}
       const late = new Promise<'late'>((resolve) => {
-        cancel = clock.after(patienceMs, () => resolve('late'))
+        cancel = clock.after(timeoutMs, () => resolve('late'))
       })
       const next = await Promise.race([chunks.next(), late, stopped]).finally(cancel)
-      if (next === 'late') throw tooSlow(patienceMs)
+      if (next === 'late') throw tooSlow(timeoutMs)
       if (next === 'stopped' || next.done) return
-      yield checked(next.value)
+      yield checkChunk(next.value)
     }
   } finally {
     signal.removeEventListener('abort', stop)
     abort.abort()
-    // One that hangs is not waited for.
+    // Not awaited: it may hang.
     Promise.resolve(chunks.return?.()).catch(() => {})
   }
 }
@@ -50,18 +50,19 @@ function tooSlow(ms: number): MillraceError {
   return new MillraceError({
     op: 'speech.synthesize',
     code: 'timeout',
-    message: `nothing came from the voice for ${ms} ms`,
+    message: `the synthesizer produced nothing for ${ms} ms`,
   })
 }
 
 function notChunks(): MillraceError {
-  const message = 'synthesize() of a voice must give an async iterable of chunks: make it async *synthesize()'
+  const message = 'synthesize() must return an async iterable of chunks: make it async *synthesize()'
   return new MillraceError({ op: 'speech.synthesize', code: 'invalid_input', message })
 }
 
-function checked(chunk: SpeechChunk): SpeechChunk {
+function checkChunk(chunk: SpeechChunk): SpeechChunk {
   const { pcm, sampleRate } = chunk ?? {}
   if (pcm instanceof Int16Array && sampleRate >= 8000 && sampleRate <= 192_000) return chunk
-  const message = 'a voice must give { pcm: Int16Array, sampleRate }, with 8000 to 192000 samples a second'
+  const message =
+    'synthesize() must yield { pcm: Int16Array, sampleRate }, with a sampleRate from 8000 to 192000'
   throw new MillraceError({ op: 'speech.synthesize', code: 'invalid_input', message })
 }

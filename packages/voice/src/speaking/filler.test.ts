@@ -17,24 +17,24 @@ function started(options: FillerOptions | undefined) {
   return { clock, said, errors, floor, waiting }
 }
 
-test('a line is spoken once, when a tool has kept the caller waiting in silence', async () => {
+test('speaks a line once when the user waits for a tool in silence', async () => {
   const { clock, said, waiting } = started({ text: 'One moment.', afterMs: 1000 })
-  waiting.calls(1, 'look')
+  waiting.callsChanged(1, 'look')
   await clock.advance(900)
   expect(said).toEqual([])
-  waiting.calls(2, 'look')
+  waiting.callsChanged(2, 'look')
   await clock.advance(60_000)
   expect(said).toEqual(['One moment.'])
-  waiting.calls(0, 'look')
-  waiting.calls(1, 'look')
+  waiting.callsChanged(0, 'look')
+  waiting.callsChanged(1, 'look')
   await clock.advance(60_000)
   expect(said).toEqual(['One moment.', 'One moment.'])
 })
 
-test('nothing is said while something else is being spoken', async () => {
+test('stays silent while the agent is speaking', async () => {
   const { clock, said, floor, waiting } = started({ text: 'One moment.', afterMs: 1000 })
   floor.isQuiet = false
-  waiting.calls(1, 'look')
+  waiting.callsChanged(1, 'look')
   await clock.advance(5000)
   floor.isQuiet = true
   await clock.advance(900)
@@ -43,31 +43,31 @@ test('nothing is said while something else is being spoken', async () => {
   expect(said).toEqual(['One moment.'])
 })
 
-test('nothing is said for tools that are done in time, or that need no word', async () => {
+test('stays silent for fast tools, and for tools without a line', async () => {
   const { clock, said, waiting } = started({
     text: (tool) => (tool === 'look' ? 'I am looking it up.' : undefined),
   })
-  waiting.calls(1, 'look')
+  waiting.callsChanged(1, 'look')
   await clock.advance(1000)
-  waiting.calls(0, 'look')
+  waiting.callsChanged(0, 'look')
   await clock.advance(60_000)
-  waiting.calls(1, 'note')
+  waiting.callsChanged(1, 'note')
   await clock.advance(60_000)
-  waiting.calls(0, 'note')
+  waiting.callsChanged(0, 'note')
   expect(said).toEqual([])
-  waiting.calls(1, 'look')
+  waiting.callsChanged(1, 'look')
   await clock.advance(60_000)
   expect(said).toEqual(['I am looking it up.'])
 })
 
-test('without a line nothing ever waits', async () => {
+test('does nothing without a line', async () => {
   const { clock, said, waiting } = started(undefined)
-  waiting.calls(1, 'look')
+  waiting.callsChanged(1, 'look')
   await clock.advance(60_000)
   expect(said).toEqual([])
 })
 
-test('a line that cannot be made is reported, and the next wait has another chance', async () => {
+test('reports an exception from the callback, and tries again at the next wait', async () => {
   let asked = 0
   const { clock, said, errors, waiting } = started({
     text() {
@@ -75,12 +75,12 @@ test('a line that cannot be made is reported, and the next wait has another chan
       return 'One moment.'
     },
   })
-  waiting.calls(1, 'look')
+  waiting.callsChanged(1, 'look')
   await clock.advance(60_000)
   expect(errors).toMatchObject([{ message: 'no line today' }])
   expect(said).toEqual([])
-  waiting.calls(0, 'look')
-  waiting.calls(1, 'look')
+  waiting.callsChanged(0, 'look')
+  waiting.callsChanged(1, 'look')
   await clock.advance(60_000)
   expect(said).toEqual(['One moment.'])
 })

@@ -1,23 +1,24 @@
 import type { Clock } from 'millrace'
 
-/** A line that is spoken when a tool keeps the caller waiting. */
+/** A line that is spoken while the user waits for a tool. */
 export interface FillerOptions {
-  /** The line, or one for the tool that was begun last; nothing is said for `undefined`. */
+  /**
+   * The line, or a function of the last started tool's name. Returns `undefined` to say nothing.
+   */
   readonly text: string | ((tool: string) => string | undefined)
-  /** After so long a silence; 1500 if absent. */
+  /** The silence before the line is spoken. Default: 1500. */
   readonly afterMs?: number | undefined
 }
 
 export interface Filler {
-  /** So many calls are running. */
-  calls(running: number, name: string): void
+  /** Reports the number of running tool calls. */
+  callsChanged(running: number, name: string): void
   cancel(): void
 }
 
-/** So often it is looked whether it has become quiet. */
-const lookMs = 200
+const pollMs = 200
 
-/** Says the line once for each wait, however many tools it is for. */
+/** Speaks the line once per wait, however many tools are running. */
 export function filler(options: {
   readonly filler: FillerOptions | undefined
   readonly clock: Clock
@@ -30,36 +31,36 @@ export function filler(options: {
   let tool = ''
   let isWaiting = false
   let quietSince: number | undefined
-  let cancelLook = () => {}
+  let cancelPoll = () => {}
 
-  function look() {
+  function poll() {
     quietSince = isQuiet() ? (quietSince ?? clock.now()) : undefined
     if (quietSince === undefined || clock.now() - quietSince < afterMs) {
-      cancelLook = clock.after(lookMs, look)
+      cancelPoll = clock.after(pollMs, poll)
       return
     }
     try {
       const line = typeof text === 'function' ? text(tool) : text
       if (line?.trim()) say(line)
     } catch (error) {
-      // Somebody else's function, called by a timer: nobody above would catch it.
+      // `text` is user code and runs in a timer, where nothing would catch its exceptions.
       onError(error)
     }
   }
 
   function cancel() {
     isWaiting = false
-    cancelLook()
+    cancelPoll()
   }
 
   return {
-    calls(running, name) {
+    callsChanged(running, name) {
       if (running === 0) return cancel()
       tool = name
       if (isWaiting || !filler) return
       isWaiting = true
       quietSince = undefined
-      look()
+      poll()
     },
     cancel,
   }

@@ -3,19 +3,19 @@ import { agent, MillraceError, textOf, tool } from 'millrace'
 import { scriptedModel } from 'millrace/testing'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { eventsOf, heldTool, untilIdle, wordsOf } from '../../../millrace/src/threads/threads.test-kit.ts'
-import { type Call, call, msPerChar, openDesk, sampleRate, textPartsOf } from '../call.test-kit.ts'
+import { eventsOf, heldTool, textIn, untilIdle } from '../../../millrace/src/threads/threads.test-kit.ts'
+import { type Call, call, msPerChar, sampleRate, startVoiceServer, textPartsOf } from '../call.test-kit.ts'
 
 const before = 'I will look that up for you now. It may take a moment, since the list is long. '
 const after =
   'Here it is: your order left the house on Monday. It should be with you tomorrow. Anything else?'
 
-/** So that it is still at it when a busy machine gets to the interruption. */
+/** Slow enough that it is still speaking when a busy machine interrupts. */
 const slowly = { msPerChar: 20 }
 
 const nop = tool({ name: 'look', description: 'Looks', input: z.object({}), run: () => 'found' })
 
-/** How many characters of the model's words came out of the loudspeaker, by the times that the scripted voice keeps. */
+/** How many characters of the model's text were played, by the timing of the scripted voice. */
 function charsPlayed(client: Call): number {
   const position = client.position(1)
   let chars = 0
@@ -28,7 +28,7 @@ function charsPlayed(client: Call): number {
   return chars
 }
 
-async function heardIn(thread: Thread): Promise<string> {
+async function playedText(thread: Thread): Promise<string> {
   const { messages } = await thread.state()
   return messages
     .flatMap(textPartsOf)
@@ -39,12 +39,12 @@ async function heardIn(thread: Thread): Promise<string> {
 const wordsIn = (text: string) => text.split(/\s+/).filter(Boolean).length
 
 describe('interrupted at 100 moments', () => {
-  test('heard and unheard are what was generated, and heard is what was played, to the word', async () => {
+  test('played and unplayed text add up to what was generated, exact to the word', async () => {
     const model = scriptedModel(
       ({ messages }) => (messages.at(-1)?.role === 'tool' ? after : [{ text: before }, { call: 'look' }]),
       { paceMs: 2, deltaChars: 6 },
     )
-    const { url, thread } = await openDesk({ agents: agent({ model, tools: [nop] }) })
+    const { url, thread } = await startVoiceServer({ agents: agent({ model, tools: [nop] }) })
     const lengthMs = (before.length + after.length) * msPerChar
 
     async function interruptAfter(ms: number, id: string) {
@@ -52,20 +52,22 @@ describe('interrupted at 100 moments', () => {
       await one.create()
       const client = await call(url, id)
       await one.send('Where is it?')
-      // Before there is a run, there is nothing to interrupt.
+      // Wait for a run to interrupt.
       for await (const { event } of one.follow()) if (event.type === 'round-start') break
       await new Promise((resolve) => setTimeout(resolve, ms))
       client.interrupt()
-      // The last word on it may come a moment after the run has ended.
-      const played = wordsIn((before + after).slice(0, charsPlayed(client)))
-      await expect.poll(async () => Math.abs(wordsIn(await heardIn(one)) - played)).toBeLessThanOrEqual(1)
+      // The last playback event may come a moment after the run has ended.
+      const playedWords = wordsIn((before + after).slice(0, charsPlayed(client)))
+      await expect
+        .poll(async () => Math.abs(wordsIn(await playedText(one)) - playedWords))
+        .toBeLessThanOrEqual(1)
       const entries = await untilIdle(one)
       const answers = (await one.state()).messages.flatMap(textPartsOf)
-      expect(answers.map(({ text, unheard = '' }) => text + unheard).join('')).toBe(wordsOf(entries))
-      const heard = await heardIn(one)
-      expect((before + after).startsWith(heard)).toBe(true)
+      expect(answers.map(({ text, unplayed = '' }) => text + unplayed).join('')).toBe(textIn(entries))
+      const played = await playedText(one)
+      expect((before + after).startsWith(played)).toBe(true)
       await client.hangUp()
-      return heard.length
+      return played.length
     }
 
     const moments = Array.from({ length: 100 }, () => Math.random() * lengthMs * 1.3)
@@ -76,53 +78,53 @@ describe('interrupted at 100 moments', () => {
           moments.slice(at, at + 10).map((ms, index) => interruptAfter(ms, `t${at + index}`)),
         )),
       )
-    // They were moments indeed: before the first word, in the middle and at the end.
+    // The moments cover the time before the first word, the middle and the end.
     expect(new Set(lengths).size).toBeGreaterThan(10)
   })
 })
 
 describe('an interruption', () => {
-  test('ends the run, and the next prompt has what was heard alone', async () => {
+  test('stops the run, and the next prompt has only what was played', async () => {
     const model = scriptedModel([[{ text: before }, { hang: true }], 'Sorry.'])
-    const { url, thread } = await openDesk({ agents: agent({ model }), script: slowly })
+    const { url, thread } = await startVoiceServer({ agents: agent({ model }), script: slowly })
     await thread('t').create()
     const client = await call(url, 't')
     await thread('t').send('Where is it?')
     await expect.poll(() => client.position(1)).toBeGreaterThan(20 * slowly.msPerChar * (sampleRate / 1000))
     client.interrupt()
-    const told = await untilIdle(thread('t'))
-    expect(eventsOf(told, 'run-end')).toMatchObject([{ outcome: 'cancelled' }])
+    const entries = await untilIdle(thread('t'))
+    expect(eventsOf(entries, 'run-end')).toMatchObject([{ outcome: 'canceled' }])
     await thread('t').send('No, the other one.')
     await untilIdle(thread('t'))
-    const [, heard = '', next] = model.requests[1]?.messages.map(textOf) ?? []
+    const [, played = '', next] = model.requests[1]?.messages.map(textOf) ?? []
     expect(next).toBe('No, the other one.')
-    expect(heard.length).toBeGreaterThan(10)
-    expect(heard.length).toBeLessThan(before.length)
-    expect(before.startsWith(heard)).toBe(true)
+    expect(played.length).toBeGreaterThan(10)
+    expect(played.length).toBeLessThan(before.length)
+    expect(before.startsWith(played)).toBe(true)
     expect(client.eventsOf('voice_record')[0]?.record).toMatchObject({ outcome: 'interrupted' })
   })
 
-  test('may leave the run to go on, whose words nobody hears', async () => {
+  test('can let the run continue without speaking it', async () => {
     const look = heldTool('look')
     const model = scriptedModel([[{ text: before }, { call: 'look' }], after, 'The next answer.'])
-    const desk = await openDesk({
+    const server = await startVoiceServer({
       agents: agent({ model, tools: [look.tool] }),
       onInterrupt: 'continue',
       script: slowly,
     })
-    const thread = desk.thread('t')
+    const thread = server.thread('t')
     await thread.create()
-    const client = await call(desk.url, 't')
+    const client = await call(server.url, 't')
     await thread.send('Where is it?')
     await look.startedTimes(1)
     await expect.poll(() => client.position(1)).toBeGreaterThan(0)
     client.interrupt()
     await expect.poll(() => client.eventsOf('voice_record')).toHaveLength(1)
     look.runs[0]?.release()
-    const told = await untilIdle(thread)
-    expect(eventsOf(told, 'run-end')).toMatchObject([{ outcome: 'completed' }])
+    const entries = await untilIdle(thread)
+    expect(eventsOf(entries, 'run-end')).toMatchObject([{ outcome: 'completed' }])
     await expect
-      .poll(async () => eventsOf(await thread.read(), 'heard').map(({ round }) => round))
+      .poll(async () => eventsOf(await thread.read(), 'playback').map(({ round }) => round))
       .toEqual([1, 2])
     expect(client.eventsOf('voice_sentence').every(({ text }) => !after.includes(text))).toBe(true)
     await thread.send('And now?')
@@ -131,25 +133,25 @@ describe('an interruption', () => {
     await expect.poll(() => client.eventsOf('voice_sentence').at(-1)?.text).toBe('The next answer.')
   })
 
-  test('is also what somebody else does by text: a stop', async () => {
+  test('can be a stop from another client', async () => {
     const model = scriptedModel([[{ text: before + after }, { hang: true }], 'Good.'])
-    const { url, thread } = await openDesk({ agents: agent({ model }) })
+    const { url, thread } = await startVoiceServer({ agents: agent({ model }) })
     await thread('t').create()
     const client = await call(url, 't')
     await thread('t').send('Where is it?')
     await expect.poll(() => client.position(1)).toBeGreaterThan(0)
     await thread('t').stop()
-    await expect.poll(() => client.eventsOf('voice_hush')).toHaveLength(1)
-    await expect.poll(async () => eventsOf(await thread('t').read(), 'heard')).toHaveLength(1)
+    await expect.poll(() => client.eventsOf('voice_silence')).toHaveLength(1)
+    await expect.poll(async () => eventsOf(await thread('t').read(), 'playback')).toHaveLength(1)
     const [said] = (await thread('t').state()).messages.flatMap(textPartsOf)
-    expect(`${said?.text}${said?.unheard}`).toBe(before + after)
+    expect(`${said?.text}${said?.unplayed}`).toBe(before + after)
   })
 
-  test('leaves what the client says it has played when it is told to be quiet, not what it said before', async () => {
+  test('uses the position that the client reports after the silence event, not an earlier one', async () => {
     const model = scriptedModel([[{ text: before + after }, { hang: true }]])
-    const { url, thread } = await openDesk({ agents: agent({ model }) })
+    const { url, thread } = await startVoiceServer({ agents: agent({ model }) })
     await thread('t').create()
-    const client = await call(url, 't', { isMute: true })
+    const client = await call(url, 't', { neverReports: true })
     await thread('t').send('Where is it?')
     const samplesTo = (text: string) => text.length * msPerChar * (sampleRate / 1000)
     const [first = '', second = ''] = before.split(/(?<=\.) /)
@@ -158,16 +160,16 @@ describe('an interruption', () => {
     client.send({ type: 'ping' })
     await expect.poll(() => client.texts.some(({ type }) => type === 'pong')).toBe(true)
     await thread('t').stop()
-    await expect.poll(() => client.eventsOf('voice_hush')).toHaveLength(1)
+    await expect.poll(() => client.eventsOf('voice_silence')).toHaveLength(1)
     client.send({ type: 'voice_played', turn: 1, position: samplesTo(first) + samplesTo(second.slice(0, 6)) })
-    await expect.poll(() => heardIn(thread('t'))).toBe('I will look that up for you now. It may')
+    await expect.poll(() => playedText(thread('t'))).toBe('I will look that up for you now. It may')
   })
 
-  test('in a turn that is over for the server says nothing of the next one', async () => {
+  test('in a turn that has ended on the server does not affect the next one', async () => {
     const model = scriptedModel(['A first answer of some length. And more of it.', before])
-    const { url, thread } = await openDesk({ agents: agent({ model }), script: slowly })
+    const { url, thread } = await startVoiceServer({ agents: agent({ model }), script: slowly })
     await thread('t').create()
-    const client = await call(url, 't', { isMute: true })
+    const client = await call(url, 't', { neverReports: true })
     await thread('t').send('one')
     await expect.poll(() => client.eventsOf('voice_end')).toHaveLength(1)
     const position = client.eventsOf('voice_end')[0]?.samples ?? 0
@@ -180,12 +182,12 @@ describe('an interruption', () => {
     client.send({ type: 'voice_interrupt', turn: 1, position })
     await expect.poll(() => client.eventsOf('voice_record')).toHaveLength(2)
     const [, second] = (await thread('t').state()).messages.flatMap(textPartsOf)
-    expect(second).toEqual({ type: 'text', text: '', unheard: before })
+    expect(second).toEqual({ type: 'text', text: '', unplayed: before })
   })
 
-  test('by a message is one too when the run is over and its words are still being spoken', async () => {
+  test('by a message works after the run has ended while its text is still playing', async () => {
     const model = scriptedModel([before + after, 'Good.'])
-    const { url, thread } = await openDesk({ agents: agent({ model }), script: slowly })
+    const { url, thread } = await startVoiceServer({ agents: agent({ model }), script: slowly })
     await thread('t').create()
     const client = await call(url, 't')
     await thread('t').send('Where is it?')
@@ -197,39 +199,39 @@ describe('an interruption', () => {
     expect(records[0]).toBe('interrupted')
   })
 
-  test('of a run that goes on leaves out each later round before the next is asked for, and the last if it is cut off', async () => {
+  test('of a run that continues marks each later round as unplayed before the next model call, and the last one if it is cut off', async () => {
     const look = heldTool('look')
     const model = scriptedModel([
       [{ text: before }, { call: 'look' }],
-      [{ text: 'Of this nobody hears. ' }, { call: 'look' }],
+      [{ text: 'This is not played. ' }, { call: 'look' }],
       [{ text: 'Nor of this' }, { hang: true }],
     ])
-    const desk = await openDesk({
+    const server = await startVoiceServer({
       agents: agent({ model, tools: [look.tool] }),
       onInterrupt: 'continue',
       script: slowly,
     })
-    const thread = desk.thread('t')
+    const thread = server.thread('t')
     await thread.create()
-    const client = await call(desk.url, 't')
+    const client = await call(server.url, 't')
     await thread.send('Where is it?')
     await look.startedTimes(1)
     await expect.poll(() => client.position(1)).toBeGreaterThan(0)
     client.interrupt()
     await expect.poll(() => client.eventsOf('voice_record')).toHaveLength(1)
-    const rounds = async () => eventsOf(await thread.read(), 'heard').map(({ round }) => round)
+    const rounds = async () => eventsOf(await thread.read(), 'playback').map(({ round }) => round)
     look.runs[0]?.release()
     await look.startedTimes(2)
-    // While its tool still runs, so that the next prompt has nothing of it.
+    // While its tool is still running, so that the next prompt omits it.
     await expect.poll(rounds).toEqual([1, 2])
     look.runs[1]?.release()
-    await expect.poll(async () => wordsOf(await thread.read())).toContain('Nor of this')
-    expect(model.requests[2]?.messages.map(textOf)).not.toContain('Of this nobody hears. ')
+    await expect.poll(async () => textIn(await thread.read())).toContain('Nor of this')
+    expect(model.requests[2]?.messages.map(textOf)).not.toContain('This is not played. ')
     await thread.stop()
     await expect.poll(rounds).toEqual([1, 2, 3])
   })
 
-  test('between two sentences of a round holds for those that are still to come', async () => {
+  test('between two sentences of a round also silences the later ones', async () => {
     const more = Promise.withResolvers<void>()
     async function* stream(): AsyncGenerator<ModelEvent> {
       yield { type: 'text', text: 'First words. ' }
@@ -239,10 +241,10 @@ describe('an interruption', () => {
     }
     const { capabilities } = scriptedModel([])
     const model: Model = { id: 'slow', provider: 'test', capabilities, stream }
-    const desk = await openDesk({ agents: agent({ model }), onInterrupt: 'continue' })
-    const thread = desk.thread('t')
+    const server = await startVoiceServer({ agents: agent({ model }), onInterrupt: 'continue' })
+    const thread = server.thread('t')
     await thread.create()
-    const client = await call(desk.url, 't')
+    const client = await call(server.url, 't')
     await thread.send('Where is it?')
     await expect.poll(() => client.position(1)).toBe('First words.'.length * msPerChar * (sampleRate / 1000))
     client.interrupt()
@@ -251,10 +253,10 @@ describe('an interruption', () => {
     await untilIdle(thread)
     const [said] = (await thread.state()).messages.flatMap(textPartsOf)
     expect(said?.text.trim()).toBe('First words.')
-    expect(said?.unheard?.trim()).toBe('Second words.')
+    expect(said?.unplayed?.trim()).toBe('Second words.')
   })
 
-  test('of a round that is retracted afterwards holds for what is written in its place', async () => {
+  test('of a round that is retracted afterwards also applies to its replacement', async () => {
     const broken = Promise.withResolvers<void>()
     let tries = 0
     async function* stream(): AsyncGenerator<ModelEvent> {
@@ -269,10 +271,13 @@ describe('an interruption', () => {
     }
     const { capabilities } = scriptedModel([])
     const model: Model = { id: 'broken', provider: 'test', capabilities, stream }
-    const desk = await openDesk({ agents: agent({ model, retry: { baseMs: 1 } }), onInterrupt: 'continue' })
-    const thread = desk.thread('t')
+    const server = await startVoiceServer({
+      agents: agent({ model, retry: { baseMs: 1 } }),
+      onInterrupt: 'continue',
+    })
+    const thread = server.thread('t')
     await thread.create()
-    const client = await call(desk.url, 't')
+    const client = await call(server.url, 't')
     await thread.send('Where is it?')
     await expect.poll(() => client.position(1)).toBeGreaterThan(0)
     client.interrupt()
@@ -281,19 +286,19 @@ describe('an interruption', () => {
     await untilIdle(thread)
     await expect
       .poll(async () => (await thread.state()).messages.flatMap(textPartsOf))
-      .toEqual([{ type: 'text', text: '', unheard: 'Other words.' }])
+      .toEqual([{ type: 'text', text: '', unplayed: 'Other words.' }])
   })
 
-  test('leaves no line for a tool that nobody waits for any more', async () => {
+  test('cancels the filler line', async () => {
     const look = heldTool('look')
     const model = scriptedModel([[{ call: 'look' }], [{ pause: 500 }, { text: 'Good.' }]])
-    const desk = await openDesk({
+    const server = await startVoiceServer({
       agents: agent({ model, tools: [look.tool] }),
       filler: { text: 'One moment.', afterMs: 100 },
     })
-    const thread = desk.thread('t')
+    const thread = server.thread('t')
     await thread.create()
-    const client = await call(desk.url, 't')
+    const client = await call(server.url, 't')
     await thread.send('Where is it?')
     await look.startedTimes(1)
     await thread.stop()
@@ -302,43 +307,43 @@ describe('an interruption', () => {
     expect(client.eventsOf('voice_sentence').map(({ text }) => text)).toEqual(['Good.'])
   })
 
-  test('of a line that fills the wait is on record without a sentence of the model', async () => {
+  test('of a filler line is recorded without text from the model', async () => {
     const look = heldTool('look')
     const model = scriptedModel([[{ call: 'look' }]])
-    const desk = await openDesk({
+    const server = await startVoiceServer({
       agents: agent({ model, tools: [look.tool] }),
       filler: { text: 'One moment, please, it takes a while.', afterMs: 1 },
     })
-    const thread = desk.thread('t')
+    const thread = server.thread('t')
     await thread.create()
-    const client = await call(desk.url, 't')
+    const client = await call(server.url, 't')
     await thread.send('Where is it?')
     await expect.poll(() => client.position(1)).toBeGreaterThan(0)
     client.interrupt()
     await expect.poll(() => client.eventsOf('voice_record')).toHaveLength(1)
     const { record } = client.eventsOf('voice_record')[0] ?? {}
-    expect(record).toMatchObject({ sentences: 1, words: 0, wordsHeard: 0 })
+    expect(record).toMatchObject({ sentences: 1, words: 0, wordsPlayed: 0 })
     expect(record).not.toHaveProperty('firstSentenceMs')
   })
 
-  test('before anything was said leaves nothing heard', async () => {
+  test('before any speech leaves nothing played', async () => {
     const model = scriptedModel([[{ text: 'I am' }, { hang: true }]])
-    const { url, thread } = await openDesk({ agents: agent({ model }) })
+    const { url, thread } = await startVoiceServer({ agents: agent({ model }) })
     await thread('t').create()
     const client = await call(url, 't')
     await thread('t').send('Where is it?')
-    await expect.poll(async () => wordsOf(await thread('t').read())).toBe('I am')
+    await expect.poll(async () => textIn(await thread('t').read())).toBe('I am')
     client.interrupt()
     await untilIdle(thread('t'))
     const [said] = (await thread('t').state()).messages.flatMap(textPartsOf)
-    expect(said).toEqual({ type: 'text', text: '', unheard: 'I am' })
+    expect(said).toEqual({ type: 'text', text: '', unplayed: 'I am' })
   })
 
-  test('after all words of a round were heard, while its tool runs, takes none of them away', async () => {
+  test('after a whole round was played, while its tool runs, keeps all of it', async () => {
     const look = heldTool('look')
     const words = 'One moment.'
     const model = scriptedModel([[{ text: words }, { call: 'look' }]])
-    const { url, thread } = await openDesk({ agents: agent({ model, tools: [look.tool] }) })
+    const { url, thread } = await startVoiceServer({ agents: agent({ model, tools: [look.tool] }) })
     await thread('t').create()
     const client = await call(url, 't')
     await thread('t').send('Where is it?')
@@ -346,13 +351,13 @@ describe('an interruption', () => {
     await expect.poll(() => client.position(1)).toBe(words.length * msPerChar * (sampleRate / 1000))
     client.interrupt()
     await expect.poll(() => client.eventsOf('voice_record')).toHaveLength(1)
-    const told = await untilIdle(thread('t'))
-    expect(eventsOf(told, 'heard')).toEqual([])
-    expect(eventsOf(told, 'run-end')).toMatchObject([{ outcome: 'cancelled' }])
+    const entries = await untilIdle(thread('t'))
+    expect(eventsOf(entries, 'playback')).toEqual([])
+    expect(eventsOf(entries, 'run-end')).toMatchObject([{ outcome: 'canceled' }])
   })
 
-  test('after the last word was heard changes nothing', async () => {
-    const { url, thread } = await openDesk({ agents: agent({ model: scriptedModel(['Done.']) }) })
+  test('after the last word was played changes nothing', async () => {
+    const { url, thread } = await startVoiceServer({ agents: agent({ model: scriptedModel(['Done.']) }) })
     await thread('t').create()
     const client = await call(url, 't')
     await thread('t').send('go')

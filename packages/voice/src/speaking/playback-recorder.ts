@@ -1,15 +1,20 @@
 import type { Thread, ThreadEvent } from 'millrace'
-import type { Place, SpokenRun } from './reading.ts'
-import { unheardRounds } from './turn.ts'
+import type { SpokenRun, TextPosition } from './reading.ts'
+import { unplayedRounds } from './turn.ts'
 
-/** Writes to the log how far answers were heard. Never rejects. */
+/** Writes to the log how far answers were played. Never rejects. */
 export interface PlaybackRecorder {
-  /** The rounds of a run after one were heard up to a place; without a place, not at all. */
-  heard(run: SpokenRun, after: number, place?: Place): Promise<void>
-  /** All rounds of a run after one were heard, which the log may have otherwise since the client was gone. */
-  heardAll(run: SpokenRun, after: number): Promise<void>
-  /** Takes note of what the log has already. */
-  note(event: ThreadEvent): void
+  /**
+   * Records that the rounds after `after` were played up to a position; without one, not at all.
+   */
+  recordPlayed(run: SpokenRun, after: number, position?: TextPosition): Promise<void>
+  /**
+   * Records that all rounds after `after` were played, correcting what was written while the client
+   * was away.
+   */
+  recordAllPlayed(run: SpokenRun, after: number): Promise<void>
+  /** Tracks the playback events that the log already has. */
+  observe(event: ThreadEvent): void
 }
 
 export function playbackRecorder(options: {
@@ -17,30 +22,30 @@ export function playbackRecorder(options: {
   readonly onError: (error: unknown) => void
 }): PlaybackRecorder {
   const { thread, onError } = options
-  /** How many characters the log says were heard, by run and round. */
-  const noted = new Map<string, number>()
+  /** The played characters according to the log, by run and round. */
+  const recorded = new Map<string, number>()
 
-  async function write(run: string, places: readonly Place[]) {
-    for (const place of places)
+  async function write(run: string, positions: readonly TextPosition[]) {
+    for (const position of positions)
       try {
-        await thread.heard({ run, ...place })
+        await thread.reportPlayback({ run, ...position })
       } catch (error) {
         onError(error)
       }
   }
 
   return {
-    heard: (run, after, place) => write(run.id, unheardRounds(run, after, place)),
-    heardAll({ id, rounds }, after) {
-      const isCut = ([round, length]: [number, number]) =>
-        round > after && (noted.get(`${id} ${round}`) ?? length) < length
+    recordPlayed: (run, after, position) => write(run.id, unplayedRounds(run, after, position)),
+    recordAllPlayed({ id, rounds }, after) {
+      const isIncomplete = ([round, length]: [number, number]) =>
+        round > after && (recorded.get(`${id} ${round}`) ?? length) < length
       return write(
         id,
-        [...rounds].filter(isCut).map(([round, chars]) => ({ round, chars })),
+        [...rounds].filter(isIncomplete).map(([round, chars]) => ({ round, chars })),
       )
     },
-    note(event) {
-      if (event.type === 'heard') noted.set(`${event.run} ${event.round}`, event.chars)
+    observe(event) {
+      if (event.type === 'playback') recorded.set(`${event.run} ${event.round}`, event.chars)
     },
   }
 }

@@ -9,18 +9,18 @@ function started() {
   return { clock, head: playhead({ sampleRate, clock }) }
 }
 
-describe('a client that never says where it is', () => {
-  test('is taken to play what it gets, as it gets it', async () => {
+describe('a client that never reports', () => {
+  test('is assumed to play audio as it arrives', async () => {
     const { clock, head } = started()
     await clock.advance(50)
     head.sent(0, 300)
     await clock.advance(100)
-    expect([head.position, head.ahead, head.drySince]).toEqual([100, 200, undefined])
+    expect([head.position, head.ahead, head.emptySince]).toEqual([100, 200, undefined])
     await clock.advance(500)
-    expect([head.position, head.ahead, head.drySince]).toEqual([300, 0, 350])
+    expect([head.position, head.ahead, head.emptySince]).toEqual([300, 0, 350])
   })
 
-  test('goes on when more comes, from then on', async () => {
+  test('continues when more audio arrives', async () => {
     const { clock, head } = started()
     head.sent(0, 100)
     await clock.advance(400)
@@ -29,7 +29,7 @@ describe('a client that never says where it is', () => {
     expect([head.position, head.ahead]).toEqual([130, 70])
   })
 
-  test('forgets several stretches at once', () => {
+  test('drops several ranges at once', () => {
     const { head } = started()
     head.sent(0, 100)
     for (const from of [100, 300, 500]) {
@@ -40,7 +40,7 @@ describe('a client that never says where it is', () => {
     expect(head.ahead).toBe(50)
   })
 
-  test('stands still in a pause', async () => {
+  test('stops during a pause', async () => {
     const { clock, head } = started()
     head.sent(0, 500)
     await clock.advance(100)
@@ -52,7 +52,7 @@ describe('a client that never says where it is', () => {
     expect(head.position).toBe(200)
   })
 
-  test('leaps over what it was told to forget', async () => {
+  test('skips dropped audio', async () => {
     const { clock, head } = started()
     head.sent(0, 500)
     await clock.advance(100)
@@ -63,7 +63,7 @@ describe('a client that never says where it is', () => {
     expect([head.position, head.ahead]).toEqual([550, 50])
   })
 
-  test('keeps what it has played when that is retracted', async () => {
+  test('keeps the played part of retracted audio', async () => {
     const { clock, head } = started()
     head.sent(0, 500)
     await clock.advance(300)
@@ -73,45 +73,45 @@ describe('a client that never says where it is', () => {
 })
 
 describe('a client that reports', () => {
-  test('is believed from the first word on, whatever was thought before', async () => {
+  test('overrides earlier estimates with its first report', async () => {
     const { clock, head } = started()
     head.sent(0, 500)
     await clock.advance(200)
     head.reported(40)
     await clock.advance(300)
-    expect([head.position, head.ahead, head.beganAt, head.isGuessed]).toEqual([40, 460, 200, false])
+    expect([head.position, head.ahead, head.startedAt, head.isEstimated]).toEqual([40, 460, 200, false])
   })
 
-  test('has run dry when it says so', async () => {
+  test('has run out of audio when it reports so', async () => {
     const { clock, head } = started()
     head.sent(0, 100)
     head.reported(10)
     await clock.advance(50)
-    expect(head.drySince).toBeUndefined()
+    expect(head.emptySince).toBeUndefined()
     head.reported(100)
     await clock.advance(50)
-    expect(head.drySince).toBe(50)
+    expect(head.emptySince).toBe(50)
     head.sent(100, 10)
-    expect(head.drySince).toBeUndefined()
+    expect(head.emptySince).toBeUndefined()
   })
 
-  test('must have run dry, even if it does not say so in time', async () => {
+  test('is known to have run out of audio before a late report', async () => {
     const { clock, head } = started()
     head.sent(0, 100)
     head.reported(10)
     await clock.advance(500)
-    // Which is no proof that anybody has heard it.
-    expect([head.drySince, head.position, head.ahead]).toEqual([90, 10, 90])
+    // That does not prove that it was played.
+    expect([head.emptySince, head.position, head.ahead]).toEqual([90, 10, 90])
     head.reported(100)
-    expect([head.drySince, head.position]).toEqual([90, 100])
+    expect([head.emptySince, head.position]).toEqual([90, 100])
     head.sent(100, 100)
     await clock.advance(60)
-    expect(head.drySince).toBeUndefined()
+    expect(head.emptySince).toBeUndefined()
     await clock.advance(60)
-    expect(head.drySince).toBe(600)
+    expect(head.emptySince).toBe(600)
   })
 
-  test('cannot have played what was not sent, nor take anything back', () => {
+  test('cannot report more than was sent, or move backward', () => {
     const { head } = started()
     head.sent(0, 100)
     head.reported(900)

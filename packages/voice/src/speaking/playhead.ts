@@ -1,48 +1,54 @@
 import type { Clock } from 'millrace'
 
-/** How far a client has played what it was sent. Counts samples. */
+/** How far a client has played the audio it was sent, in samples. */
 export interface Playhead {
-  /** So many samples more are on their way, beginning at `position`. */
+  /** Records that samples were sent, starting at `position`. */
   sent(position: number, samples: number): void
-  /** What was sent from here on, and not played, is forgotten. */
+  /** Drops the unplayed audio from `position` on. */
   dropped(position: number): void
-  /** The client says where it is. */
+  /** Records a position reported by the client. */
   reported(position: number): void
   pause(): void
   resume(): void
   readonly position: number
-  /** How many samples are there to be played. */
+  /** The number of unplayed samples. */
   readonly ahead: number
-  /** Since when there is nothing to be played; undefined if there is something, or nothing has been played yet. */
-  readonly drySince: number | undefined
-  /** When the first sample was played. */
-  readonly beganAt: number | undefined
-  /** It is worked out by the clock, since the client has never reported. */
-  readonly isGuessed: boolean
+  /**
+   * Since when there has been nothing to play. Undefined while there is audio, or before the first
+   * sample.
+   */
+  readonly emptySince: number | undefined
+  /** When playback started. */
+  readonly startedAt: number | undefined
+  /** The position is estimated by the clock, because the client has never reported one. */
+  readonly isEstimated: boolean
 }
 
-interface Stretch {
+interface SampleRange {
   readonly from: number
   to: number
 }
 
-/** A client that reports is believed; one that does not is taken to play everything at once and without a stop. */
+/**
+ * Uses the positions that the client reports. Without reports, assumes that it plays audio on
+ * arrival, without gaps.
+ */
 export function playhead({ sampleRate, clock }: { sampleRate: number; clock: Clock }): Playhead {
-  /** What can be played, in order. There is a hole between two where something was dropped. */
-  let stretches: Stretch[] = []
-  /** As the client has said; undefined before it has said anything. */
+  /** The playable ranges, in order. Dropped audio leaves gaps between them. */
+  let ranges: SampleRange[] = []
+  /** The last reported position; undefined before the first report. */
   let reported: number | undefined
   let isPaused = false
-  /** Where it was at some moment, from which the clock tells where it must be. */
-  let known = { position: 0, at: clock.now() }
-  let beganAt: number | undefined
+  /** A position at a known time, from which the current one is estimated. */
+  let anchor = { position: 0, at: clock.now() }
+  let startedAt: number | undefined
 
-  /** Where it must be now, and how many samples ago there was nothing left. */
-  function guess(): { position: number; idle: number } {
-    let { position } = known
+  /** The estimated position, and for how many samples there has been nothing to play. */
+  function estimate(): { position: number; idle: number } {
+    let { position } = anchor
     if (isPaused) return { position, idle: 0 }
-    let left = ((clock.now() - known.at) / 1000) * sampleRate
-    for (const { from, to } of stretches) {
+    let left = ((clock.now() - anchor.at) / 1000) * sampleRate
+    for (const { from, to } of ranges) {
       if (to <= position) continue
       const start = Math.max(position, from)
       const step = Math.min(left, to - start)
@@ -53,47 +59,47 @@ export function playhead({ sampleRate, clock }: { sampleRate: number; clock: Clo
     return { position, idle: left }
   }
 
-  function settle() {
-    known = { position: guess().position, at: clock.now() }
+  function reanchor() {
+    anchor = { position: estimate().position, at: clock.now() }
   }
 
-  const position = () => reported ?? guess().position
+  const position = () => reported ?? estimate().position
 
   const aheadOf = (position: number) =>
-    stretches.reduce((sum, { from, to }) => sum + Math.max(0, to - Math.max(from, position)), 0)
+    ranges.reduce((sum, { from, to }) => sum + Math.max(0, to - Math.max(from, position)), 0)
 
   return {
     sent(from, samples) {
       if (samples === 0) return
-      settle()
-      const last = stretches.at(-1)
+      reanchor()
+      const last = ranges.at(-1)
       if (last?.to === from) last.to += samples
-      else stretches.push({ from, to: from + samples })
-      if (reported === undefined) beganAt ??= clock.now()
+      else ranges.push({ from, to: from + samples })
+      if (reported === undefined) startedAt ??= clock.now()
     },
     dropped(from) {
-      settle()
+      reanchor()
       const cut = Math.max(from, position())
-      stretches = stretches.filter((one) => one.from < cut)
-      const last = stretches.at(-1)
+      ranges = ranges.filter((one) => one.from < cut)
+      const last = ranges.at(-1)
       if (last) last.to = Math.min(last.to, cut)
     },
-    reported(told) {
-      const most = stretches.at(-1)?.to ?? 0
-      // What was guessed before it spoke up counts for nothing.
-      if (reported === undefined) beganAt = undefined
-      reported = Math.max(reported ?? 0, Math.min(told, most))
-      if (reported > 0) beganAt ??= clock.now()
-      // Once it has run dry it stays so, whenever it says it.
-      if (aheadOf(reported) > 0 || aheadOf(guess().position) > 0)
-        known = { position: reported, at: clock.now() }
+    reported(claimed) {
+      const sentUpTo = ranges.at(-1)?.to ?? 0
+      // The first report replaces the estimates.
+      if (reported === undefined) startedAt = undefined
+      reported = Math.max(reported ?? 0, Math.min(claimed, sentUpTo))
+      if (reported > 0) startedAt ??= clock.now()
+      // A late report must not move the moment at which the audio ran out.
+      if (aheadOf(reported) > 0 || aheadOf(estimate().position) > 0)
+        anchor = { position: reported, at: clock.now() }
     },
     pause() {
-      settle()
+      reanchor()
       isPaused = true
     },
     resume() {
-      settle()
+      reanchor()
       isPaused = false
     },
     get position() {
@@ -102,15 +108,15 @@ export function playhead({ sampleRate, clock }: { sampleRate: number; clock: Clo
     get ahead() {
       return Math.ceil(aheadOf(position()))
     },
-    get drySince() {
-      const { position, idle } = guess()
-      if (beganAt === undefined || aheadOf(position) > 0) return undefined
+    get emptySince() {
+      const { position, idle } = estimate()
+      if (startedAt === undefined || aheadOf(position) > 0) return undefined
       return clock.now() - (idle / sampleRate) * 1000
     },
-    get beganAt() {
-      return beganAt
+    get startedAt() {
+      return startedAt
     },
-    get isGuessed() {
+    get isEstimated() {
       return reported === undefined
     },
   }

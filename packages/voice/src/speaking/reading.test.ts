@@ -2,15 +2,15 @@ import fc from 'fast-check'
 import type { Entry, ThreadEvent } from 'millrace'
 import { noUsage } from 'millrace'
 import { describe, expect, test } from 'vitest'
-import type { RunStartEvent, VoicePlace } from '../../../millrace/src/protocol/index.ts'
+import type { RunStartEvent, VoicePosition } from '../../../millrace/src/protocol/index.ts'
 import type { ReadingStep, SpokenRun } from './reading.ts'
 import { reading, startOfRun } from './reading.ts'
 
 const start = (runId: string, more: Partial<RunStartEvent> = {}): ThreadEvent => {
-  return { type: 'run-start', version: 1, runId, agent: 'a', input: [], heard: [1], ...more }
+  return { type: 'run-start', version: 2, runId, agent: 'a', input: [], inputs: [1], ...more }
 }
-const round = (number: number, heard?: number[]): ThreadEvent => {
-  return { type: 'round-start', round: number, model: 'm', ...(heard && { heard }) }
+const round = (number: number, inputs?: number[]): ThreadEvent => {
+  return { type: 'round-start', round: number, model: 'm', ...(inputs && { inputs }) }
 }
 const text = (text: string): ThreadEvent => ({ type: 'text', text })
 const roundEnd = (round: number): ThreadEvent => ({ type: 'round-end', round, model: 'm', finish: 'stop' })
@@ -39,27 +39,27 @@ const numbered = (events: readonly ThreadEvent[]): Entry[] =>
 
 interface Where {
   readonly shownUpTo?: number
-  readonly from?: VoicePlace
+  readonly from?: VoicePosition
 }
 
 function read(entries: readonly Entry[], { shownUpTo = 0, from }: Where = {}): ReadingStep[] {
-  const log = reading({ splitting: {}, shownUpTo, from })
+  const log = reading({ sentenceOptions: {}, shownUpTo, from })
   return entries.flatMap((entry) => log.take(entry, entry.seq))
 }
 
-/** As `run 1 round start: what is said`. */
+/** In the form `run round start: speech`. */
 function said(steps: readonly ReadingStep[]): string[] {
   let run = ''
   return steps.flatMap((step) => {
     if (step.type === 'run') run = step.run.id
     if (step.type !== 'utterance') return []
-    const { place, sentence } = step.utterance
-    return [`${run} ${place?.round} ${place?.start}: ${sentence.speech}`]
+    const { textPosition, sentence } = step.utterance
+    return [`${run} ${textPosition?.round} ${textPosition?.start}: ${sentence.speech}`]
   })
 }
 
-describe('a log is read as utterances', () => {
-  test('at their places, each as soon as it is complete', () => {
+describe('reading a log', () => {
+  test('yields utterances with their positions, each as soon as it is complete', () => {
     const events = [
       start('r'),
       round(1),
@@ -72,7 +72,7 @@ describe('a log is read as utterances', () => {
       roundEnd(2),
       end(),
     ]
-    const log = reading({ splitting: {}, shownUpTo: 0 })
+    const log = reading({ sentenceOptions: {}, shownUpTo: 0 })
     const steps = numbered(events).map((entry) => {
       const found = log.take(entry, 0)
       return [entry.event.type, ...said(found), ...found.map(({ type }) => type)]
@@ -93,7 +93,7 @@ describe('a log is read as utterances', () => {
     ])
   })
 
-  test('with what was waited for before they came', () => {
+  test('records what an utterance had to wait for', () => {
     const steps = read(
       numbered([start('r'), round(1), ...callEvents, result, round(2), text('Found. Here it is. ')]),
     )
@@ -105,7 +105,7 @@ describe('a log is read as utterances', () => {
     ])
   })
 
-  test('a retracted round begins anew, with nothing known of it', () => {
+  test('starts a retracted round over', () => {
     const events = [start('r'), round(1), text('Wrong. Wro'), retract, text('Right. Ri'), roundEnd(1)]
     const steps = read(numbered(events), { shownUpTo: 3 })
     expect(said(steps)).toEqual(['r 1 0: Right.', 'r 1 7: Ri'])
@@ -113,15 +113,15 @@ describe('a log is read as utterances', () => {
     expect(steps).toContainEqual({ type: 'retract', round: 1 })
   })
 
-  test('of what the client has shown, only the sentence that goes on is said', () => {
+  test('skips displayed text, except for a sentence that continues', () => {
     const steps = read(numbered([start('r'), round(1), text('Old. Ne'), text('w. Last.'), roundEnd(1)]), {
       shownUpTo: 3,
     })
     expect(said(steps)).toEqual(['r 1 5: New.', 'r 1 10: Last.'])
-    expect(steps[0]).toMatchObject({ run: { known: { round: 1, chars: 5 }, isBack: false } })
+    expect(steps[0]).toMatchObject({ run: { known: { round: 1, chars: 5 }, isResumed: false } })
   })
 
-  test('a run that goes on after a person has decided is the same run', () => {
+  test('treats a run that resumes after an approval as the same run', () => {
     const events = [
       start('r'),
       round(1),
@@ -142,7 +142,7 @@ describe('a log is read as utterances', () => {
     expect(steps[0]).toMatchObject({ run: { id: 'r', isOpen: true, rounds: sizes, firstTextAt: 3 } })
   })
 
-  test('an input that interrupts and a stop change the view at once, one that waits when a round answers it', () => {
+  test('reports an interrupting input and a stop at once, and other inputs when a round answers them', () => {
     const input = (mode: 'interrupt' | 'steer'): ThreadEvent => {
       return { type: 'input', mode, message: { role: 'user', content: 'x' } }
     }
@@ -161,7 +161,7 @@ describe('a log is read as utterances', () => {
   })
 })
 
-/** A log of some runs whose deltas are single characters. */
+/** A log of several runs with single-character deltas. */
 const someLog = fc
   .array(
     fc.array(
@@ -211,7 +211,7 @@ const withoutTimes = (steps: readonly ReadingStep[]) =>
   )
 
 describe('for every log', () => {
-  test('however deltas are joined, the same utterances stand at the same places', () => {
+  test('joining deltas does not change the utterances and their positions', () => {
     fc.assert(
       fc.property(someLog, fc.array(fc.boolean(), { minLength: 1, maxLength: 20 }), (entries, joins) => {
         const whole = withoutTimes(read(entries))
@@ -221,7 +221,7 @@ describe('for every log', () => {
     )
   })
 
-  test('the utterances of a round, one after the other, are its text', () => {
+  test('the utterances of a round add up to its text', () => {
     fc.assert(
       fc.property(someLog, (entries) => {
         const runs: { readonly run: SpokenRun; readonly ends: Map<number, number> }[] = []
@@ -229,10 +229,10 @@ describe('for every log', () => {
           if (step.type === 'run') runs.push({ run: step.run, ends: new Map() })
           const ends = runs.at(-1)?.ends
           if (step.type === 'retract') ends?.delete(step.round)
-          if (step.type !== 'utterance' || !step.utterance.place) continue
-          const { place, sentence } = step.utterance
-          expect(place.start).toBe(ends?.get(place.round) ?? 0)
-          ends?.set(place.round, place.start + sentence.source.length)
+          if (step.type !== 'utterance' || !step.utterance.textPosition) continue
+          const { textPosition, sentence } = step.utterance
+          expect(textPosition.start).toBe(ends?.get(textPosition.round) ?? 0)
+          ends?.set(textPosition.round, textPosition.start + sentence.source.length)
         }
         for (const { run, ends } of runs)
           for (const [round, length] of run.rounds) expect(ends.get(round) ?? 0).toBe(length)
@@ -240,7 +240,7 @@ describe('for every log', () => {
     )
   })
 
-  test('a client that was cut off behind any utterance hears exactly the ones that follow', () => {
+  test('a client that reconnects after any utterance gets exactly the following ones', () => {
     fc.assert(
       fc.property(
         someLog.map((entries) => entries.filter(({ event }) => event.type !== 'round-retract')),
@@ -255,10 +255,10 @@ describe('for every log', () => {
           const ends = steps.flatMap((step) => {
             if (step.type === 'run') seq = step.run.seq
             if (step.type !== 'utterance') return []
-            const { place = { round: 0, start: 0 }, sentence } = step.utterance
-            return [{ seq, round: place.round, chars: place.start + sentence.source.length }]
+            const { textPosition = { round: 0, start: 0 }, sentence } = step.utterance
+            return [{ seq, round: textPosition.round, chars: textPosition.start + sentence.source.length }]
           })
-          const from = ends[at] as VoicePlace
+          const from = ends[at] as VoicePosition
           const rest = read(entries.slice(from.seq - 1), { shownUpTo: from.seq, from })
           expect(said(rest)).toEqual(all.slice(at + 1))
         },
@@ -267,7 +267,7 @@ describe('for every log', () => {
   })
 })
 
-describe('where the run begins that is open at a number', () => {
+describe('the start of the open run', () => {
   const runs = numbered([
     start('r0'),
     end(),
@@ -280,7 +280,7 @@ describe('where the run begins that is open at a number', () => {
     text('behind it'),
   ])
 
-  /** Counts the entries that are read. */
+  /** Counts the entries read. */
   function threadOf(entries: readonly Entry[]) {
     const thread = {
       id: 't',
@@ -303,11 +303,11 @@ describe('where the run begins that is open at a number', () => {
     [7, 2],
     [8, 8],
     [9, 8],
-  ])('at %i it is read after %i', async (upTo, after) => {
+  ])('at %i is after %i', async (upTo, after) => {
     expect(await startOfRun(threadOf(runs), upTo)).toBe(after)
   })
 
-  test('is found by reading back to it, however long the log before it is', async () => {
+  test('is found by reading back only as far as the run', async () => {
     const past = Array.from({ length: 1000 }, (_, run) => [
       start(`r${run}`),
       round(1),

@@ -1,67 +1,70 @@
 import type { Entry, Outcome, Thread, ThreadEvent } from 'millrace'
-import type { RunStartEvent, VoicePlace } from 'millrace/internal'
+import type { RunStartEvent, VoicePosition } from 'millrace/internal'
 import { findLast, isNewRun } from 'millrace/internal'
 import type { Sentence, SentenceOptions } from '../sentences/sentence.ts'
 import { sentences } from '../sentences/splitter.ts'
 import type { Utterance } from './segment.ts'
 
-/** So many characters of the text of a round. */
-export interface Place {
+/** A position in the text of a round. */
+export interface TextPosition {
   readonly round: number
   readonly chars: number
 }
 
-/** A run as far as the log has been read. */
+/** A run, as far as the log has been read. */
 export interface SpokenRun {
   readonly id: string
-  /** The number of the entry that began it. */
+  /** The number of its `run-start` entry. */
   readonly seq: number
-  /** The numbers of the inputs that it answers. */
+  /** The numbers of the inputs it answers. */
   readonly inputs: readonly number[]
-  /** The client has come back in the middle of it. */
-  readonly isBack: boolean
-  /** When its beginning and its first text were read. */
+  /** The client reconnected during this run. */
+  readonly isResumed: boolean
+  /** When its start and its first text were read. */
   readonly startedAt: number
   firstTextAt: number | undefined
-  /** How long the text of each round is so far. */
+  /** The text length of each round so far. */
   readonly rounds: Map<number, number>
-  /** The round that is being generated; 0 if there is none. */
+  /** The round being generated, or 0. */
   round: number
-  /** Nothing is said up to here: the client has read it, or heard it before. */
-  known: Place | undefined
+  /** Text up to here is not spoken: the user has already read or heard it. */
+  known: TextPosition | undefined
   isOpen: boolean
 }
 
-/** What a log has for a voice. */
+/** What to do for an entry of the log. */
 export type ReadingStep =
   | { readonly type: 'run'; readonly run: SpokenRun }
   | { readonly type: 'utterance'; readonly utterance: Utterance }
-  /** A round is the first to answer what was sent while its run was under way. */
+  /** This round is the first to answer messages sent during the run. */
   | { readonly type: 'inputs'; readonly round: number }
   | { readonly type: 'retract'; readonly round: number }
   | { readonly type: 'round-end' }
-  /** So many calls are running. */
+  /** The number of running tool calls changed. */
   | { readonly type: 'calls'; readonly running: number; readonly name: string }
-  /** A user wants the run to end. */
+  /** A user asked to stop or interrupt the run. */
   | { readonly type: 'interrupt' }
   | { readonly type: 'run-end'; readonly outcome: Outcome }
 
 export interface ReadingOptions {
-  readonly splitting: SentenceOptions
-  /** The client has shown what there is up to this number: nothing of it is said. */
+  readonly sentenceOptions: SentenceOptions
+  /** Entries up to this number are already displayed and are not spoken. */
   readonly shownUpTo: number
-  /** What it heard before. */
-  readonly from?: VoicePlace | undefined
+  /** Where playback stopped before a reconnect. */
+  readonly from?: VoicePosition | undefined
 }
 
-/** A fold of a log from the beginning of a run on: it cuts the text of the model into sentences, the same ones however deltas are joined. */
+/**
+ * A fold of the log, from the start of a run. It splits text into sentences, the same ones however
+ * deltas are joined.
+ */
 export interface Reading {
   /** The number of the last entry. */
   readonly head: number
   take(entry: Entry, now: number): ReadingStep[]
 }
 
-/** What is complete is said at once: how long a call will take is unknown. */
+/** Events that complete a sentence. It is spoken at once, since a tool call may take long. */
 const endOfText: ReadonlySet<ThreadEvent['type']> = new Set([
   'part-end',
   'tool-input-start',
@@ -69,23 +72,23 @@ const endOfText: ReadonlySet<ThreadEvent['type']> = new Set([
   'run-end',
 ])
 
-export function reading({ splitting, shownUpTo, from }: ReadingOptions): Reading {
+export function reading({ sentenceOptions, shownUpTo, from }: ReadingOptions): Reading {
   let head = 0
   let run: SpokenRun | undefined
-  let splitter = sentences(splitting)
+  let splitter = sentences(sentenceOptions)
   let waitedFor: Utterance['waitedFor'] = 'model'
   const calls = new Set<string>()
 
-  function beginRun({ runId, heard = [] }: RunStartEvent, now: number): ReadingStep[] {
+  function startRun({ runId, inputs = [] }: RunStartEvent, now: number): ReadingStep[] {
     waitedFor = 'model'
     calls.clear()
-    const known = { id: runId, seq: head, inputs: heard, isBack: from?.seq === head, startedAt: now }
+    const known = { id: runId, seq: head, inputs, isResumed: from?.seq === head, startedAt: now }
     run = { ...known, firstTextAt: undefined, rounds: new Map(), round: 0, known: undefined, isOpen: true }
     return [{ type: 'run', run }]
   }
 
-  function beginRound({ rounds }: SpokenRun, round: number) {
-    splitter = sentences(splitting)
+  function startRound({ rounds }: SpokenRun, round: number) {
+    splitter = sentences(sentenceOptions)
     rounds.set(round, 0)
   }
 
@@ -98,14 +101,14 @@ export function reading({ splitting, shownUpTo, from }: ReadingOptions): Reading
         run.known = end
         return []
       }
-      const utterance: Utterance = { sentence, place: { round, start }, waitedFor }
+      const utterance: Utterance = { sentence, textPosition: { round, start }, waitedFor }
       waitedFor = 'model'
       return [{ type: 'utterance', utterance }]
     })
   }
 
-  function isKnown({ isBack }: SpokenRun, { round, chars }: Place): boolean {
-    if (!isBack || !from) return head <= shownUpTo
+  function isKnown({ isResumed }: SpokenRun, { round, chars }: TextPosition): boolean {
+    if (!isResumed || !from) return head <= shownUpTo
     return round < from.round || (round === from.round && chars <= from.chars)
   }
 
@@ -117,14 +120,14 @@ export function reading({ splitting, shownUpTo, from }: ReadingOptions): Reading
         return []
       case 'round-start':
         run.round = event.round
-        beginRound(run, event.round)
-        return event.heard?.length ? [{ type: 'inputs', round: event.round }] : []
+        startRound(run, event.round)
+        return event.inputs?.length ? [{ type: 'inputs', round: event.round }] : []
       case 'text':
         run.firstTextAt ??= now
         run.rounds.set(run.round, (run.rounds.get(run.round) ?? 0) + event.text.length)
         return utterances(run, splitter.push(event.text))
       case 'round-retract':
-        beginRound(run, event.round)
+        startRound(run, event.round)
         if (run.known?.round === event.round) run.known = { round: event.round, chars: 0 }
         return [{ type: 'retract', round: event.round }]
       case 'round-end':
@@ -151,7 +154,7 @@ export function reading({ splitting, shownUpTo, from }: ReadingOptions): Reading
     },
     take({ seq, event }, now) {
       head = seq
-      if (isNewRun(event)) return beginRun(event, now)
+      if (isNewRun(event)) return startRun(event, now)
       if (event.type === 'stop' || (event.type === 'input' && event.mode === 'interrupt'))
         return [{ type: 'interrupt' }]
       if (!run) return []
@@ -161,7 +164,10 @@ export function reading({ splitting, shownUpTo, from }: ReadingOptions): Reading
   }
 }
 
-/** The number after which to read so that a run that is open at `upTo` is read whole. Reads backwards, and only as far as that run. */
+/**
+ * Where to start reading so that the run that is open at `upTo` is read completely. Reads
+ * backwards, only within that run.
+ */
 export async function startOfRun(thread: Pick<Thread, 'id' | 'read'>, upTo: number): Promise<number> {
   const log = { threadId: thread.id, store: { read: (_: string, options: object) => thread.read(options) } }
   const isEdge = ({ event }: Entry) =>

@@ -1,82 +1,85 @@
 import type { Sentence } from '../sentences/sentence.ts'
 import type { SpokenWord } from '../speech.ts'
 
-/** Something to be said: a sentence of the model's, or a line of our own. */
+/** Something to speak: a sentence from the model, or a filler line. */
 export interface Utterance {
   readonly sentence: Pick<Sentence, 'source' | 'speech' | 'origins'>
-  /** Where it stands among the model's words; absent if they are not the model's. */
-  readonly place?: { readonly round: number; readonly start: number } | undefined
-  /** What was waited for before it came. */
+  /** Its position in the model's text; absent for a filler line. */
+  readonly textPosition?: { readonly round: number; readonly start: number } | undefined
+  /** What it had to wait for. */
   readonly waitedFor: 'model' | 'tool'
 }
 
-/** An utterance that has been begun, and the audio that was made of it. */
+/** An utterance that was started, with its audio so far. */
 export interface Segment extends Utterance {
-  /** The first sample's place in the turn. */
+  /** The position of its first sample in the turn. */
   readonly position: number
   samples: number
   isDone: boolean
   hasFailed: boolean
-  /** Said for nothing: its round was retracted. */
+  /** Its round was retracted. */
   isRetracted: boolean
   readonly words: SpokenWord[]
 }
 
-/** So many characters are spoken in a second, about: for a voice that does not say, and is not done. */
+/** A rough speaking rate, for synthesizers without word timings whose audio is incomplete. */
 const charsPerSecond = 15
 
 const wordsOf = new Intl.Segmenter(undefined, { granularity: 'word' })
 
-/** How many words a text has, in any language. */
+/** Counts words, in any language. */
 export function countWords(text: string): number {
   let count = 0
   for (const { isWordLike } of wordsOf.segment(text)) if (isWordLike) count++
   return count
 }
 
-/** How far the model's words were heard: the end of the last word that was, in its round. Undefined if none was. */
-export function heardPlace(
+/**
+ * How far the model's text was played: the end of the last word, within its round. Undefined if
+ * nothing was.
+ */
+export function playedPosition(
   segments: readonly Segment[],
   position: number,
   sampleRate: number,
 ): { readonly round: number; readonly chars: number } | undefined {
-  let heard: { round: number; chars: number } | undefined
+  let last: { round: number; chars: number } | undefined
   for (const segment of segments) {
-    const { place, sentence, samples, isDone, hasFailed, isRetracted } = segment
+    const { textPosition, sentence, samples, isDone, hasFailed, isRetracted } = segment
     if (segment.position > position) break
-    // What was never said was not heard, unless something behind it was.
-    if (!place || isRetracted || (hasFailed && samples === 0)) continue
+    // A segment without audio counts as played only if a later one was.
+    if (!textPosition || isRetracted || (hasFailed && samples === 0)) continue
     const played = position - segment.position
     const isWhole = isDone && !hasFailed && played >= samples
-    const chars = isWhole ? sentence.source.length : heardChars(segment, played, sampleRate)
-    if (chars > 0) heard = { round: place.round, chars: place.start + chars }
+    const chars = isWhole ? sentence.source.length : playedChars(segment, played, sampleRate)
+    if (chars > 0) last = { round: textPosition.round, chars: textPosition.start + chars }
   }
-  return heard
+  return last
 }
 
-/** How many characters of its source were heard when so many samples of a segment were played. */
-function heardChars(segment: Segment, played: number, sampleRate: number): number {
+/** How many characters of the source were played after this many samples of the segment. */
+function playedChars(segment: Segment, played: number, sampleRate: number): number {
   if (played <= 0) return 0
   const { sentence, words } = segment
   const end =
-    words.length > 0 ? endByTimes(words, played / sampleRate) : endByShare(segment, played, sampleRate)
-  // To the end of its last letter, not to the beginning of whatever comes next.
+    words.length > 0 ? endByWordTimes(words, played / sampleRate) : endByEstimate(segment, played, sampleRate)
+  // Up to the end of its last letter, not to the start of the next one.
   return end > 0 ? (sentence.origins[end - 1] ?? 0) + 1 : 0
 }
 
-/** A word counts from its middle on. */
-function endByTimes(words: readonly SpokenWord[], seconds: number): number {
+/** A word counts once half of it was played. */
+function endByWordTimes(words: readonly SpokenWord[], seconds: number): number {
   return words.findLast(({ startMs, endMs }) => startMs + endMs <= 2000 * seconds)?.end ?? 0
 }
 
-function endByShare(
+function endByEstimate(
   { sentence, samples, isDone, hasFailed }: Segment,
   played: number,
   sampleRate: number,
 ): number {
   const { speech } = sentence
-  const guess = (speech.length / charsPerSecond) * sampleRate
-  const total = isDone && !hasFailed ? samples : Math.max(samples, guess)
+  const estimate = (speech.length / charsPerSecond) * sampleRate
+  const total = isDone && !hasFailed ? samples : Math.max(samples, estimate)
   const upTo = (played / total) * speech.length
   let end = 0
   for (const { index, segment, isWordLike } of wordsOf.segment(speech)) {

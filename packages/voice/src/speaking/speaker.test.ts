@@ -13,11 +13,11 @@ interface StartedOptions extends ScriptedSpeechOptions {
   readonly reports?: boolean
   readonly speech?: Speech
   readonly after?: Promise<void>
-  readonly room?: () => Promise<void>
+  readonly drained?: () => Promise<void>
 }
 
 function started(options: StartedOptions = {}) {
-  const { reports = true, speech: given, after = Promise.resolve(), room, ...voice } = options
+  const { reports = true, speech: customSpeech, after = Promise.resolve(), drained, ...voice } = options
   const clock = fakeClock()
   const speech = scriptedSpeech({ msPerChar: 100, sampleRate, clock, ...voice })
   const failed: { text: string; message: string }[] = []
@@ -28,12 +28,12 @@ function started(options: StartedOptions = {}) {
   })
   let seq = 0
   const spoken = speaker({
-    speech: given ?? speech,
-    outlet: { ...client, ...(room && { room }) },
+    speech: customSpeech ?? speech,
+    outlet: { ...client, ...(drained && { drained }) },
     turn: 1,
     sampleRate,
     lookAhead: { sentences: 2, ms: 5000 },
-    patienceMs: 3000,
+    speechTimeoutMs: 3000,
     clock,
     nextSeq: () => seq++,
     after,
@@ -44,13 +44,13 @@ function started(options: StartedOptions = {}) {
     const origins = Array.from({ length: text.length + 1 }, (_, at) => at)
     spoken.say({
       sentence: { source: text, speech: text, origins },
-      place: { round, start },
+      textPosition: { round, start },
       waitedFor: 'model',
     })
     start += text.length
   }
   const said = () => client.eventsOf('voice_sentence').map(({ text }) => text)
-  /** Nothing lies open: whoever waits for the clock for ever would hold the test. */
+  /** Ends the turn: a pending wait for the fake clock would block the test. */
   async function over() {
     client.close()
     spoken.silence()
@@ -61,8 +61,8 @@ function started(options: StartedOptions = {}) {
 
 const ten = (letter: string) => letter.repeat(9).concat('.')
 
-describe('what is said', () => {
-  test('comes in order, each sentence announced before its audio, positions without a hole', async () => {
+describe('speech', () => {
+  test('is sent in order, each sentence announced before its audio, without position gaps', async () => {
     const { clock, client, spoken, say } = started()
     for (const letter of 'abcd') say(ten(letter))
     spoken.end()
@@ -89,7 +89,7 @@ describe('what is said', () => {
     expect(spoken.playhead.position).toBe(position)
   })
 
-  test('is not waited for by whoever says it, and begins at once', async () => {
+  test('starts at once without blocking say', async () => {
     const { clock, said, say, over } = started()
     say(ten('a'))
     await clock.advance(0)
@@ -97,19 +97,19 @@ describe('what is said', () => {
     await over()
   })
 
-  test('waits for the turn before it', async () => {
+  test('waits for the previous turn', async () => {
     const before = Promise.withResolvers<void>()
     const { clock, said, speech, say, over } = started({ after: before.promise })
     say(ten('a'))
     await clock.advance(1000)
-    expect(speech.said).toEqual([])
+    expect(speech.texts).toEqual([])
     before.resolve()
     await clock.advance(0)
     expect(said()).toEqual([ten('a')])
     await over()
   })
 
-  test('is converted to the rate of the client', async () => {
+  test('is converted to the sample rate of the client', async () => {
     const { clock, client, spoken, say } = started({ sampleRate: 8000 })
     say(ten('a'))
     spoken.end()
@@ -121,20 +121,20 @@ describe('what is said', () => {
 })
 
 describe('the look-ahead', () => {
-  test('is two sentences that nobody has heard the beginning of', async () => {
+  test('is two sentences that are not playing yet', async () => {
     const { clock, speech, say, over } = started()
     for (const letter of 'abcdef') say(ten(letter))
-    // The first is on its way, and not yet known to be played.
+    // The first was sent but is not known to be played yet.
     await clock.advance(10)
-    expect(speech.said).toHaveLength(2)
+    expect(speech.texts).toHaveLength(2)
     await clock.advance(500)
-    expect(speech.said).toHaveLength(3)
+    expect(speech.texts).toHaveLength(3)
     await clock.advance(1000)
-    expect(speech.said).toHaveLength(4)
+    expect(speech.texts).toHaveLength(4)
     await over()
   })
 
-  test('is five seconds of audio where sentences are long, within one of them too', async () => {
+  test('is five seconds of audio for long sentences, even within one', async () => {
     const { clock, speech, client, say, over } = started()
     say('x'.repeat(200))
     say(ten('b'))
@@ -144,25 +144,25 @@ describe('the look-ahead', () => {
     await clock.advance(3000)
     expect(sent()).toBeGreaterThanOrEqual(7800)
     expect(sent()).toBeLessThanOrEqual(8000)
-    expect(speech.said).toHaveLength(1)
+    expect(speech.texts).toHaveLength(1)
     await over()
   })
 
-  test('goes by the clock for a client that does not report', async () => {
+  test('is based on the clock for a client that does not report', async () => {
     const { clock, speech, say, spoken, client } = started({ reports: false })
     for (const letter of 'abcdef') say(ten(letter))
     await clock.advance(10)
-    expect(speech.said.length).toBeLessThanOrEqual(3)
+    expect(speech.texts.length).toBeLessThanOrEqual(3)
     spoken.end()
     await clock.until(spoken.done)
     client.close()
-    expect(speech.said).toHaveLength(6)
+    expect(speech.texts).toHaveLength(6)
     expect(spoken.playhead.ahead).toBe(0)
   })
 
-  test('stands still while the socket is full', async () => {
+  test('stops while the socket is full', async () => {
     const taken = Promise.withResolvers<void>()
-    const { clock, client, say, over } = started({ room: () => taken.promise })
+    const { clock, client, say, over } = started({ drained: () => taken.promise })
     say(ten('a'))
     await clock.advance(10_000)
     expect(client.frames).toHaveLength(1)
@@ -172,19 +172,19 @@ describe('the look-ahead', () => {
     await over()
   })
 
-  test('stands still while the client does', async () => {
+  test('stops while the client is paused', async () => {
     const { clock, speech, client, say, over } = started()
     for (const letter of 'abcdef') say(ten(letter))
     await clock.advance(500)
-    client.tell({ type: 'voice_pause', turn: 1 })
+    client.send({ type: 'voice_pause', turn: 1 })
     await clock.advance(60_000)
-    expect(speech.said).toHaveLength(3)
+    expect(speech.texts).toHaveLength(3)
     await over()
   })
 })
 
-describe('a voice', () => {
-  test('that fails at a sentence is heard with the next', async () => {
+describe('a synthesizer', () => {
+  test('that fails for a sentence continues with the next', async () => {
     const { clock, client, spoken, say, said, failed } = started({
       fail: (text) => (text.startsWith('b') ? 'no b' : undefined),
     })
@@ -197,8 +197,8 @@ describe('a voice', () => {
     expect(spoken.segments.map(({ hasFailed }) => hasFailed)).toEqual([false, true, false])
   })
 
-  test.each([true, 'deaf'] as const)(
-    'that hangs (%s) is given up on, and asked for the next',
+  test.each([true, 'ignore-abort'] as const)(
+    'that hangs (%s) times out and continues with the next sentence',
     async (kind) => {
       const { clock, client, speech, spoken, say, said, failed } = started({
         hang: (text) => text.startsWith('b') && kind,
@@ -208,12 +208,12 @@ describe('a voice', () => {
       await clock.until(spoken.done)
       client.close()
       expect(said()).toEqual([ten('a'), ten('c')])
-      expect(failed[0]?.message).toMatch('nothing came from the voice for 3000 ms')
-      expect(speech.said.map(({ aborted }) => aborted)).toEqual([false, true, false])
+      expect(failed[0]?.message).toMatch('the synthesizer produced nothing for 3000 ms')
+      expect(speech.texts.map(({ aborted }) => aborted)).toEqual([false, true, false])
     },
   )
 
-  test('that is slower than speech leaves gaps, which are told', async () => {
+  test('that is slower than real time causes gaps, which are recorded', async () => {
     const { clock, client, spoken, say } = started({ delayMs: 1500 })
     for (const letter of 'ab') say(ten(letter))
     spoken.end()
@@ -223,7 +223,7 @@ describe('a voice', () => {
     expect(spoken.gaps[0]?.ms).toBeGreaterThan(400)
   })
 
-  test('that gives what is no sound is told so', async () => {
+  test('that yields invalid chunks gets an error', async () => {
     async function* synthesize() {
       yield { pcm: new Float32Array(4), sampleRate } as never
     }
@@ -232,10 +232,10 @@ describe('a voice', () => {
     spoken.end()
     await clock.until(spoken.done)
     client.close()
-    expect(failed[0]?.message).toMatch('must give { pcm: Int16Array, sampleRate }')
+    expect(failed[0]?.message).toMatch('must yield { pcm: Int16Array, sampleRate }')
   })
 
-  test('that gives nothing at all for words has failed at them, and not at a row of dots', async () => {
+  test('that yields nothing fails for words, but not for punctuation', async () => {
     async function* synthesize() {}
     const { clock, spoken, say, failed, client } = started({ speech: { synthesize } })
     say('你好。')
@@ -243,10 +243,10 @@ describe('a voice', () => {
     spoken.end()
     await clock.until(spoken.done)
     client.close()
-    expect(failed).toEqual([{ text: '你好。', message: expect.stringMatching('gave no sound') }])
+    expect(failed).toEqual([{ text: '你好。', message: expect.stringMatching('produced no audio') }])
   })
 
-  test('that does not give chunks one after the other is told how', async () => {
+  test('that does not return an async iterable gets an error', async () => {
     const synthesize = async () => ({ pcm: new Int16Array(4), sampleRate })
     const { clock, spoken, say, failed, client } = started({ speech: { synthesize } as never })
     say('Hello.')
@@ -256,7 +256,7 @@ describe('a voice', () => {
     expect(failed[0]?.message).toMatch('make it async *synthesize()')
   })
 
-  test('that changes its rate in the middle of a sentence is told so', async () => {
+  test('that changes its sample rate within a sentence gets an error', async () => {
     async function* synthesize() {
       yield { pcm: new Int16Array(1600), sampleRate }
       yield { pcm: new Int16Array(1600), sampleRate: 8000 }
@@ -266,11 +266,11 @@ describe('a voice', () => {
     spoken.end()
     await clock.until(spoken.done)
     client.close()
-    expect(failed[0]?.message).toMatch('must keep its sample rate within a text: 16000, then 8000')
+    expect(failed[0]?.message).toMatch('must not change the sample rate within a text: 16000, then 8000')
     expect(spoken.samples).toBe(1600)
   })
 
-  test('that throws before it begins is no more than a failed sentence', async () => {
+  test('that throws synchronously only fails the sentence', async () => {
     const synthesize = () => {
       throw new Error('no voice')
     }
@@ -284,8 +284,8 @@ describe('a voice', () => {
   })
 })
 
-describe('silenced', () => {
-  test('it says nothing more, and stops the voice', async () => {
+describe('silence', () => {
+  test('stops speaking and aborts synthesis', async () => {
     const { clock, speech, client, spoken, say } = started({ paceMs: 10 })
     for (const letter of 'abc') say(ten(letter))
     await clock.advance(15)
@@ -295,13 +295,13 @@ describe('silenced', () => {
     client.close()
     await clock.advance(10_000)
     expect(client.frames).toHaveLength(length)
-    expect(speech.said).toEqual([expect.objectContaining({ text: ten('a'), aborted: true })])
+    expect(speech.texts).toEqual([expect.objectContaining({ text: ten('a'), aborted: true })])
     expect(client.eventsOf('voice_end')).toEqual([])
   })
 })
 
-describe('a round that is retracted', () => {
-  test('is forgotten as far as it was not played, and said anew', async () => {
+describe('a retracted round', () => {
+  test('is dropped as far as it was not played, and spoken again', async () => {
     const { clock, client, spoken, say, said } = started()
     say(ten('a'), 1)
     say(ten('b'), 2)
@@ -324,11 +324,11 @@ describe('a round that is retracted', () => {
     expect(spoken.playhead.position).toBe(spoken.samples)
   })
 
-  test('with nothing behind it is over when what was played before it is', async () => {
+  test('without a replacement ends when the earlier audio was played', async () => {
     const { clock, client, spoken, say } = started()
     say(ten('a'), 1)
     say(ten('b'), 2)
-    // By now the client has said where it is.
+    // The client has reported its position by now.
     await clock.advance(400)
     spoken.retract(2)
     spoken.end()
@@ -337,7 +337,7 @@ describe('a round that is retracted', () => {
     expect(spoken.playhead.position).toBe(1000 * perMs)
   })
 
-  test('leaves nothing behind in the converter that would still be sent', async () => {
+  test('leaves nothing in the resampler that would still be sent', async () => {
     const { clock, client, spoken, say, over } = started({ sampleRate: 8000, paceMs: 10 })
     say(ten('a'))
     await clock.advance(15)
@@ -348,7 +348,7 @@ describe('a round that is retracted', () => {
     await over()
   })
 
-  test('that is being said is broken off', async () => {
+  test('aborts its synthesis', async () => {
     const { clock, speech, client, spoken, say } = started({ paceMs: 10 })
     say(ten('a'))
     await clock.advance(15)
@@ -356,6 +356,6 @@ describe('a round that is retracted', () => {
     spoken.end()
     await clock.until(spoken.done)
     client.close()
-    expect(speech.said[0]?.aborted).toBe(true)
+    expect(speech.texts[0]?.aborted).toBe(true)
   })
 })

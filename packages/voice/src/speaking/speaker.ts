@@ -4,50 +4,49 @@ import { writeAudioFrame } from 'millrace/internal'
 import type { VoiceOutlet } from 'millrace/server'
 import { resampler } from '../resample.ts'
 import type { Speech, SynthesizeOptions } from '../speech.ts'
-import { chunksOf } from './chunks.ts'
+import { readChunks } from './chunks.ts'
 import type { Playhead } from './playhead.ts'
 import { playhead as startPlayhead } from './playhead.ts'
 import type { Segment, Utterance } from './segment.ts'
 
-/** The way to one client. */
 export interface SpeakerOptions extends Omit<SynthesizeOptions, 'signal'> {
   readonly speech: Speech
   readonly outlet: VoiceOutlet
   readonly turn: number
   readonly sampleRate: number
-  /** Nothing more is made while so much is there that has not been played. */
+  /** Synthesis pauses while this much unplayed audio is ready. */
   readonly lookAhead: { readonly sentences: number; readonly ms: number }
-  readonly patienceMs: number
+  readonly speechTimeoutMs: number
   readonly clock: Clock
-  /** The number of the next frame on this socket. */
+  /** Returns the number of the next frame on this socket. */
   readonly nextSeq: () => number
-  /** It begins when this resolves: when the turn before it is over. */
+  /** Speaking starts when this resolves, at the end of the previous turn. */
   readonly after: Promise<void>
   readonly onFailed: (error: unknown, text: string) => void
 }
 
-/** Says one turn, sentence after sentence. Whoever gives it sentences never waits for it. */
+/** Speaks one turn, sentence by sentence. `say` never blocks. */
 export interface Speaker {
   say(utterance: Utterance): void
-  /** Forgets what was given of a round: it was retracted. What has been played stays. */
+  /** Drops the utterances of a retracted round that were not played. */
   retract(round: number): void
-  /** Nothing more will be given. */
+  /** Marks the end of the turn: no more utterances follow. */
   end(): void
-  /** Says nothing more. */
+  /** Stops speaking. */
   silence(): void
-  /** The client has played this much, or what it has played has to be looked at again. */
+  /** Reports the client's position. Without one, the playhead is checked again. */
   played(position?: number): void
   readonly playhead: Playhead
   readonly segments: readonly Segment[]
-  /** What was given, and not begun when it was silenced. */
-  readonly unsaid: readonly Utterance[]
+  /** Utterances that were not started when it was silenced. */
+  readonly unspoken: readonly Utterance[]
   readonly samples: number
-  /** When there was nothing to play before the end. */
+  /** Times before the end when there was nothing to play. */
   readonly gaps: readonly Gap[]
   readonly firstAudioAt: number | undefined
-  /** Nothing is being made and nothing waits to be. */
+  /** Nothing is being synthesized or waiting. */
   readonly isIdle: boolean
-  /** Resolves when all of it has been played, or it was silenced. Never rejects. */
+  /** Resolves when everything was played, or after `silence`. Never rejects. */
   readonly done: Promise<void>
 }
 
@@ -57,43 +56,43 @@ interface Gap {
   readonly for: 'model' | 'tool' | 'voice'
 }
 
-/** Audio goes out in pieces of this length, so that other frames get between them. */
+/** Audio is sent in frames of this length, so that other frames are not held up. */
 const frameMs = 200
-/** So often it is looked where a client must be that does not say. */
-const guessMs = 100
+/** How often the position of a client that does not report is estimated. */
+const pollMs = 100
 
 export function speaker(options: SpeakerOptions): Speaker {
-  const { speech, outlet, turn, sampleRate, lookAhead, patienceMs, clock, nextSeq, onFailed } = options
+  const { speech, outlet, turn, sampleRate, lookAhead, speechTimeoutMs, clock, nextSeq, onFailed } = options
   const playhead = startPlayhead({ sampleRate, clock })
   const waiting: (Utterance & { readonly since: number })[] = []
   const segments: Segment[] = []
-  let unsaid: readonly Utterance[] = []
+  let unspoken: readonly Utterance[] = []
   const gaps: Gap[] = []
   let samples = 0
   let isEnded = false
   let isSilenced = false
   let firstAudioAt: number | undefined
-  /** Of the sentence that is being made. */
-  let making: { readonly abort: AbortController; readonly utterance: Utterance } | undefined
-  let bell = Promise.withResolvers<void>()
+  /** The utterance being synthesized. */
+  let current: { readonly abort: AbortController; readonly utterance: Utterance } | undefined
+  let changed = Promise.withResolvers<void>()
 
-  function ring() {
-    bell.resolve()
-    bell = Promise.withResolvers()
+  function notify() {
+    changed.resolve()
+    changed = Promise.withResolvers()
   }
 
-  /** Until it holds, or the turn is silenced. */
-  async function until(holds: () => boolean) {
-    while (!isSilenced && !holds()) {
-      // A client that reports rings the bell; where another is, only the clock knows.
-      const cancel = playhead.isGuessed ? clock.after(guessMs, ring) : () => {}
-      await bell.promise
+  /** Waits until the condition holds or the turn is silenced. */
+  async function waitUntil(condition: () => boolean) {
+    while (!isSilenced && !condition()) {
+      // A client that reports its position wakes this up. For others, the position is polled.
+      const cancel = playhead.isEstimated ? clock.after(pollMs, notify) : () => {}
+      await changed.promise
       cancel()
     }
   }
 
   const aheadMs = () => (playhead.ahead / sampleRate) * 1000
-  /** Those that have been begun, and nobody has heard the beginning of. */
+  /** The number of started sentences that are not playing yet. */
   function sentencesAhead(): number {
     const { position } = playhead
     let count = 0
@@ -105,45 +104,45 @@ export function speaker(options: SpeakerOptions): Speaker {
     return count
   }
   const hasRoom = () => aheadMs() < lookAhead.ms
-  const mayBegin = () => hasRoom() && sentencesAhead() < lookAhead.sentences
+  const mayStart = () => hasRoom() && sentencesAhead() < lookAhead.sentences
 
   async function speakAll() {
     await options.after
     for (;;) {
-      await until(() => waiting.length > 0 || isEnded)
-      await until(mayBegin)
+      await waitUntil(() => waiting.length > 0 || isEnded)
+      await waitUntil(mayStart)
       const utterance = waiting.shift()
       if (isSilenced || (!utterance && isEnded)) break
       if (utterance) await speakOne(utterance)
     }
     if (isSilenced) return
-    outlet.tell({ type: 'voice_end', turn, samples })
-    // Whoever counts in floating point may miss the last sample.
-    await until(() => aheadMs() < 1)
+    outlet.send({ type: 'voice_end', turn, samples })
+    // Rounding in a client may hide the last sample.
+    await waitUntil(() => aheadMs() < 1)
   }
 
   async function speakOne(utterance: Utterance & { readonly since: number }) {
     const { speech: text } = utterance.sentence
-    const segment = begin(utterance)
+    const segment = addSegment(utterance)
     if (!text) {
       segment.isDone = true
       return
     }
     const abort = new AbortController()
-    making = { abort, utterance }
+    current = { abort, utterance }
     try {
-      await make(segment, abort, utterance.since)
+      await synthesize(segment, abort, utterance.since)
     } catch (error) {
       segment.hasFailed = true
       if (!isSilenced && !segment.isRetracted) onFailed(error, text)
     }
-    making = undefined
-    // One that was silenced in the middle has more to say than was made of it.
+    current = undefined
+    // If it was silenced, its audio is incomplete.
     segment.isDone = !isSilenced
-    ring()
+    notify()
   }
 
-  function begin(utterance: Utterance): Segment {
+  function addSegment(utterance: Utterance): Segment {
     const segment: Segment = {
       ...utterance,
       position: samples,
@@ -157,99 +156,106 @@ export function speaker(options: SpeakerOptions): Speaker {
     return segment
   }
 
-  async function make(segment: Segment, abort: AbortController, since: number) {
+  async function synthesize(segment: Segment, abort: AbortController, since: number) {
     const { voice, language } = options
     const { speech: text } = segment.sentence
     const spoken = speech.synthesize(text, { signal: abort.signal, voice, language })
     let converter: ReturnType<typeof resampler> | undefined
     let rate = 0
-    for await (const chunk of chunksOf(spoken, { abort, patienceMs, clock })) {
+    for await (const chunk of readChunks(spoken, { abort, timeoutMs: speechTimeoutMs, clock })) {
       if (converter && chunk.sampleRate !== rate)
         throw new TypeError(
-          `a voice must keep its sample rate within a text: ${rate}, then ${chunk.sampleRate}`,
+          `synthesize() must not change the sample rate within a text: ${rate}, then ${chunk.sampleRate}`,
         )
       rate = chunk.sampleRate
       converter ??= resampler(rate, sampleRate)
       if (chunk.words) segment.words.push(...chunk.words)
       send(segment, converter.push(chunk.pcm), since)
-      await until(() => hasRoom() || abort.signal.aborted)
-      await outlet.room()
+      await waitUntil(() => hasRoom() || abort.signal.aborted)
+      await outlet.drained()
       if (abort.signal.aborted) return
     }
     if (converter) send(segment, converter.flush(), since)
-    if (segment.samples === 0 && /[\p{L}\p{N}]/u.test(text)) throw silent()
+    if (segment.samples === 0 && /[\p{L}\p{N}]/u.test(text)) throw noSound()
   }
 
   function send(segment: Segment, pcm: Int16Array, since: number) {
     if (pcm.length === 0 || isSilenced || segment.isRetracted) return
-    if (segment.samples === 0) tellSentence(segment)
-    noteGap(segment, since)
+    if (segment.samples === 0) sendSentence(segment)
+    recordGap(segment, since)
     firstAudioAt ??= clock.now()
     const step = Math.ceil((frameMs / 1000) * sampleRate)
     for (let at = 0; at < pcm.length; at += step) {
       const piece = pcm.subarray(at, at + step)
-      outlet.audio(writeAudioFrame({ kind: 'speech', turn, seq: nextSeq(), position: samples, pcm: piece }))
+      outlet.sendAudio(
+        writeAudioFrame({ kind: 'speech', turn, seq: nextSeq(), position: samples, pcm: piece }),
+      )
       playhead.sent(samples, piece.length)
       segment.samples += piece.length
       samples += piece.length
     }
   }
 
-  function tellSentence({ place, sentence, position }: Segment) {
+  function sendSentence({ textPosition, sentence, position }: Segment) {
     const { speech: text, source } = sentence
-    const among = place && { round: place.round, start: place.start, chars: source.length }
-    outlet.tell({ type: 'voice_sentence', turn, position, text, ...among })
+    const textRange = textPosition && {
+      round: textPosition.round,
+      start: textPosition.start,
+      chars: source.length,
+    }
+    outlet.send({ type: 'voice_sentence', turn, position, text, ...textRange })
   }
 
-  /** What was there to be said when playing stopped was waited for because of the voice. */
-  function noteGap({ waitedFor }: Segment, since: number) {
-    const { drySince } = playhead
-    if (drySince === undefined) return
-    const ms = clock.now() - drySince
+  /**
+   * If the utterance was already waiting when the audio ran out, the synthesizer caused the gap.
+   */
+  function recordGap({ waitedFor }: Segment, since: number) {
+    const { emptySince } = playhead
+    if (emptySince === undefined) return
+    const ms = clock.now() - emptySince
     if (ms >= 1)
-      gaps.push({ position: samples, ms: Math.round(ms), for: since <= drySince ? 'voice' : waitedFor })
+      gaps.push({ position: samples, ms: Math.round(ms), for: since <= emptySince ? 'voice' : waitedFor })
   }
 
-  /** Of the round, and not begun to be played. */
   function retract(round: number) {
-    const ofRound = ({ place }: Utterance) => place?.round === round
+    const ofRound = ({ textPosition }: Utterance) => textPosition?.round === round
     for (let at = waiting.length - 1; at >= 0; at--)
       if (ofRound(waiting[at] as Utterance)) waiting.splice(at, 1)
     const retracted = segments.filter((segment) => ofRound(segment) && !segment.isRetracted)
     const [first] = retracted
     if (!first) return
     for (const segment of retracted) segment.isRetracted = true
-    if (making && ofRound(making.utterance)) making.abort.abort()
+    if (current && ofRound(current.utterance)) current.abort.abort()
     playhead.dropped(first.position)
-    outlet.tell({ type: 'voice_retract', turn, position: first.position })
-    ring()
+    outlet.send({ type: 'voice_retract', turn, position: first.position })
+    notify()
   }
 
   const done = speakAll()
   return {
     say(utterance) {
       waiting.push({ ...utterance, since: clock.now() })
-      ring()
+      notify()
     },
     retract,
     end() {
       isEnded = true
-      ring()
+      notify()
     },
     silence() {
       isSilenced = true
-      making?.abort.abort()
-      unsaid = [...unsaid, ...waiting.splice(0)]
-      ring()
+      current?.abort.abort()
+      unspoken = [...unspoken, ...waiting.splice(0)]
+      notify()
     },
     played(position) {
       if (position !== undefined) playhead.reported(position)
-      ring()
+      notify()
     },
     playhead,
     segments,
-    get unsaid() {
-      return unsaid
+    get unspoken() {
+      return unspoken
     },
     get samples() {
       return samples
@@ -259,14 +265,13 @@ export function speaker(options: SpeakerOptions): Speaker {
       return firstAudioAt
     },
     get isIdle() {
-      return waiting.length === 0 && !making
+      return waiting.length === 0 && !current
     },
     done,
   }
 }
 
-/** Words that made no sound were not heard. */
-function silent(): MillraceError {
-  const message = 'the voice gave no sound for this: it may not speak the language'
+function noSound(): MillraceError {
+  const message = 'the synthesizer produced no audio for this text: it may not support the language'
   return new MillraceError({ op: 'speech.synthesize', code: 'invalid_input', message })
 }

@@ -1,57 +1,64 @@
 import type { TurnRecord } from 'millrace/internal'
-import type { Place, SpokenRun } from './reading.ts'
-import { countWords, heardPlace } from './segment.ts'
+import type { SpokenRun, TextPosition } from './reading.ts'
+import { countWords, playedPosition } from './segment.ts'
 import type { Speaker } from './speaker.ts'
 
-/** What is spoken of a run, from its beginning or from the last turn of the same run on. */
+/** The spoken part of a run, from its start or from the end of its previous turn. */
 export interface Turn {
   readonly number: number
   readonly run: SpokenRun
-  /** The rounds of the run up to this one belong to earlier turns. */
+  /** Rounds up to this one belong to earlier turns. */
   readonly after: number
   readonly speaker: Speaker
-  /** What its times are counted from. */
+  /** What `startedAt` refers to. */
   readonly since: TurnRecord['since']
   readonly startedAt: number
   firstSentenceAt: number | undefined
 }
 
-/** How far the client knows the text of a turn. */
-export function placeHeard({ speaker, run }: Turn, sampleRate: number): Place | undefined {
-  return heardPlace(speaker.segments, speaker.playhead.position, sampleRate) ?? run.known
+/** How far the user knows the text of a turn. */
+export function playedPositionOf({ speaker, run }: Turn, sampleRate: number): TextPosition | undefined {
+  return playedPosition(speaker.segments, speaker.playhead.position, sampleRate) ?? run.known
 }
 
-/** How far each round after one was heard, for those of which not all was, or which goes on. */
-export function unheardRounds(run: SpokenRun, after: number, place: Place | undefined): Place[] {
+/**
+ * The played positions of the rounds after `after` that were not played completely or are still
+ * open.
+ */
+export function unplayedRounds(
+  run: SpokenRun,
+  after: number,
+  played: TextPosition | undefined,
+): TextPosition[] {
   return [...run.rounds].flatMap(([round, length]) => {
-    const chars = round < (place?.round ?? 0) ? length : round === place?.round ? place.chars : 0
+    const chars = round < (played?.round ?? 0) ? length : round === played?.round ? played.chars : 0
     return round > after && (chars < length || round === run.round) ? [{ round, chars }] : []
   })
 }
 
 export function recordOf(turn: Turn, outcome: TurnRecord['outcome'], sampleRate: number): TurnRecord {
   const { speaker, run, startedAt, firstSentenceAt } = turn
-  const { segments, unsaid, playhead, samples, gaps, firstAudioAt } = speaker
+  const { segments, unspoken, playhead, samples, gaps, firstAudioAt } = speaker
   const after = (at: number | undefined) =>
     at === undefined ? undefined : Math.max(0, Math.round(at - startedAt))
   const times = {
     firstTokenMs: after(run.firstTextAt),
     firstSentenceMs: after(firstSentenceAt),
     firstAudioMs: after(firstAudioAt),
-    playbackMs: after(playhead.beganAt),
+    playbackMs: after(playhead.startedAt),
   }
   const ms = (count: number) => Math.round((count / sampleRate) * 1000)
-  const spoken = segments.filter(({ place, isRetracted }) => place && !isRetracted)
-  const place = heardPlace(segments, playhead.position, sampleRate)
-  let [words, wordsHeard] = [0, 0]
-  // Generated before it was cut off, though nobody began to say it.
-  for (const { place: at, sentence } of unsaid) if (at) words += countWords(sentence.source)
-  for (const { place: at, sentence, hasFailed, samples } of spoken) {
+  const spoken = segments.filter(({ textPosition, isRetracted }) => textPosition && !isRetracted)
+  const played = playedPosition(segments, playhead.position, sampleRate)
+  let [words, wordsPlayed] = [0, 0]
+  // Generated before the interruption, but never spoken.
+  for (const { textPosition: at, sentence } of unspoken) if (at) words += countWords(sentence.source)
+  for (const { textPosition: at, sentence, hasFailed, samples } of spoken) {
     if (!at) continue
     words += countWords(sentence.source)
-    if (!place || at.round > place.round || (hasFailed && samples === 0)) continue
-    const chars = at.round < place.round ? sentence.source.length : place.chars - at.start
-    wordsHeard += countWords(sentence.source.slice(0, Math.max(0, chars)))
+    if (!played || at.round > played.round || (hasFailed && samples === 0)) continue
+    const chars = at.round < played.round ? sentence.source.length : played.chars - at.start
+    wordsPlayed += countWords(sentence.source.slice(0, Math.max(0, chars)))
   }
   return {
     turn: turn.number,
@@ -64,7 +71,7 @@ export function recordOf(turn: Turn, outcome: TurnRecord['outcome'], sampleRate:
     audioMs: ms(samples),
     playedMs: ms(playhead.position),
     words,
-    wordsHeard,
+    wordsPlayed,
     outcome,
   }
 }

@@ -5,8 +5,8 @@ import { scriptedSpeech } from './scripted-speech.ts'
 
 const text = 'one two  three'
 
-describe('a scripted voice', () => {
-  test('says each character in the same time, and each word at a level of its own', async () => {
+describe('scripted speech', () => {
+  test('takes the same time for each character, and gives each word its own level', async () => {
     const voice = scriptedSpeech({ msPerChar: 10, sampleRate: 8000, chunkMs: 33 })
     const chunks = await all(voice.synthesize(text, { signal: never }))
     const pcm = chunks.flatMap((chunk) => [...chunk.pcm])
@@ -23,7 +23,7 @@ describe('a scripted voice', () => {
     expect(new Set(['one', 'two', 'three'].map(voice.levelOf)).size).toBe(3)
   })
 
-  test('tells of a word in the chunk that it begins in, or of none if it was told so', async () => {
+  test('includes word timings in the chunk where the word starts, unless disabled', async () => {
     const voice = scriptedSpeech({ msPerChar: 10, chunkMs: 45 })
     const chunks = await all(voice.synthesize(text, { signal: never }))
     expect(chunks.map((chunk) => chunk.words?.map((word) => word.start))).toEqual([[0, 4], [], [9], []])
@@ -32,24 +32,24 @@ describe('a scripted voice', () => {
     expect(first).not.toHaveProperty('words')
   })
 
-  test('notes what it was told to say, how, and how much it gave', async () => {
+  test('records the texts, their options and how much audio was produced', async () => {
     const voice = scriptedSpeech({ msPerChar: 10 })
     await all(voice.synthesize('one', { signal: never, voice: 'low', language: 'en' }))
     await all(voice.synthesize('', { signal: never }))
-    expect(voice.said).toEqual([
+    expect(voice.texts).toEqual([
       { text: 'one', options: { voice: 'low', language: 'en' }, ms: 30, aborted: false },
       { text: '', options: {}, ms: 0, aborted: false },
     ])
   })
 
-  test('keeps the time of its clock', async () => {
+  test('uses its clock', async () => {
     const clock = fakeClock()
     const voice = scriptedSpeech({ msPerChar: 10, chunkMs: 70, delayMs: 500, paceMs: 100, clock })
     await clock.until(all(voice.synthesize(text, { signal: never })))
     expect(clock.now()).toBe(600)
   })
 
-  test('fails at what it is told to fail at', async () => {
+  test('fails for the configured texts', async () => {
     const own = new TypeError('no')
     const fail = (text: string) => (text === 'bad' ? 'cannot say bad' : text === 'own' ? own : undefined)
     const voice = scriptedSpeech({ fail })
@@ -63,14 +63,14 @@ describe('a scripted voice', () => {
     const stop = new AbortController()
     const spoken = all(voice.synthesize('slow', { signal: stop.signal }))
     await expect(all(voice.synthesize('quick', { signal: never }))).resolves.toHaveLength(2)
-    expect(voice.said[0]).toMatchObject({ aborted: false })
+    expect(voice.texts[0]).toMatchObject({ aborted: false })
     stop.abort(new Error('enough'))
     await expect(spoken).rejects.toThrow('enough')
-    expect(voice.said[0]).toMatchObject({ ms: 0, aborted: true })
+    expect(voice.texts[0]).toMatchObject({ ms: 0, aborted: true })
   })
 
-  test('if it is deaf it does not hear of that', async () => {
-    const voice = scriptedSpeech({ hang: () => 'deaf' })
+  test('hangs even after an abort with ignore-abort', async () => {
+    const voice = scriptedSpeech({ hang: () => 'ignore-abort' })
     const stop = new AbortController()
     let ended = false
     all(voice.synthesize('slow', { signal: stop.signal })).catch(() => {
@@ -79,10 +79,10 @@ describe('a scripted voice', () => {
     stop.abort()
     await new Promise((resolve) => setImmediate(resolve))
     expect(ended).toBe(false)
-    expect(voice.said[0]).toMatchObject({ aborted: true })
+    expect(voice.texts[0]).toMatchObject({ aborted: true })
   })
 
-  test('stops in the middle when it is aborted, and says so; at the end it is too late', async () => {
+  test('records an abort in the middle, but not one after the end', async () => {
     const voice = scriptedSpeech({ msPerChar: 10, chunkMs: 70 })
     for (const [index, chunks, aborted] of [
       [0, 1, true],
@@ -96,11 +96,11 @@ describe('a scripted voice', () => {
       await (aborted
         ? expect(rest).rejects.toThrow('enough')
         : expect(rest).resolves.toMatchObject({ done: true }))
-      expect(voice.said[index]).toMatchObject({ ms: 70 * chunks, aborted })
+      expect(voice.texts[index]).toMatchObject({ ms: 70 * chunks, aborted })
     }
   })
 
-  test('takes only options that there are', () => {
+  test('rejects unknown options', () => {
     expect(() => scriptedSpeech({ pace: 3 } as never)).toThrow(/did you mean 'paceMs'/)
     expect(() => scriptedSpeech({ chunkMs: 0 })).toThrow(/chunkMs/)
     expect(() => scriptedSpeech({ sampleRate: 1 })).toThrow(/sampleRate/)

@@ -5,39 +5,41 @@ import { checkKitOptions, clockProblem, milliseconds } from 'millrace/internal/t
 import type { Speech, SpeechChunk, SpokenWord, SynthesizeOptions } from '../index.ts'
 
 export interface ScriptedSpeechOptions {
-  /** How long each character takes to say, a space too; 50 if absent. */
+  /** How long each character takes, including spaces. Default: 50. */
   readonly msPerChar?: number
-  /** 16000 if absent. */
+  /** Default: 16000. */
   readonly sampleRate?: number
-  /** Whether it tells when each word is heard; true if absent. */
+  /** Whether chunks include word timings. Default: true. */
   readonly words?: boolean
-  /** How much sound comes at a time; 200 if absent. */
+  /** The length of a chunk. Default: 200. */
   readonly chunkMs?: number
-  /** Waits so long before the first sound of a text; 0 if absent. */
+  /** The delay before the first chunk of a text. Default: 0. */
   readonly delayMs?: number
-  /** Waits so long before each further chunk: more than `chunkMs` is slower than speech. 0 if absent. */
+  /**
+   * The delay before each further chunk. More than `chunkMs` is slower than real time. Default: 0.
+   */
   readonly paceMs?: number
   readonly clock?: Clock
-  /** What goes wrong with a text, if anything does: it is thrown instead of the first sound. */
+  /** Returns an error to throw instead of the first chunk, or undefined. */
   readonly fail?: (text: string) => string | Error | undefined
-  /** Whether a text is never said. `deaf`: it does not end either when it is aborted, as a voice should. */
-  readonly hang?: (text: string) => boolean | 'deaf'
+  /** Whether synthesis of a text hangs. With `ignore-abort` it hangs even after an abort. */
+  readonly hang?: (text: string) => boolean | 'ignore-abort'
 }
 
-/** What became of one text. */
-export interface SaidText {
+/** What happened to one text. */
+export interface SpokenText {
   readonly text: string
   readonly options: Omit<SynthesizeOptions, 'signal'>
-  /** How much of it was given out. */
+  /** How much audio was produced. */
   readonly ms: number
-  /** Whether its signal was aborted before it was all given out. */
+  /** Whether the signal was aborted before all audio was produced. */
   readonly aborted: boolean
 }
 
 export interface ScriptedSpeech extends Speech {
-  /** Every text it was told to say, in order. */
-  readonly said: readonly SaidText[]
-  /** How loud a word is: the same in all its samples. A space is silent. */
+  /** The texts passed to `synthesize`, in order. */
+  readonly texts: readonly SpokenText[]
+  /** The level of a word, which is the value of all its samples. Spaces are silent. */
   levelOf(word: string): number
 }
 
@@ -54,43 +56,43 @@ const table: OptionTable<ScriptedSpeechOptions> = {
 }
 
 /**
- * A voice for tests, of which everything is known beforehand. The character at `index` is heard from `index · msPerChar` on, and a
- * word is a constant level that is made of its letters.
+ * A deterministic speech synthesizer for tests. The character at `index` starts at
+ * `index · msPerChar`, and each word is a constant level that depends on its letters.
  */
 export function scriptedSpeech(options: ScriptedSpeechOptions = {}): ScriptedSpeech {
   checkKitOptions(options, table, 'scriptedSpeech')
-  const { msPerChar = 50, sampleRate = 16_000, words: tellsWords = true, chunkMs = 200 } = options
+  const { msPerChar = 50, sampleRate = 16_000, words: reportsWords = true, chunkMs = 200 } = options
   const { delayMs = 0, paceMs = 0, clock = systemClock, fail, hang } = options
-  const said: SaidText[] = []
+  const texts: SpokenText[] = []
   const sampleAt = (ms: number) => Math.round((ms * sampleRate) / 1000)
 
   function synthesize(text: string, { signal, ...rest }: SynthesizeOptions): AsyncIterable<SpeechChunk> {
     const record = { text, options: rest, ms: 0, aborted: signal.aborted }
-    said.push(record)
+    texts.push(record)
     return say(record, signal)
   }
 
-  async function* say(record: SaidText & { ms: number; aborted: boolean }, signal: AbortSignal) {
+  async function* say(record: SpokenText & { ms: number; aborted: boolean }, signal: AbortSignal) {
     const { text } = record
-    const wholeMs = text.length * msPerChar
-    const note = () => {
-      record.aborted = record.ms < wholeMs
+    const totalMs = text.length * msPerChar
+    const markAborted = () => {
+      record.aborted = record.ms < totalMs
     }
-    signal.addEventListener('abort', note)
+    signal.addEventListener('abort', markAborted)
     try {
-      await begin(text, signal)
-      yield* soundOf(text, signal, (ms) => {
+      await waitForStart(text, signal)
+      yield* audioOf(text, signal, (ms) => {
         record.ms = ms
       })
     } finally {
-      signal.removeEventListener('abort', note)
+      signal.removeEventListener('abort', markAborted)
     }
   }
 
-  async function begin(text: string, signal: AbortSignal): Promise<void> {
+  async function waitForStart(text: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     const hangs = hang?.(text)
-    if (hangs === 'deaf') await new Promise(() => {})
+    if (hangs === 'ignore-abort') await new Promise(() => {})
     if (hangs) await new Promise((resolve) => signal.addEventListener('abort', resolve))
     if (delayMs > 0) await sleep(delayMs, { clock, signal })
     signal.throwIfAborted()
@@ -98,7 +100,7 @@ export function scriptedSpeech(options: ScriptedSpeechOptions = {}): ScriptedSpe
     if (failure !== undefined) throw typeof failure === 'string' ? new Error(failure) : failure
   }
 
-  async function* soundOf(text: string, signal: AbortSignal, give: (ms: number) => void) {
+  async function* audioOf(text: string, signal: AbortSignal, onProgress: (ms: number) => void) {
     const wholeMs = text.length * msPerChar
     const pcm = new Int16Array(sampleAt(wholeMs))
     const words = wordsOf(text, msPerChar)
@@ -108,14 +110,14 @@ export function scriptedSpeech(options: ScriptedSpeechOptions = {}): ScriptedSpe
       if (fromMs > 0 && paceMs > 0) await sleep(paceMs, { clock, signal })
       signal.throwIfAborted()
       const toMs = Math.min(fromMs + chunkMs, wholeMs)
-      give(toMs)
+      onProgress(toMs)
       const chunk = { pcm: pcm.slice(sampleAt(fromMs), sampleAt(toMs)), sampleRate }
-      const begun = words.filter(({ startMs }) => startMs >= fromMs && startMs < toMs)
-      yield tellsWords ? { ...chunk, words: begun } : chunk
+      const started = words.filter(({ startMs }) => startMs >= fromMs && startMs < toMs)
+      yield reportsWords ? { ...chunk, words: started } : chunk
     }
   }
 
-  return { synthesize, said, levelOf }
+  return { synthesize, texts, levelOf }
 }
 
 function wordsOf(text: string, msPerChar: number): SpokenWord[] {

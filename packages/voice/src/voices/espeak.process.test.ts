@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
 import { espeak } from './espeak.ts'
-import { heard, loudness, never } from './speech.test-kit.ts'
+import { collectAudio, loudness, never } from './speech.test-kit.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-espeak-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -15,10 +15,10 @@ const isThere = await promisify(execFile)('espeak-ng', ['--version']).then(
   () => false,
 )
 
-// Where it counts, test/system-packages.ts has seen to it.
+// In CI, test/system-packages.ts makes sure that it is installed.
 describe.skipIf(!isThere && !process.env.CI)('espeak-ng', () => {
   test('speaks without a long silence around it', async () => {
-    const { pcm, sampleRate, rates, ms } = await heard(
+    const { pcm, sampleRate, rates, ms } = await collectAudio(
       espeak().synthesize('The order was shipped on Friday.', { signal: never }),
     )
     expect(rates).toEqual([22_050])
@@ -29,16 +29,16 @@ describe.skipIf(!isThere && !process.env.CI)('espeak-ng', () => {
     expect(loudness(pcm, sampleRate, ms - 400, ms - 150)).toBeGreaterThan(300)
   })
 
-  test('gives what it has before it has all', async () => {
+  test('streams audio before all of it is synthesized', async () => {
     const text = 'The order was shipped on Friday. '.repeat(12)
-    const { chunks } = await heard(espeak().synthesize(text, { signal: never }))
+    const { chunks } = await collectAudio(espeak().synthesize(text, { signal: never }))
     // A pipe holds 64 KB, which is less than two seconds.
     expect(chunks.length).toBeGreaterThan(8)
   })
 
-  test('speaks other languages, by their own name or by that of a voice', async () => {
+  test('speaks other languages, by language or voice name', async () => {
     const say = async (options: object, text = 'Eins zwei drei.') =>
-      (await heard(espeak().synthesize(text, { signal: never, ...options }))).pcm
+      (await collectAudio(espeak().synthesize(text, { signal: never, ...options }))).pcm
     const german = await say({ language: 'de' })
     expect(german).not.toEqual(await say({}))
     expect(await say({ language: 'de-AT' })).toEqual(german)
@@ -47,18 +47,20 @@ describe.skipIf(!isThere && !process.env.CI)('espeak-ng', () => {
     expect(await say({ language: 'zh-HK' }, '你好')).toEqual(await say({ voice: 'yue' }, '你好'))
     expect((await say({ language: 'ru' }, 'Привет')).length).toBeGreaterThan(5000)
     const woman = espeak({ voice: 'de+f3' })
-    const other = (await heard(woman.synthesize('Eins zwei drei.', { signal: never, language: 'de' }))).pcm
+    const other = (await collectAudio(woman.synthesize('Eins zwei drei.', { signal: never, language: 'de' })))
+      .pcm
     expect(other).not.toEqual(german)
     const chinese = espeak({ voice: 'cmn+f3' }).synthesize('你好', { signal: never, language: 'zh-TW' })
-    expect((await heard(chinese)).pcm).toEqual(await say({ voice: 'cmn+f3' }, '你好'))
-    const back = (await heard(woman.synthesize('Eins zwei drei.', { signal: never, language: 'en' }))).pcm
+    expect((await collectAudio(chinese)).pcm).toEqual(await say({ voice: 'cmn+f3' }, '你好'))
+    const back = (await collectAudio(woman.synthesize('Eins zwei drei.', { signal: never, language: 'en' })))
+      .pcm
     expect(back).toEqual(await say({}))
   })
 
-  test('speaks faster when it is told to', async () => {
+  test('speaks at the given speed', async () => {
     const text = 'The order was shipped on Friday.'
-    const usual = await heard(espeak().synthesize(text, { signal: never }))
-    const fast = await heard(espeak({ speed: 2 }).synthesize(text, { signal: never }))
+    const usual = await collectAudio(espeak().synthesize(text, { signal: never }))
+    const fast = await collectAudio(espeak({ speed: 2 }).synthesize(text, { signal: never }))
     expect(fast.ms).toBeLessThan(usual.ms * 0.7)
   })
 
@@ -66,25 +68,25 @@ describe.skipIf(!isThere && !process.env.CI)('espeak-ng', () => {
     ['a NUL', 'hello\0world', 'hello world'],
     ['its own phonemes', 'say [[h@l@U]] now', 'say [ [h@l@U]] now'],
     ['half a character', 'one \ud800 two', 'one \ufffd two'],
-  ])('%s in a text is text', async (_, text, same) => {
-    const say = async (text: string) => (await heard(espeak().synthesize(text, { signal: never }))).pcm
+  ])('%s in a text is plain text', async (_, text, same) => {
+    const say = async (text: string) => (await collectAudio(espeak().synthesize(text, { signal: never }))).pcm
     expect(await say(text)).toEqual(await say(same))
   })
 
   test.each(['-h', '--version', '<speak>hello</speak>', "'; exit #", '$(id)'])(
-    '%s is only said',
+    '%s is only spoken',
     async (text) => {
-      expect((await heard(espeak().synthesize(text, { signal: never }))).ms).toBeGreaterThan(200)
+      expect((await collectAudio(espeak().synthesize(text, { signal: never }))).ms).toBeGreaterThan(200)
     },
   )
 
-  test('where there is nothing to say there is no sound', async () => {
+  test('yields no audio for an empty text', async () => {
     for (const text of ['', ' \n', '\0'])
-      expect((await heard(espeak().synthesize(text, { signal: never }))).chunks).toEqual([])
+      expect((await collectAudio(espeak().synthesize(text, { signal: never }))).chunks).toEqual([])
   })
 
-  test('takes a long text, and gives the beginning of it before the end is made', async () => {
-    const chunks = espeak().synthesize('And so it goes on and on. '.repeat(2000), { signal: never })
+  test('streams the start of a long text before the end is synthesized', async () => {
+    const chunks = espeak().synthesize('And so it runs on and on. '.repeat(2000), { signal: never })
     let ms = 0
     for await (const { pcm, sampleRate } of chunks) {
       ms += (pcm.length * 1000) / sampleRate
@@ -93,72 +95,81 @@ describe.skipIf(!isThere && !process.env.CI)('espeak-ng', () => {
     expect(ms).toBeLessThan(20_000)
   })
 
-  test('a voice that it does not have is told, and a name that is none refused', async () => {
-    const unknown = heard(espeak({ voice: 'xx' }).synthesize('Hi.', { signal: never }))
+  test('reports an unknown voice, and rejects an invalid name', async () => {
+    const unknown = collectAudio(espeak({ voice: 'xx' }).synthesize('Hi.', { signal: never }))
     await expect(unknown).rejects.toMatchObject({
       code: 'invalid_input',
-      message: expect.stringMatching(/has no voice 'xx': look at espeak-ng --voices/),
+      message: expect.stringMatching(/has no voice 'xx': run espeak-ng --voices for a list/),
     })
-    for (const told of [{ voice: '../../etc/passwd' }, { voice: '-h' }, { language: '../x' }, { voice: '' }])
-      await expect(heard(espeak().synthesize('Hi.', { signal: never, ...told }))).rejects.toThrow(
+    for (const invalid of [
+      { voice: '../../etc/passwd' },
+      { voice: '-h' },
+      { language: '../x' },
+      { voice: '' },
+    ])
+      await expect(collectAudio(espeak().synthesize('Hi.', { signal: never, ...invalid }))).rejects.toThrow(
         /must be a name such as/,
       )
   })
 })
 
-describe('a program in the place of espeak-ng', () => {
-  test('that is not there: it is told how to get it', async () => {
+describe('a program in place of espeak-ng', () => {
+  test('that is missing: the error says how to install it', async () => {
     const nowhere = espeak({ program: join(folder, 'nowhere') })
-    await expect(heard(nowhere.synthesize('Hi.', { signal: never }))).rejects.toMatchObject({
+    await expect(collectAudio(nowhere.synthesize('Hi.', { signal: never }))).rejects.toMatchObject({
       code: 'not_found',
       message: expect.stringMatching(/apt-get install espeak-ng/),
     })
   })
 
-  test('that ends badly: its words are told', async () => {
+  test('that fails: the error includes its stderr', async () => {
     const bad = program('bad', 'printf RIFF; echo "no data" >&2; exit 3')
-    await expect(heard(espeak({ program: bad }).synthesize('Hi.', { signal: never }))).rejects.toThrow(
-      /ended with 3: no data/,
+    await expect(collectAudio(espeak({ program: bad }).synthesize('Hi.', { signal: never }))).rejects.toThrow(
+      /exited with 3: no data/,
     )
   })
 
-  test('that writes no WAV file: that is told', async () => {
+  test('that writes no WAV file: reports an error', async () => {
     const wrong = program('wrong', 'cat >/dev/null; echo this is not a sound')
-    await expect(heard(espeak({ program: wrong }).synthesize('Hi.', { signal: never }))).rejects.toThrow(
-      /what should be a WAV file begins with "this"/,
-    )
+    await expect(
+      collectAudio(espeak({ program: wrong }).synthesize('Hi.', { signal: never })),
+    ).rejects.toThrow(/not a readable WAV file: it starts with "this"/)
   })
 
-  test('that cannot be run: that is told', async () => {
+  test('that cannot be run: reports an error', async () => {
     const path = join(folder, 'plain')
     writeFileSync(path, 'no program')
-    await expect(heard(espeak({ program: path }).synthesize('Hi.', { signal: never }))).rejects.toThrow(
-      /cannot be run/,
-    )
+    await expect(
+      collectAudio(espeak({ program: path }).synthesize('Hi.', { signal: never })),
+    ).rejects.toThrow(/cannot be run/)
   })
 
-  test('that hangs: it is ended, when it is aborted and when it takes too long', async () => {
+  test('that hangs: it is killed on abort and after the timeout', async () => {
     const pids = join(folder, 'pids')
     const slow = program('slow', `echo $$ >> ${pids}; exec sleep 1000`)
     const hasty = espeak({ program: slow, timeoutMs: 50 })
-    await expect(heard(hasty.synthesize('Hi.', { signal: never }))).rejects.toMatchObject({ code: 'timeout' })
-    // On a slow machine it was ended before it could write its id.
+    await expect(collectAudio(hasty.synthesize('Hi.', { signal: never }))).rejects.toMatchObject({
+      code: 'timeout',
+    })
+    // On a slow machine it may be killed before it has written its id.
     const { length } = pidsIn(pids)
     const stop = new AbortController()
-    const said = heard(espeak({ program: slow }).synthesize('Hi.', { signal: stop.signal }))
+    const said = collectAudio(espeak({ program: slow }).synthesize('Hi.', { signal: stop.signal }))
     await expect.poll(() => pidsIn(pids)).toHaveLength(length + 1)
     stop.abort()
     await expect(said).rejects.toMatchObject({ code: 'stream_interrupted' })
     for (const pid of pidsIn(pids)) expect(() => process.kill(pid, 0)).toThrow('ESRCH')
   })
 
-  test('is not run for what is not wanted any more, and ended when nobody listens', async () => {
+  test('is not run after an abort, and killed when the reader stops', async () => {
     const pids = join(folder, 'more-pids')
     const header =
       'RIFF\\0\\0\\0\\0WAVEfmt \\020\\0\\0\\0\\001\\0\\001\\0\\042\\126\\0\\0\\0\\0\\0\\0\\002\\0\\020\\0data\\0\\0\\0\\0'
     const endless = program('endless', `echo $$ >> ${pids}; printf '${header}'; exec cat /dev/zero`)
     const voice = espeak({ program: endless })
-    await expect(heard(voice.synthesize('Hi.', { signal: AbortSignal.abort() }))).rejects.toMatchObject({
+    await expect(
+      collectAudio(voice.synthesize('Hi.', { signal: AbortSignal.abort() })),
+    ).rejects.toMatchObject({
       code: 'stream_interrupted',
     })
     for await (const { sampleRate } of voice.synthesize('Hi.', { signal: never })) {
@@ -174,9 +185,9 @@ describe('a program in the place of espeak-ng', () => {
 test.each([
   [{ speed: 9 }, /from 0.5 to 3/],
   [{ voice: 'a\0b' }, /must be a name/],
-  [{ programme: 'x' }, /did you mean 'program'/],
+  [{ progam: 'x' }, /did you mean 'program'/],
   [null, /must be an object/],
-])('%j is refused', (options, message) => {
+])('rejects %j', (options, message) => {
   expect(() => espeak(options as never)).toThrow(message)
 })
 

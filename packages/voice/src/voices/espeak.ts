@@ -5,17 +5,20 @@ import { MillraceError } from 'millrace'
 import type { OptionTable, Problem } from 'millrace/internal'
 import { checkOptions, duration, invalidInput, isObject, kindOf, nameOf, someText } from 'millrace/internal'
 import type { Speech, SpeechChunk, SynthesizeOptions } from '../speech.ts'
-import { interrupted, patient } from './patience.ts'
+import { aborted, withTimeout } from './timeout.ts'
 import { wavReader } from './wav.ts'
 
 export interface EspeakOptions {
-  /** Where it is, if not on the PATH under its own name. */
+  /** The path of the program. Default: `espeak-ng` on the PATH. */
   readonly program?: string | undefined
-  /** One of `espeak-ng --voices`, with a variant behind a plus: `de`, `en-us+f3`. `en` if absent. */
+  /**
+   * One of `espeak-ng --voices`, with an optional variant after a plus: `de`, `en-us+f3`. Default:
+   * `en`.
+   */
   readonly voice?: string | undefined
-  /** How fast it speaks, from 0.5 to 3; 1 if absent. */
+  /** The speaking rate, from 0.5 to 3. Default: 1. */
   readonly speed?: number | undefined
-  /** It is ended when nothing comes from it for so long; 10000 if absent. */
+  /** The process is killed if it sends nothing for this long. Default: 10000. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -26,50 +29,54 @@ const table: OptionTable<EspeakOptions> = {
   timeoutMs: duration,
 }
 
-/** Of 1, in words a minute. */
-const usualSpeed = 175
-/** Between one sentence and the next. */
+/** Words per minute at speed 1. */
+const normalSpeed = 175
+/** The pause between sentences. */
 const silenceAfterMs = 150
 
 /**
- * The program espeak-ng, where it is installed: more than a hundred languages, and sound after 15 ms. It runs once for each text and
- * tells no times of words. Its licence is the GPL, which ends at the border of a program.
+ * The program espeak-ng, which must be installed: more than a hundred languages, and audio after
+ * 15 ms. It runs once per text and has no word timings. Its license, the GPL, does not extend to
+ * programs that call it.
  */
 export function espeak(options: EspeakOptions = {}): Speech {
   if (!isObject(options as unknown))
     throw invalidInput('espeak', `the options of espeak() must be an object, not ${kindOf(options)}`)
   checkOptions(options, table, { op: 'espeak', what: 'the option of espeak()' })
-  const { program = 'espeak-ng', voice: usual, speed = 1, timeoutMs = 10_000 } = options
+  const { program = 'espeak-ng', voice: defaultVoice, speed = 1, timeoutMs = 10_000 } = options
 
-  async function* synthesize(text: string, told: SynthesizeOptions): AsyncGenerator<SpeechChunk, void> {
-    const { signal } = told
-    const voice = told.voice ?? voiceFor(told.language, usual)
+  async function* synthesize(
+    text: string,
+    speechOptions: SynthesizeOptions,
+  ): AsyncGenerator<SpeechChunk, void> {
+    const { signal } = speechOptions
+    const voice = speechOptions.voice ?? voiceFor(speechOptions.language, defaultVoice)
     const problem = voiceProblem(voice)
-    if (problem) throw invalidInput('speech.synthesize', `a voice of espeak-ng ${problem}`)
-    if (signal.aborted) throw interrupted()
-    const input = plain(text)
+    if (problem) throw invalidInput('speech.synthesize', `the espeak-ng voice ${problem}`)
+    if (signal.aborted) throw aborted()
+    const input = sanitize(text)
     if (!input.trim()) return
 
-    const pace = String(Math.round(usualSpeed * speed))
-    // Text is UTF-8; with no pause at the end, since its own is twice too long for speech that goes on.
+    const pace = String(Math.round(normalSpeed * speed))
+    // -b 1: UTF-8. -z: no pause at the end, since its own is twice as long as it should be.
     const args = ['-v', voice, '-s', pace, '-b', '1', '-z', '--stdin', '--stdout']
     const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] })
-    const ended = endOf(child, program, voice)
-    // Looked at only when its sound has been read.
+    const ended = processEnd(child, program, voice)
+    // Awaited only after all audio has been read.
     ended.catch(() => {})
     const abort = () => void child.kill('SIGKILL')
     signal.addEventListener('abort', abort)
     try {
-      // It may have ended before it has read all: why is told by its end.
+      // The process may exit before it has read everything; its exit says why.
       child.stdin.on('error', () => {})
       child.stdin.end(input)
-      yield* soundOf(child.stdout, ended, (next) => patient(next, timeoutMs, program))
+      yield* audioOf(child.stdout, ended, (next) => withTimeout(next, timeoutMs, program))
     } catch (thrown) {
-      throw signal.aborted ? interrupted() : thrown
+      throw signal.aborted ? aborted() : thrown
     } finally {
       signal.removeEventListener('abort', abort)
       child.kill('SIGKILL')
-      // With something in it that nobody reads it would not close.
+      // With unread data in the pipe, `close` would never come.
       child.stdout.destroy()
       await ended.catch(() => {})
     }
@@ -78,7 +85,7 @@ export function espeak(options: EspeakOptions = {}): Speech {
   return { synthesize }
 }
 
-async function* soundOf(
+async function* audioOf(
   stdout: Readable,
   ended: Promise<void>,
   wait: <Value>(next: Promise<Value>) => Promise<Value>,
@@ -96,8 +103,8 @@ async function* soundOf(
   yield { pcm: new Int16Array((sampleRate * silenceAfterMs) / 1000), sampleRate }
 }
 
-/** Settles when the process is gone, and its pipes with it. Rejects if it could not begin, or did not end well. */
-async function endOf(
+/** Settles when the process and its pipes are closed. Rejects if it did not start or failed. */
+async function processEnd(
   child: ChildProcessByStdio<Writable, Readable, Readable>,
   program: string,
   voice: string,
@@ -106,27 +113,30 @@ async function endOf(
   let failure: unknown
   child.on('error', (error) => {
     failure = error
-    // What has not begun does not always close.
+    // `close` may not follow if the process did not start.
     if (child.pid === undefined) resolve(null)
   })
   child.on('close', resolve)
-  let said = ''
+  let stderr = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said = `${said}${text}`.slice(0, 500)
+    stderr = `${stderr}${text}`.slice(0, 500)
   })
   const code = await promise
   if (isObject(failure) && failure.code === 'ENOENT') throw missing(program)
   if (failure) throw failed(`${program} cannot be run`, failure)
-  if (/voice does not exist/.test(said))
-    throw invalidInput('speech.synthesize', `${program} has no voice '${voice}': look at ${program} --voices`)
-  if (code !== 0) throw failed(`${program} ended with ${code ?? child.signalCode}: ${said.trim()}`)
+  if (/voice does not exist/.test(stderr))
+    throw invalidInput(
+      'speech.synthesize',
+      `${program} has no voice '${voice}': run ${program} --voices for a list`,
+    )
+  if (code !== 0) throw failed(`${program} exited with ${code ?? child.signalCode}: ${stderr.trim()}`)
 }
 
 function missing(program: string): MillraceError {
   return new MillraceError({
     op: 'speech.synthesize',
     code: 'not_found',
-    message: `there is no ${program}: install it (apt-get install espeak-ng, brew install espeak-ng), or tell espeak() where its program is`,
+    message: `${program} not found: install it (apt-get install espeak-ng, brew install espeak-ng), or pass its path as program to espeak()`,
   })
 }
 
@@ -134,39 +144,39 @@ function failed(message: string, cause?: unknown): MillraceError {
   return new MillraceError({ op: 'speech.synthesize', code: 'internal', message, cause })
 }
 
-/** A NUL ends a text for it, and two brackets begin a list of its phonemes. */
-function plain(text: string): string {
+/** For espeak-ng, a NUL ends the text and two brackets start a list of phonemes. */
+function sanitize(text: string): string {
   return text
     .toWellFormed()
     .replace(/\p{Cc}+/gu, ' ')
     .replace(/\[(?=\[)/g, '[ ')
 }
 
-/** Languages that it knows under another name than BCP 47 does. */
+/** Languages whose name differs from BCP 47. */
 const names = new Map([
   ['zh', 'cmn'],
   ['zh-hk', 'yue'],
 ])
 
-/** The usual voice, unless that speaks another language than the one that is asked for. */
+/** The default voice, unless it speaks another language than the requested one. */
 function voiceFor(language: string | undefined, usual: string | undefined): string {
   if (language === undefined) return usual ?? 'en'
   const tag = language.toLowerCase()
-  const name = names.get(tag) ?? names.get(mainOf(tag)) ?? tag
-  return usual !== undefined && mainOf(usual) === mainOf(name) ? usual : name
+  const name = names.get(tag) ?? names.get(baseLanguage(tag)) ?? tag
+  return usual !== undefined && baseLanguage(usual) === baseLanguage(name) ? usual : name
 }
 
 /** `en` of `en-us+f3`. */
-function mainOf(name: string): string {
+function baseLanguage(name: string): string {
   return /^[a-z]*/i.exec(name)?.[0].toLowerCase() ?? ''
 }
 
 function voiceProblem(value: unknown): Problem {
-  const sound = typeof value === 'string' && /^\w[\w+()/ -]*$/.test(value)
-  return !sound && `must be a name such as de or en-us+f3, not ${nameOf(value)}`
+  const isValid = typeof value === 'string' && /^\w[\w+()/ -]*$/.test(value)
+  return !isValid && `must be a name such as de or en-us+f3, not ${nameOf(value)}`
 }
 
 function speedProblem(value: unknown): Problem {
-  const sound = typeof value === 'number' && value >= 0.5 && value <= 3
-  return !sound && `must be a number from 0.5 to 3, not ${nameOf(value)}`
+  const isValid = typeof value === 'number' && value >= 0.5 && value <= 3
+  return !isValid && `must be a number from 0.5 to 3, not ${nameOf(value)}`
 }

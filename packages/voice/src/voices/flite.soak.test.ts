@@ -6,7 +6,7 @@ import { fileOut, runFlite } from './flite/program.ts'
 import { spokenWords } from './flite/spoken-words.ts'
 import { readPhones } from './flite/word-times.ts'
 import { flite } from './flite.ts'
-import { heard, loudness, never } from './speech.test-kit.ts'
+import { collectAudio, loudness, never } from './speech.test-kit.ts'
 
 let voice: Speech
 beforeAll(() => {
@@ -14,7 +14,8 @@ beforeAll(() => {
 })
 afterAll(() => voice.close?.())
 
-const say = (text: string, options = {}) => heard(voice.synthesize(text, { signal: never, ...options }))
+const say = (text: string, options = {}) =>
+  collectAudio(voice.synthesize(text, { signal: never, ...options }))
 
 describe('flite', () => {
   test('speaks, without the silence before it and with little after it', async () => {
@@ -35,12 +36,12 @@ describe('flite', () => {
     "I'd like to use the desk's lamp, since the Joneses' lamps weren't there.",
     'What is the use of the ice in the ocean, “Captain”?',
     'I read the book yesterday—and I will read it again!',
-  ])('tells when each word is over: after as many phones as flite itself has so far. %s', async (text) => {
+  ])('word timings match the phones of flite: %s', async (text) => {
     const { words, ms } = await say(text)
     expect(words.map(({ start, end }) => text.slice(start, end))).toEqual(text.split(/[\s—]+/))
     const forms = spokenWords(text).map((word) => word.spoken)
     const whole = phonesOf(forms)
-    // It keeps 10 ms of the silence before.
+    // 10 ms of the leading silence are kept.
     const cutMs = (whole[0]?.endMs ?? 0) - 10
     const sounds = whole.filter((phone) => phone.name !== 'pau')
     for (const [index, word] of words.entries()) {
@@ -51,7 +52,7 @@ describe('flite', () => {
     expect(ms).toBeGreaterThan(words.at(-1)?.endMs ?? 0)
   })
 
-  test('the same text sounds the same, and each voice its own way', async () => {
+  test('the same text has the same audio, and each voice differs', async () => {
     const text = 'Good morning.'
     const { pcm } = await say(text)
     expect((await say(text, { voice: 'slt' })).pcm).toEqual(pcm)
@@ -63,22 +64,22 @@ describe('flite', () => {
       expect(other.words.map(({ start, end }) => text.slice(start, end))).toEqual(['Good', 'morning.'])
     }
     await expect(say(text, { voice: 'http://a.test/voice' })).rejects.toThrow(
-      /a voice of flite must be 'slt' or/,
+      /the flite voice must be 'slt' or/,
     )
   })
 
-  test('speaks faster when it is told to, and its words are over earlier', async () => {
+  test('speaks at the given speed, with matching word timings', async () => {
     const text = 'Your order was shipped on Friday.'
     const fast = flite({ speed: 1.5 })
     const usual = await say(text)
-    const quick = await heard(fast.synthesize(text, { signal: never }))
+    const quick = await collectAudio(fast.synthesize(text, { signal: never }))
     await fast.close?.()
     const [end = 0, quickEnd = 0] = [usual, quick].map(({ words }) => words.at(-1)?.endMs)
     expect(quickEnd).toBeGreaterThan(end / 1.6)
     expect(quickEnd).toBeLessThan(end / 1.4)
   })
 
-  test('a long text comes piece by piece, and the words go on', async () => {
+  test('a long text comes in pieces, with continuous word timings', async () => {
     const text = 'The quick brown fox jumps over the lazy dog, again and again. '.repeat(8)
     const { chunks, words, pcm, sampleRate, ms } = await say(text)
     expect(chunks.length).toBeGreaterThan(1)
@@ -103,23 +104,23 @@ describe('flite', () => {
     ['one long word', 'supercalifragilistic'.repeat(20)],
     ['a long number', '1'.repeat(300)],
     ['a path', '/etc/passwd'],
-  ])('%s is only said', async (_, text) => {
+  ])('%s is only spoken', async (_, text) => {
     const { ms, words } = await say(text)
     expect(ms).toBeGreaterThan(200)
     expect(ms).toBeLessThan(120_000)
     expect(words.length).toBeGreaterThan(0)
   })
 
-  test('ten thousand characters are said to the end', async () => {
+  test('speaks ten thousand characters to the end', async () => {
     const quick = flite({ voice: 'kal' })
     const text = 'and on '.repeat(1428)
-    const { words, ms } = await heard(quick.synthesize(text, { signal: never }))
+    const { words, ms } = await collectAudio(quick.synthesize(text, { signal: never }))
     await quick.close?.()
     expect(words).toHaveLength(2856)
     expect(ms).toBeGreaterThan(60_000)
   })
 
-  test('where there is nothing to say there is no sound, and what it cannot read is refused', async () => {
+  test('yields no audio for an empty text, and rejects other scripts', async () => {
     for (const text of ['', ' \n', '...', '🙂', '\0'])
       expect((await say(text)).chunks, JSON.stringify(text)).toEqual([])
     for (const text of ['你好', 'Привет', 'مرحبا'])
@@ -129,7 +130,7 @@ describe('flite', () => {
       })
   })
 
-  test('what is aborted ends at once, and the next sentence is said', async () => {
+  test('an abort ends a sentence at once, and the next one is spoken', async () => {
     const stop = new AbortController()
     const said = say('This will not be heard to its end. '.repeat(20), { signal: stop.signal })
     const waiting = say('Nor will this.', { signal: stop.signal })
@@ -139,20 +140,22 @@ describe('flite', () => {
     expect((await say('But this will.')).ms).toBeGreaterThan(300)
   })
 
-  test('many at once are all said, each its own words', async () => {
+  test('speaks many concurrent texts correctly', async () => {
     const pair = flite({ workers: 2, voice: 'kal16' })
     const texts = Array.from({ length: 20 }, (_, index) => `This is number ${index}.`)
-    const all = await Promise.all(texts.map((text) => heard(pair.synthesize(text, { signal: never }))))
+    const all = await Promise.all(texts.map((text) => collectAudio(pair.synthesize(text, { signal: never }))))
     const alone = flite({ voice: 'kal16' })
     for (const [index, text] of texts.entries())
-      expect(all[index]?.pcm, text).toEqual((await heard(alone.synthesize(text, { signal: never }))).pcm)
+      expect(all[index]?.pcm, text).toEqual(
+        (await collectAudio(alone.synthesize(text, { signal: never }))).pcm,
+      )
     await Promise.all([pair.close?.(), alone.close?.()])
   })
 
-  test('closed, it speaks no more', async () => {
+  test('rejects after close', async () => {
     const other = flite()
     await other.close?.()
-    await expect(heard(other.synthesize('Hello.', { signal: never }))).rejects.toThrow(
+    await expect(collectAudio(other.synthesize('Hello.', { signal: never }))).rejects.toThrow(
       'flite has been closed',
     )
   })
@@ -163,7 +166,7 @@ describe('flite', () => {
     [{ workers: 0 }, /at least 1/],
     [{ worker: 1 }, /did you mean 'workers'/],
     [null, /must be an object/],
-  ])('%j is refused', (options, message) => {
+  ])('rejects %j', (options, message) => {
     expect(() => flite(options as never)).toThrow(message)
   })
 })

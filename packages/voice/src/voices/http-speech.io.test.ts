@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { HttpSpeechOptions } from './http-speech.ts'
 import { httpSpeech } from './http-speech.ts'
-import { heard, never } from './speech.test-kit.ts'
+import { collectAudio, never } from './speech.test-kit.ts'
 import type { Answer } from './speech-server.test-kit.ts'
 import { bytes, no, sound, speechServer, whole } from './speech-server.test-kit.ts'
 
@@ -18,20 +18,23 @@ function voice(options: Partial<HttpSpeechOptions> = {}) {
   return httpSpeech({ url, body: (text) => ({ text }), sampleRate: 24_000, ...options })
 }
 
-const refused: readonly [unknown, RegExp][] = [
+const invalidOptions: readonly [unknown, RegExp][] = [
   [undefined, /takes options/],
   [{ body: () => '', sampleRate: 1 }, /sampleRate/],
-  [{ url: 'nowhere', body: () => '', sampleRate: 8000 }, /must be an address/],
+  [{ url: 'nowhere', body: () => '', sampleRate: 8000 }, /must be a URL/],
   [{ url: 'http://a.test', body: () => '' }, /needs the option 'sampleRate'/],
   [{ url: 'http://a.test', sampleRate: 8000 }, /needs the option 'body'/],
   [{ url: 'http://a.test', sampleRate: 8000, method: 'GET', body: () => '' }, /use the option 'query'/],
   [{ body: () => '', sampleRate: 8000 }, /needs the option 'url'/],
-  [{ url: 'http://me:secret@a.test', body: () => '', sampleRate: 8000 }, /no user name and no password/],
+  [
+    { url: 'http://me:secret@a.test', body: () => '', sampleRate: 8000 },
+    /must not include a user name or password/,
+  ],
   [{ url: 'http://a.test', body: () => '', samplerate: 8000 }, /did you mean 'sampleRate'/],
 ]
 
-describe('a voice over HTTP', () => {
-  test('gives out sound as it comes, whatever cuts it', async () => {
+describe('httpSpeech()', () => {
+  test('streams audio as it arrives, in chunks of any size', async () => {
     let goOn = () => {}
     server.answers.push((response) => {
       response.writeHead(200, { 'content-type': 'audio/pcm' })
@@ -45,16 +48,18 @@ describe('a voice over HTTP', () => {
     const first = await chunks.next()
     expect(first.value.pcm).toEqual(sound.slice(0, 500))
     goOn()
-    const rest = await heard({ [Symbol.asyncIterator]: () => chunks })
+    const rest = await collectAudio({ [Symbol.asyncIterator]: () => chunks })
     expect(rest.pcm).toEqual(sound.slice(500))
     expect(rest.rates).toEqual([24_000])
   })
 
-  test('sends the text as it is told to', async () => {
+  test('builds the request from the options', async () => {
     server.answers.push(whole, whole, whole)
-    await heard(voice({ headers: { 'x-key': 'k' } }).synthesize('Hello.', { signal: never, voice: 'low' }))
+    await collectAudio(
+      voice({ headers: { 'x-key': 'k' } }).synthesize('Hello.', { signal: never, voice: 'low' }),
+    )
     const body = (text: string, { voice }: { voice?: string | undefined }) => `${voice}: ${text}`
-    await heard(
+    await collectAudio(
       voice({ body, headers: async () => ({ 'content-type': 'text/plain' }) }).synthesize('Hi.', {
         signal: never,
         voice: 'low',
@@ -66,7 +71,7 @@ describe('a voice over HTTP', () => {
       query: (text) => ({ text }),
       sampleRate: 8000,
     })
-    expect(await heard(get.synthesize('a & b', { signal: never }))).toMatchObject({ rates: [8000] })
+    expect(await collectAudio(get.synthesize('a & b', { signal: never }))).toMatchObject({ rates: [8000] })
     expect(server.seen).toMatchObject([
       {
         method: 'POST',
@@ -79,7 +84,7 @@ describe('a voice over HTTP', () => {
     ])
   })
 
-  test('reads WAV, and takes its rate from it', async () => {
+  test('reads WAV with its sample rate', async () => {
     const header = Buffer.from(
       'RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\0\0\0\0\0\0\0\0\x02\0\x10\0data\0\0\0\0',
       'latin1',
@@ -88,14 +93,14 @@ describe('a voice over HTTP', () => {
     server.answers.push((response) =>
       response.writeHead(200, { 'content-type': 'audio/wav' }).end(Buffer.concat([header, bytes])),
     )
-    const { pcm, rates } = await heard(
+    const { pcm, rates } = await collectAudio(
       httpSpeech({ url, body: (text) => text, format: 'wav' }).synthesize('Hi.', { signal: never }),
     )
     expect(pcm).toEqual(sound)
     expect(rates).toEqual([22_050])
   })
 
-  test('a connection that breaks in the middle is an error, after the sound that came', async () => {
+  test('a connection that breaks midway is an error, after the audio that arrived', async () => {
     let cut = () => {}
     server.answers.push((response) => {
       response.writeHead(200, { 'content-length': bytes.length })
@@ -111,59 +116,59 @@ describe('a voice over HTTP', () => {
     }
     await expect(said()).rejects.toMatchObject({ code: 'stream_error', op: 'speech.synthesize' })
     expect(got).toEqual([...sound.slice(0, 1000)])
-    // To begin anew would say the same twice.
+    // A retry would repeat speech.
     expect(server.seen).toHaveLength(1)
   })
 
   test('half a sample at the end is an error', async () => {
     server.answers.push((response) => response.end(bytes.subarray(0, 99)))
-    await expect(heard(voice().synthesize('Hello.', { signal: never }))).rejects.toThrow(
-      'the sound breaks off',
+    await expect(collectAudio(voice().synthesize('Hello.', { signal: never }))).rejects.toThrow(
+      'the audio ends early',
     )
   })
 
-  test('a server that hangs is given up', async () => {
+  test('a server that hangs times out', async () => {
     server.answers.push(() => {})
     server.answers.push((response) => response.writeHead(200).write(bytes.subarray(0, 10)))
     const hasty = voice({ timeoutMs: 50, attempts: 1 })
-    const timeout = { code: 'timeout', message: expect.stringMatching(/has given nothing for 50 ms/) }
-    await expect(heard(hasty.synthesize('Hello.', { signal: never }))).rejects.toMatchObject(timeout)
-    await expect(heard(hasty.synthesize('Hello.', { signal: never }))).rejects.toMatchObject(timeout)
+    const timeout = { code: 'timeout', message: expect.stringMatching(/sent nothing for 50 ms/) }
+    await expect(collectAudio(hasty.synthesize('Hello.', { signal: never }))).rejects.toMatchObject(timeout)
+    await expect(collectAudio(hasty.synthesize('Hello.', { signal: never }))).rejects.toMatchObject(timeout)
     await expect.poll(() => server.cutOff()).toBe(2)
   })
 
-  test('a 429 and a 503 are tried again, and the sound comes once', async () => {
+  test('retries a 429 and a 503, and yields the audio once', async () => {
     server.answers.push(
       no(429, { error: { message: 'slow down' } }, { 'retry-after-ms': '1' }),
       no(503, {}),
       whole,
     )
-    const { pcm } = await heard(voice().synthesize('Hello.', { signal: never }))
+    const { pcm } = await collectAudio(voice().synthesize('Hello.', { signal: never }))
     expect(pcm).toEqual(sound)
     expect(server.seen).toHaveLength(3)
   })
 
-  test('tries no more often than it is told, and not at all if it is asked to wait for long', async () => {
+  test('respects the maximum number of attempts, and does not wait for a long retry-after', async () => {
     server.answers.push(no(503, {}), no(503, {}), whole)
-    await expect(heard(voice({ attempts: 2 }).synthesize('Hello.', { signal: never }))).rejects.toMatchObject(
-      {
-        code: 'overloaded',
-        status: 503,
-      },
-    )
+    await expect(
+      collectAudio(voice({ attempts: 2 }).synthesize('Hello.', { signal: never })),
+    ).rejects.toMatchObject({
+      code: 'overloaded',
+      status: 503,
+    })
     expect(server.seen).toHaveLength(2)
     server.answers.splice(0, 1, no(429, {}, { 'retry-after': '60' }))
-    await expect(heard(voice().synthesize('Hello.', { signal: never }))).rejects.toMatchObject({
+    await expect(collectAudio(voice().synthesize('Hello.', { signal: never }))).rejects.toMatchObject({
       code: 'rate_limit',
       retryAfterMs: 60_000,
     })
     expect(server.seen).toHaveLength(3)
   })
 
-  test('a 401 is told at once, without the key that it quotes', async () => {
+  test('reports a 401 at once, without the key that it quotes', async () => {
     const headers = { authorization: 'Bearer very-secret-key-1' }
     server.answers.push(no(401, { error: { message: 'Incorrect API key provided: very-secret-key-1' } }))
-    const failed = heard(voice({ headers }).synthesize('Hello.', { signal: never }))
+    const failed = collectAudio(voice({ headers }).synthesize('Hello.', { signal: never }))
     await expect(failed).rejects.toMatchObject({
       code: 'auth',
       status: 401,
@@ -177,47 +182,49 @@ describe('a voice over HTTP', () => {
     [
       'application/json',
       '{"error":"no such voice"}',
-      /sent application\/json instead of sound: .*no such voice/,
+      /sent application\/json instead of audio: .*no such voice/,
     ],
-    ['text/html', '<html>', /sent text\/html instead of sound/],
-    ['audio/mpeg', 'ID3', /sent audio\/mpeg, which cannot be read: ask it for pcm/],
+    ['text/html', '<html>', /sent text\/html instead of audio/],
+    ['audio/mpeg', 'ID3', /sent audio\/mpeg, which is not supported: request pcm/],
     ['audio/x-wav', 'RIFF', /set format to 'wav'/],
-  ])('%s is no sound', async (type, body, message) => {
+  ])('rejects the content type %s', async (type, body, message) => {
     server.answers.push((response) => response.writeHead(200, { 'content-type': type }).end(body))
-    await expect(heard(voice().synthesize('Hello.', { signal: never }))).rejects.toMatchObject({
+    await expect(collectAudio(voice().synthesize('Hello.', { signal: never }))).rejects.toMatchObject({
       code: 'llm_error',
       message: expect.stringMatching(message),
     })
   })
 
-  test('an answer with nothing in it is tried again, and then told', async () => {
+  test('retries an empty response, and then fails', async () => {
     const nothing: Answer = (response) => response.writeHead(200, { 'content-type': 'audio/pcm' }).end()
     server.answers.push(nothing, nothing)
-    await expect(heard(voice({ attempts: 2 }).synthesize('Hello.', { signal: never }))).rejects.toMatchObject(
-      {
-        code: 'stream_error',
-        message: expect.stringMatching(/sent no sound/),
-      },
-    )
+    await expect(
+      collectAudio(voice({ attempts: 2 }).synthesize('Hello.', { signal: never })),
+    ).rejects.toMatchObject({
+      code: 'stream_error',
+      message: expect.stringMatching(/sent no audio/),
+    })
     expect(server.seen).toHaveLength(2)
   })
 
-  test('is not led to another host', async () => {
+  test('does not follow redirects', async () => {
     server.answers.push((response) => response.writeHead(307, { location: 'http://127.0.0.1:1/' }).end())
-    await expect(heard(voice().synthesize('Hello.', { signal: never }))).rejects.toThrow(/sends us on/)
+    await expect(collectAudio(voice().synthesize('Hello.', { signal: never }))).rejects.toThrow(
+      /redirects to another address/,
+    )
   })
 
   test('says which host cannot be reached', async () => {
-    const nobody = voice({ attempts: 1 })
+    const unreachable = voice({ attempts: 1 })
     await server.close()
-    await expect(heard(nobody.synthesize('Hello.', { signal: never }))).rejects.toMatchObject({
+    await expect(collectAudio(unreachable.synthesize('Hello.', { signal: never }))).rejects.toMatchObject({
       code: 'stream_error',
       message: expect.stringMatching(/cannot reach 127\.0\.0\.1:\d+: ECONNREFUSED/),
     })
   })
 
-  test.each(['before an answer', 'in the middle', 'before it is sent'])(
-    'aborted %s, it ends and lets go',
+  test.each(['before the response', 'midway', 'before the request'])(
+    'an abort %s ends it and releases the connection',
     async (when) => {
       const stop = new AbortController()
       const aborted = { code: 'stream_interrupted' }
@@ -238,17 +245,17 @@ describe('a voice over HTTP', () => {
     },
   )
 
-  test('aborted while it waits to try again, it does not', async () => {
+  test('does not retry after an abort', async () => {
     const stop = new AbortController()
     server.answers.push(no(503, {}, { 'retry-after': '4' }))
-    const said = heard(voice().synthesize('Hello.', { signal: stop.signal }))
+    const said = collectAudio(voice().synthesize('Hello.', { signal: stop.signal }))
     await expect.poll(() => server.seen.length).toBe(1)
     stop.abort()
     await expect(said).rejects.toMatchObject({ code: 'stream_interrupted' })
     expect(server.seen).toHaveLength(1)
   })
 
-  test('a fetch that does not look at the signal is not waited for', async () => {
+  test('does not wait for a fetch that ignores the signal', async () => {
     const stop = new AbortController()
     let asked = 0
     const deaf = () => {
@@ -256,22 +263,22 @@ describe('a voice over HTTP', () => {
       return new Promise<Response>(() => {})
     }
     const patient = voice({ fetch: deaf, timeoutMs: Number.POSITIVE_INFINITY })
-    const soon = heard(patient.synthesize('Hello.', { signal: stop.signal }))
+    const soon = collectAudio(patient.synthesize('Hello.', { signal: stop.signal }))
     await expect.poll(() => asked).toBe(1)
-    const sooner = heard(patient.synthesize('Hello.', { signal: stop.signal }))
+    const sooner = collectAudio(patient.synthesize('Hello.', { signal: stop.signal }))
     stop.abort()
     await expect(soon).rejects.toMatchObject({ code: 'stream_interrupted' })
     await expect(sooner).rejects.toMatchObject({ code: 'stream_interrupted' })
     expect(asked).toBe(1)
   })
 
-  test('who stops listening lets go of the connection', async () => {
+  test('releases the connection when the reader stops', async () => {
     server.answers.push((response) => response.writeHead(200).write(bytes))
     for await (const _ of voice().synthesize('Hello.', { signal: never })) break
     await expect.poll(() => server.cutOff()).toBe(1)
   })
 
-  test.each(refused)('%j is refused', (options, message) => {
+  test.each(invalidOptions)('rejects %j', (options, message) => {
     expect(() => httpSpeech(options as never)).toThrow(message)
   })
 })

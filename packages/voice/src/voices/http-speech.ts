@@ -19,34 +19,39 @@ import {
   wholeNumber,
 } from 'millrace/internal'
 import type { Speech, SpeechChunk, SynthesizeOptions } from '../speech.ts'
-import type { SoundCall } from './http-sound.ts'
-import { openSound } from './http-sound.ts'
-import { interrupted } from './patience.ts'
+import type { AudioRequest } from './http-audio.ts'
+import { openAudio } from './http-audio.ts'
+import { aborted } from './timeout.ts'
 import { rawReader, wavReader } from './wav.ts'
 
 export interface HttpSpeechOptions {
   readonly url: string
-  /** `POST` if absent. */
+  /** Default: `POST`. */
   readonly method?: 'POST' | 'GET' | undefined
-  /** The same for each text, or made for it: `authorization` and the like. */
+  /** Such as `authorization`. A function is called for each text. */
   readonly headers?: HeadersOf | undefined
-  /** What to send: an object goes as JSON. Not needed for a GET. */
+  /** Returns the body. An object is sent as JSON. Not for a GET. */
   readonly body?: ((text: string, options: SynthesizeOptions) => JsonObject | string) | undefined
-  /** What is added to the address: `{ text }`. */
+  /** Returns query parameters, such as `{ text }`. */
   readonly query?:
     | ((text: string, options: SynthesizeOptions) => Readonly<Record<string, string>>)
     | undefined
-  /** Samples of 16 bits, little-endian, one channel (`pcm`), or a WAV file (`wav`), which says its rate itself. `pcm` if absent. */
+  /**
+   * Raw 16-bit little-endian mono samples (`pcm`, the default) or a WAV file (`wav`), which
+   * includes its rate.
+   */
   readonly format?: 'pcm' | 'wav' | undefined
-  /** Of `pcm`, which needs it. */
+  /** Required for `pcm`. */
   readonly sampleRate?: number | undefined
-  /** Instead of the global one. */
+  /** Replaces the global `fetch`. */
   readonly fetch?: Fetch | undefined
-  /** So long nothing may come; 15000 if absent. */
+  /** A request fails if nothing arrives for this long. Default: 15000. */
   readonly timeoutMs?: number | undefined
-  /** How often a text is sent before it fails, if no sound has come and another try may do better; 3 if absent. */
+  /**
+   * How many times a text is tried while errors are retryable and no audio has arrived. Default: 3.
+   */
   readonly attempts?: number | undefined
-  /** Stands in errors; the host's name if absent. */
+  /** The name in error messages. Default: the host. */
   readonly provider?: string | undefined
 }
 
@@ -69,77 +74,81 @@ const table: OptionTable<HttpSpeechOptions> = {
   provider: someText,
 }
 
-/** The first wait before another try, on average; the next one is twice as long. */
+/** The average delay before the first retry. It doubles each time. */
 const firstWaitMs = 300
-/** Who asks for more is not waited for: a conversation has gone on by then. */
-const longestWaitMs = 5000
+/** A longer `retry-after` is not worth waiting for in a conversation. */
+const maxWaitMs = 5000
 
-/** Any API that is sent text and sends sound, which is given out as it comes. */
+/** Any HTTP API that takes text and returns audio. Streams audio as it arrives. */
 export function httpSpeech(options: HttpSpeechOptions): Speech {
   checkHttpSpeech(options, 'httpSpeech')
   const { url, method = 'POST', headers = {}, body, query, format = 'pcm', sampleRate = 0 } = options
   const { fetch = globalFetch, timeoutMs = 15_000, attempts = 3 } = options
   const provider = options.provider ?? new URL(url).host
 
-  async function callFor(text: string, told: SynthesizeOptions): Promise<SoundCall> {
-    const place = new URL(url)
-    for (const [name, value] of Object.entries(query?.(text, told) ?? {})) place.searchParams.set(name, value)
-    const own = typeof headers === 'function' ? await headers() : headers
-    const content = body?.(text, told)
+  async function requestFor(text: string, speechOptions: SynthesizeOptions): Promise<AudioRequest> {
+    const address = new URL(url)
+    for (const [name, value] of Object.entries(query?.(text, speechOptions) ?? {}))
+      address.searchParams.set(name, value)
+    const resolvedHeaders = typeof headers === 'function' ? await headers() : headers
+    const content = body?.(text, speechOptions)
     const sent = typeof content === 'string' || content === undefined ? content : JSON.stringify(content)
     const isJson = content !== undefined && typeof content !== 'string'
     return {
       provider,
-      url: place.href,
+      url: address.href,
       init: {
         method,
-        headers: { ...(isJson && { 'content-type': 'application/json' }), ...own },
+        headers: { ...(isJson && { 'content-type': 'application/json' }), ...resolvedHeaders },
         ...(sent !== undefined && { body: sent }),
       },
       format,
-      signal: told.signal,
+      signal: speechOptions.signal,
       fetch,
       timeoutMs,
-      secrets: [...secretsIn(own), ...secretsInUrl(place.href)],
+      secrets: [...secretsIn(resolvedHeaders), ...secretsInUrl(address.href)],
     }
   }
 
-  async function* synthesize(text: string, told: SynthesizeOptions): AsyncGenerator<SpeechChunk, void> {
-    const { signal } = told
-    const sound = await opened(() => callFor(text, told), attempts, signal)
+  async function* synthesize(
+    text: string,
+    speechOptions: SynthesizeOptions,
+  ): AsyncGenerator<SpeechChunk, void> {
+    const { signal } = speechOptions
+    const response = await openWithRetries(() => requestFor(text, speechOptions), attempts, signal)
     try {
       const reader = format === 'pcm' ? rawReader(sampleRate) : wavReader()
-      for (let bytes: Uint8Array | undefined = sound.first; bytes; bytes = await sound.read()) {
+      for (let bytes: Uint8Array | undefined = response.first; bytes; bytes = await response.read()) {
         const pcm = reader.push(bytes)
         const rate = reader.sampleRate
         if (pcm.length > 0 && rate !== undefined) yield { pcm, sampleRate: rate }
       }
       reader.end()
     } finally {
-      sound.close()
+      response.close()
     }
   }
 
   return { synthesize }
 }
 
-/** Tries until the first sound is there. After that, to begin anew would say something twice. */
-async function opened(callFor: () => Promise<SoundCall>, attempts: number, signal: AbortSignal) {
+/** Retries until the first audio arrives. A later retry would repeat speech. */
+async function openWithRetries(callFor: () => Promise<AudioRequest>, attempts: number, signal: AbortSignal) {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await openSound(await callFor())
+      return await openAudio(await callFor())
     } catch (thrown) {
       const { retryable, retryAfterMs = 0 } = isMillraceError(thrown) ? thrown : { retryable: false }
-      if (!retryable || attempt >= attempts || retryAfterMs > longestWaitMs) throw thrown
-      // Jitter, so that those who failed together do not come back together.
+      if (!retryable || attempt >= attempts || retryAfterMs > maxWaitMs) throw thrown
+      // Jitter, so that clients that failed together do not retry together.
       const backoff = firstWaitMs * 2 ** (attempt - 1) * (0.5 + Math.random())
       await sleep(Math.max(retryAfterMs, backoff), { clock: systemClock, signal })
-      if (signal.aborted) throw interrupted()
+      if (signal.aborted) throw aborted()
     }
   }
 }
 
-/** As it is when it is used: somebody may have put another in its place. */
+/** Looked up at each call, since it may be replaced. */
 const globalFetch: Fetch = (url, init) => globalThis.fetch(url, init)
 
 function checkHttpSpeech(options: HttpSpeechOptions, op: string): void {
@@ -149,15 +158,15 @@ function checkHttpSpeech(options: HttpSpeechOptions, op: string): void {
   const { url, format = 'pcm', sampleRate, method = 'POST', body } = options
   if (url === undefined) throw invalidInput(op, `${op}() needs the option 'url'`)
   if (format === 'pcm' && sampleRate === undefined)
-    throw invalidInput(op, `${op}() needs the option 'sampleRate', since format 'pcm' does not tell it`)
-  if (method === 'POST' && !body)
-    throw invalidInput(op, `${op}() needs the option 'body', since it sends a POST`)
-  if (method === 'GET' && body) throw invalidInput(op, `a GET has no body: use the option 'query' of ${op}()`)
+    throw invalidInput(op, `${op}() needs the option 'sampleRate' for format 'pcm'`)
+  if (method === 'POST' && !body) throw invalidInput(op, `${op}() needs the option 'body' for a POST request`)
+  if (method === 'GET' && body)
+    throw invalidInput(op, `a GET request has no body: use the option 'query' of ${op}()`)
 }
 
 export function addressProblem(value: unknown): Problem {
-  const sound = typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value)
-  if (!sound) return 'must be an address such as https://host/v1'
+  const isValid = typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value)
+  if (!isValid) return 'must be a URL such as https://host/v1'
   const { username, password } = new URL(value)
-  return (username || password) && 'must hold no user name and no password: send them in headers'
+  return (username || password) && 'must not include a user name or password: send them in headers'
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openaiSpeech } from './openai-speech.ts'
-import { heard, never } from './speech.test-kit.ts'
+import { collectAudio, never } from './speech.test-kit.ts'
 import { no, sound, speechServer, whole } from './speech-server.test-kit.ts'
 
 let server: Awaited<ReturnType<typeof speechServer>>
@@ -14,11 +14,11 @@ afterEach(async () => {
 })
 
 describe("OpenAI's speech API", () => {
-  test('is asked for raw samples in the words it knows', async () => {
+  test('gets a request for raw samples', async () => {
     vi.stubEnv('OPENAI_API_KEY', 'sk-from-environment-1')
     server.answers.push(whole, whole)
     const baseURL = `${server.origin}/v1/`
-    const plain = await heard(openaiSpeech({ baseURL }).synthesize('Hello.', { signal: never }))
+    const plain = await collectAudio(openaiSpeech({ baseURL }).synthesize('Hello.', { signal: never }))
     expect(plain.pcm).toEqual(sound)
     expect(plain.sampleRate).toBe(24_000)
     const rich = openaiSpeech({
@@ -29,7 +29,7 @@ describe("OpenAI's speech API", () => {
       instructions: 'Calm.',
       speed: 1.5,
     })
-    await heard(rich.synthesize('Half \ud800 of it.', { signal: never, voice: 'nova' }))
+    await collectAudio(rich.synthesize('Half \ud800 of it.', { signal: never, voice: 'nova' }))
     expect(server.seen.map(({ url, headers }) => [url, headers.authorization])).toEqual([
       ['/v1/audio/speech', 'Bearer sk-from-environment-1'],
       ['/v1/audio/speech', 'Bearer sk-mine'],
@@ -47,37 +47,41 @@ describe("OpenAI's speech API", () => {
     ])
   })
 
-  test('is found where the environment says, and others need no key', async () => {
+  test('uses OPENAI_BASE_URL, and other hosts need no key', async () => {
     vi.stubEnv('OPENAI_BASE_URL', server.origin)
     vi.stubEnv('OPENAI_API_KEY', '')
     server.answers.push(whole)
-    await heard(openaiSpeech().synthesize('Hello.', { signal: never }))
+    await collectAudio(openaiSpeech().synthesize('Hello.', { signal: never }))
     expect(server.seen[0]?.url).toBe('/audio/speech')
     expect(server.seen[0]?.headers).not.toHaveProperty('authorization')
     vi.stubEnv('OPENAI_BASE_URL', 'nowhere')
-    expect(() => openaiSpeech()).toThrow(/OPENAI_BASE_URL in the environment must be an address/)
+    expect(() => openaiSpeech()).toThrow(/OPENAI_BASE_URL in the environment must be a URL/)
   })
 
-  test('without a key, or with one that no header can carry, says what to do', async () => {
+  test('the error for a missing or invalid key says what to do', async () => {
     vi.stubEnv('OPENAI_BASE_URL', '')
     vi.stubEnv('OPENAI_API_KEY', '')
-    const refused = {
+    const authError = {
       code: 'auth',
       message: expect.stringMatching(/set OPENAI_API_KEY, or pass apiKey to openaiSpeech\(\)/),
     }
-    await expect(heard(openaiSpeech().synthesize('Hello.', { signal: never }))).rejects.toMatchObject(refused)
-    const broken = heard(openaiSpeech({ apiKey: 'sk-secret\n' }).synthesize('Hello.', { signal: never }))
-    await expect(broken).rejects.toMatchObject(refused)
+    await expect(collectAudio(openaiSpeech().synthesize('Hello.', { signal: never }))).rejects.toMatchObject(
+      authError,
+    )
+    const broken = collectAudio(
+      openaiSpeech({ apiKey: 'sk-secret\n' }).synthesize('Hello.', { signal: never }),
+    )
+    await expect(broken).rejects.toMatchObject(authError)
     await expect(broken).rejects.not.toMatchObject({ message: expect.stringMatching(/secret/) })
   })
 
-  test('a refusal is told in its own words', async () => {
+  test('reports its error message', async () => {
     server.answers.push(
       no(400, {
         error: { message: "Invalid value: 'x'. Supported voices are alloy", type: 'invalid_request_error' },
       }),
     )
-    const said = heard(
+    const said = collectAudio(
       openaiSpeech({ baseURL: server.origin, apiKey: 'k' }).synthesize('Hello.', {
         signal: never,
         voice: 'x',
@@ -95,7 +99,7 @@ describe("OpenAI's speech API", () => {
     [{ baseUrl: 'http://a.test' }, /did you mean 'baseURL'/],
     [{ apiKey: 3 }, /apiKey/],
     ['x', /must be an object/],
-  ])('%j is refused', (options, message) => {
+  ])('rejects %j', (options, message) => {
     expect(() => openaiSpeech(options as never)).toThrow(message)
   })
 })

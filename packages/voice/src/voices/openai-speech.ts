@@ -14,21 +14,24 @@ import type { Speech } from '../speech.ts'
 import { addressProblem, httpSpeech } from './http-speech.ts'
 
 export interface OpenAISpeechOptions {
-  /** The key, or where to get one for each request. `OPENAI_API_KEY` in the environment if absent. */
+  /**
+   * The API key, or a function that returns one for each request. Default: `OPENAI_API_KEY` in the
+   * environment.
+   */
   readonly apiKey?: string | (() => string | Promise<string>) | undefined
-  /** `OPENAI_BASE_URL` in the environment, or OpenAI itself, if absent. Others offer the same API. */
+  /** For compatible APIs. Default: `OPENAI_BASE_URL` in the environment, or OpenAI. */
   readonly baseURL?: string | undefined
-  /** `gpt-4o-mini-tts` if absent. */
+  /** Default: `gpt-4o-mini-tts`. */
   readonly model?: string | undefined
-  /** `alloy` if absent. */
+  /** Default: `alloy`. */
   readonly voice?: string | undefined
-  /** How to speak, in words: `Calm and friendly.` Not for `tts-1`. */
+  /** How to speak: `Calm and friendly.` Not supported by `tts-1`. */
   readonly instructions?: string | undefined
-  /** From 0.25 to 4; 1 if absent. */
+  /** From 0.25 to 4. Default: 1. */
   readonly speed?: number | undefined
-  /** Instead of the global one. */
+  /** Replaces the global `fetch`. */
   readonly fetch?: Fetch | undefined
-  /** So long nothing may come; 15000 if absent. */
+  /** A request fails if nothing arrives for this long. Default: 15000. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -43,11 +46,11 @@ const table: OptionTable<OpenAISpeechOptions> = {
   timeoutMs: duration,
 }
 
-const usualPlace = 'https://api.openai.com/v1'
-/** What `pcm` is there: https://developers.openai.com/api/docs/guides/text-to-speech */
+const defaultBaseURL = 'https://api.openai.com/v1'
+/** The rate of its `pcm` format: https://developers.openai.com/api/docs/guides/text-to-speech */
 const sampleRate = 24_000
 
-/** OpenAI's speech API (`POST /audio/speech`), and that of others who offer the same. Sound is given out as it comes. */
+/** OpenAI's speech API (`POST /audio/speech`) and compatible ones. Streams audio as it arrives. */
 export function openaiSpeech(options: OpenAISpeechOptions = {}): Speech {
   if (!isObject(options as unknown))
     throw invalidInput(
@@ -58,31 +61,32 @@ export function openaiSpeech(options: OpenAISpeechOptions = {}): Speech {
   const {
     apiKey,
     model = 'gpt-4o-mini-tts',
-    voice: usual = 'alloy',
+    voice: defaultVoice = 'alloy',
     instructions,
     speed,
     fetch,
     timeoutMs,
   } = options
-  const baseURL = options.baseURL ?? environment('OPENAI_BASE_URL') ?? usualPlace
+  const baseURL = options.baseURL ?? environment('OPENAI_BASE_URL') ?? defaultBaseURL
   const problem = addressProblem(baseURL)
   if (problem) throw invalidInput('openaiSpeech', `OPENAI_BASE_URL in the environment ${problem}`)
-  const place = new URL(baseURL)
-  place.pathname = `${place.pathname.replace(/\/+$/, '')}/audio/speech`
+  const url = new URL(baseURL)
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/audio/speech`
 
   async function headers(): Promise<Record<string, string>> {
     const key = (typeof apiKey === 'function' ? await apiKey() : apiKey) ?? environment('OPENAI_API_KEY')
-    if (!key && place.host === new URL(usualPlace).host) throw noKey('there is no API key for OpenAI')
-    // A line break at the end of a file, most often. fetch would refuse it in words that quote the key.
-    if (key && !/^[\x21-\x7e]+$/.test(key)) throw noKey('the API key has characters that no header can carry')
+    if (!key && url.host === new URL(defaultBaseURL).host) throw noKey('no API key for OpenAI')
+    // Usually a newline at the end of a file. The error of fetch would quote the key.
+    if (key && !/^[\x21-\x7e]+$/.test(key))
+      throw noKey('the API key has characters that are not allowed in a header')
     return key ? { authorization: `Bearer ${key}` } : {}
   }
 
   return httpSpeech({
-    url: place.href,
-    provider: place.host === new URL(usualPlace).host ? 'openai' : place.host,
+    url: url.href,
+    provider: url.host === new URL(defaultBaseURL).host ? 'openai' : url.host,
     headers,
-    body: (text, { voice = usual }) => ({
+    body: (text, { voice = defaultVoice }) => ({
       model,
       voice,
       input: text.toWellFormed(),
@@ -109,6 +113,6 @@ function noKey(problem: string): MillraceError {
 }
 
 function speedProblem(value: unknown): Problem {
-  const sound = typeof value === 'number' && value >= 0.25 && value <= 4
-  return !sound && `must be a number from 0.25 to 4, not ${nameOf(value)}`
+  const isValid = typeof value === 'number' && value >= 0.25 && value <= 4
+  return !isValid && `must be a number from 0.25 to 4, not ${nameOf(value)}`
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What a server does with one request. */
+/** Handles one request. */
 export type Answer = (response: ServerResponse, request: IncomingMessage) => void
 
 interface SeenRequest {
@@ -12,7 +12,7 @@ interface SeenRequest {
   readonly body: string
 }
 
-/** What it says when all is well. */
+/** A successful response. */
 export const sound = Int16Array.from({ length: 3000 }, (_, at) => (at * 37) % 30_000)
 export const bytes = Buffer.from(sound.buffer)
 
@@ -23,7 +23,7 @@ export function no(status: number, body: unknown, headers = {}): Answer {
   return (response) => response.writeHead(status, { ...type, ...headers }).end(JSON.stringify(body))
 }
 
-/** A server that gives the answers it was handed, one for each request. */
+/** A server with a scripted response for each request. */
 export async function speechServer() {
   const answers: Answer[] = []
   const seen: SeenRequest[] = []
@@ -43,7 +43,7 @@ export async function speechServer() {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     answers,
     seen,
-    /** How many requests were let go of before they had been answered to the end. */
+    /** How many requests were aborted before the end of the response. */
     cutOff: () => cutOff,
     async close() {
       server.closeAllConnections()

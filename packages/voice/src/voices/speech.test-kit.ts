@@ -3,8 +3,8 @@ import type { SpeechChunk } from '../speech.ts'
 /** A signal that is never aborted. */
 export const never = new AbortController().signal
 
-/** All that a voice says, as one sound. */
-export async function heard(chunks: AsyncIterable<SpeechChunk>) {
+/** All chunks of a synthesis, joined. */
+export async function collectAudio(chunks: AsyncIterable<SpeechChunk>) {
   const all = await Array.fromAsync(chunks)
   const pcm = Int16Array.from(all.flatMap((chunk) => [...chunk.pcm]))
   const rates = new Set(all.map((chunk) => chunk.sampleRate))
@@ -19,7 +19,7 @@ export async function heard(chunks: AsyncIterable<SpeechChunk>) {
   }
 }
 
-/** How loud it is from one moment to another: the root mean square. */
+/** The root mean square of a range. */
 export function loudness(
   pcm: Int16Array,
   sampleRate: number,

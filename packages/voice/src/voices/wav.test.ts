@@ -5,11 +5,11 @@ import { rawReader, wavReader } from './wav.ts'
 const sound = Int16Array.from([1, -2, 300, -32_768, 32_767, 0, 7])
 
 describe.each([1, 2, 3, 5, 1000])('read %d bytes at a time', (size) => {
-  test('raw samples come out as they went in', () => {
+  test('reads raw samples', () => {
     expect(readAll(rawReader(8000), bytesOf(sound), size)).toEqual([...sound])
   })
 
-  test('the samples of a WAV file come out, and nothing of what stands around them', () => {
+  test('reads the samples of a WAV file, and nothing else', () => {
     const reader = wavReader()
     expect(
       readAll(reader, wav({ before: chunk('LIST', 'odd'), after: chunk('LIST', 'later') }), size),
@@ -18,49 +18,49 @@ describe.each([1, 2, 3, 5, 1000])('read %d bytes at a time', (size) => {
     reader.end()
   })
 
-  test.each([0, 0x7ffff000, 0xffffffff])('a length of %d means: until the end', (length) => {
+  test.each([0, 0x7ffff000, 0xffffffff])('a length of %d means until the end', (length) => {
     const reader = wavReader()
     expect(readAll(reader, wav({ length }), size)).toEqual([...sound])
     reader.end()
   })
 
-  test('two channels become their mean', () => {
+  test('averages two channels', () => {
     const stereo = Int16Array.from([10, 20, -5, 5, 32_767, 32_767, -7, -9])
     expect(readAll(wavReader(), wav({ channels: 2, sound: stereo }), size)).toEqual([15, 0, 32_767, -8])
   })
 })
 
-test('half a sample at the end is told', () => {
+test('reports half a sample at the end', () => {
   const reader = rawReader(8000)
   expect([...reader.push(Uint8Array.of(1, 0, 2))]).toEqual([1])
-  expect(() => reader.end()).toThrow('the sound breaks off')
+  expect(() => reader.end()).toThrow('the audio ends early')
 })
 
-test('a WAV file that ends before its length is told', () => {
+test('reports a WAV file that is shorter than its length', () => {
   const reader = wavReader()
   reader.push(wav().subarray(0, -2))
-  expect(() => reader.end()).toThrow('the sound breaks off')
+  expect(() => reader.end()).toThrow('the audio ends early')
 })
 
-test('a header that is not all there is told', () => {
+test('reports an incomplete header', () => {
   const reader = wavReader()
   reader.push(wav().subarray(0, 30))
   expect(reader.sampleRate).toBeUndefined()
-  expect(() => reader.end()).toThrow('the sound breaks off')
+  expect(() => reader.end()).toThrow('the audio ends early')
 })
 
 test.each([
-  ['ID3 and more', new TextEncoder().encode('ID3 and more'), /begins with "ID3 "/],
-  ['another RIFF', new TextEncoder().encode('RIFF0000AVI more'), /holds something else/],
-  ['8 bits', wav({ bits: 8 }), /samples of 8 bits/],
+  ['ID3 and more', new TextEncoder().encode('ID3 and more'), /starts with "ID3 "/],
+  ['another RIFF', new TextEncoder().encode('RIFF0000AVI more'), /another RIFF format/],
+  ['8 bits', wav({ bits: 8 }), /8-bit samples/],
   ['floats', wav({ kind: 3 }), /in format 3/],
-  ['no format', wav({ withFormat: false }), /does not say what its samples are/],
+  ['no format', wav({ withFormat: false }), /no format chunk/],
   [
-    'too much before the sound',
+    'too much before the audio',
     wav({ before: chunk('LIST', 'x'.repeat(70_000)) }).subarray(0, 69_000),
-    /no sound/,
+    /no audio data/,
   ],
-])('%s is refused', (_, bytes, message) => {
+])('rejects %s', (_, bytes, message) => {
   expect(() => wavReader().push(bytes)).toThrow(message)
 })
 

@@ -1,4 +1,4 @@
-// A program: a chat with a scripted agent, in the terminal that it is started in.
+// A program that runs a chat with a scripted agent in its terminal.
 
 import { permission } from '@millrace/tools'
 import { agent } from '../../agent/index.ts'
@@ -28,7 +28,7 @@ const lookup = tool({
   input: id,
   async run(input, { progress, signal }) {
     progress('asked the carrier')
-    // Until it is stopped, or the test has seen it run.
+    // Until it is stopped, or the test has seen it running.
     if (idOf(input) === 'SLOW')
       await new Promise((resolve) => {
         process.once('SIGUSR2', resolve)
@@ -40,7 +40,7 @@ const lookup = tool({
 
 const refund = tool({
   name: 'refund_order',
-  description: 'Give the money back',
+  description: 'Refund an order',
   input: id,
   approve: (input) => `Refund ${idOf(input)}?`,
   run: (input) => `refunded ${idOf(input)}`,
@@ -54,12 +54,12 @@ const save = tool({
   run: (input) => `saved ${idOf(input)}`,
 })
 
-/** What the model does depends on what was said last. */
+/** The model's answer depends on the last message. */
 function answerTo({ messages }: ModelRequest): ScriptRound {
   const last = messages.at(-1)
   if (last?.role === 'tool') return `The tool says: ${JSON.stringify(last.content)}`
-  const said = last ? textOf(last) : ''
-  const [word, argument = 'ORD-1'] = said.split(' ')
+  const message = last ? textOf(last) : ''
+  const [word, argument = 'ORD-1'] = message.split(' ')
   if (word === 'hello') return '# Greetings\n\nThis is **bold** and `code`:\n\n- one\n- two\n'
   if (word === 'lookup') return [{ text: 'Let me look. ' }, { call: 'lookup_order', input: { id: argument } }]
   if (word === 'refund') return [{ call: 'refund_order', input: { id: argument } }]
@@ -68,7 +68,7 @@ function answerTo({ messages }: ModelRequest): ScriptRound {
   if (word === 'fail') return [{ error: { message: 'the model is on fire', code: 'auth' } }]
   if (word === 'evil') return 'a \u001b[31mred\u001b[2J \u001b]0;owned\u0007title\u009b1A \u202ekcab b'
   if (word === 'many') return Array.from({ length: 60 }, (_, line) => `- line ${line + 1}`).join('\n')
-  return `You said ${JSON.stringify(said)}.`
+  return `You said ${JSON.stringify(message)}.`
 }
 
 const options = JSON.parse(process.argv[2] ?? '{}') as ProcessOptions
@@ -92,7 +92,7 @@ process.exitCode = await chat({
   model: {
     name: () => current,
     use(name) {
-      if (name === 'none') throw new Error('there is no such model')
+      if (name === 'none') throw new Error('no such model')
       current = name
     },
   },

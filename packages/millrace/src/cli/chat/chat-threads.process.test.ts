@@ -26,42 +26,42 @@ describe.concurrent('commands', { skip: skipTerminal }, () => {
     chat.type('/help\r')
     await chat.see('/fork [n]')
     chat.type('/model\r')
-    await chat.see('scripted answers')
+    await chat.see('model: scripted')
     chat.type('/model other\r')
-    await chat.see('other answers from now on')
+    await chat.see('switched to other')
     chat.type('/model none\r')
-    await chat.see('there is no such model')
+    await chat.see('no such model')
     await leave(chat)
   })
 
-  test('/new begins another conversation, /threads goes back to the first', async () => {
+  test('/new starts another thread, /threads returns to the first', async () => {
     const chat = await openChat()
     chat.type('the first\r')
     await chat.see('You said "the first".')
     chat.type('/new\r')
-    await chat.see('a new conversation')
+    await chat.see('started a new thread')
     chat.type('the second\r')
     await chat.see('You said "the second".')
     chat.type('/threads\r')
-    await chat.see(/1 {2}the second {2}\(.*this one.*\n[\s\S]*2 {2}the first/)
+    await chat.see(/1 {2}the second {2}\(.*current.*\n[\s\S]*2 {2}the first/)
     chat.type('/threads 2\r')
-    await chat.see(/in the thread thread_/)
-    await chat.see(/To go on with one[\s\S]*You said "the first"\./)
+    await chat.see(/opened thread thread_/)
+    await chat.see(/To open one[\s\S]*You said "the first"\./)
     chat.type('again\r')
     await chat.see('You said "again".')
     chat.type('/threads 9\r')
-    await chat.see('there is no number 9')
+    await chat.see('no thread number 9')
     await leave(chat)
   })
 
-  test('/fork goes on in a copy, before the message that is to be said otherwise', async () => {
+  test('/fork continues in a copy without the last message', async () => {
     const chat = await openChat()
     chat.type('one\r')
     await chat.see('You said "one".')
     chat.type('two\r')
     await chat.see('You said "two".')
     chat.type('/fork 1\r')
-    await chat.see(/in a copy of it[\s\S]*› two/)
+    await chat.see(/continuing in a copy[\s\S]*› two/)
     chat.type('!\r')
     await chat.see('You said "two!".')
     chat.type('/fork 7\r')
@@ -69,11 +69,11 @@ describe.concurrent('commands', { skip: skipTerminal }, () => {
     await leave(chat)
   })
 
-  test('/export writes what was said, and no file twice', async () => {
+  test('/export writes the messages, and never overwrites a file', async () => {
     const file = join(folder, 'talk.md')
     const chat = await openChat({ columns: 200 })
     chat.type(`/export ${file}\r`)
-    await chat.see('nothing was said yet')
+    await chat.see('no messages yet')
     chat.type('hello\r')
     await chat.see('• two')
     chat.type(`/export ${file}\r`)
@@ -88,8 +88,8 @@ describe.concurrent('commands', { skip: skipTerminal }, () => {
   })
 })
 
-describe.concurrent('one conversation in several terminals', { skip: skipTerminal }, () => {
-  test('both see all of it, and either may decide', async () => {
+describe.concurrent('one thread in several terminals', { skip: skipTerminal }, () => {
+  test('both see all messages, and either can approve', async () => {
     const file = join(folder, 'shared.db')
     const one = await openChat({ file, thread: 'shared' })
     const two = await openChat({ file, thread: 'shared' })
@@ -101,16 +101,16 @@ describe.concurrent('one conversation in several terminals', { skip: skipTermina
     late.type('second\r')
     await one.see(/› second\n\nYou said "second"\./)
     one.type('refund ORD-5\r')
-    await one.see('y yes')
-    await late.see('y yes')
+    await one.see('[y] allow once')
+    await late.see('[y] allow once')
     late.type('y\r')
     await one.see(/refunded ORD-5/)
-    await one.gone('y yes')
+    await one.gone('[y] allow once')
     await leave(one)
     await leave(late)
   })
 
-  test('a long one is taken up at its end', async () => {
+  test('a long thread is opened at its end', async () => {
     const file = join(folder, 'long.db')
     const first = await openChat({ file, thread: 'long' })
     for (let count = 1; count <= 12; count++) {
@@ -120,12 +120,12 @@ describe.concurrent('one conversation in several terminals', { skip: skipTermina
     await leave(first)
     const second = await openChat({ file, thread: 'long' })
     await second.see('You said "message 12".')
-    expect(second.text()).toContain('there is more before this')
+    expect(second.text()).toContain('earlier messages are not shown')
     expect(second.text()).not.toContain('message 2"')
     await leave(second)
   })
 
-  test('one that is deleted elsewhere gives way to a new one', async ({ expect }) => {
+  test('after the thread is deleted, a new one starts', async ({ expect }) => {
     const file = join(folder, 'deleted.db')
     const chat = await openChat({ file, thread: 'deleted' })
     chat.type('first\r')
@@ -133,18 +133,18 @@ describe.concurrent('one conversation in several terminals', { skip: skipTermina
     const store = sqliteStore(file)
     expect(await store.delete('deleted')).toBe(true)
     await store.close()
-    await chat.see('this thread was deleted; a new one begins')
+    await chat.see('this thread was deleted; starting a new one')
     chat.type('second\r')
     await chat.see('You said "second".')
     await leave(chat)
     expect(chat.lines().at(-1)).not.toContain('deleted')
   })
 
-  test('what was asked is still asked in the next chat', async () => {
+  test('a pending approval is shown in the next chat', async () => {
     const file = join(folder, 'asked.db')
     const first = await openChat({ file, thread: 'asked' })
     first.type('refund ORD-9\r')
-    await first.see('y yes')
+    await first.see('[y] allow once')
     await leave(first)
     const second = await openChat({ file, thread: 'asked' })
     await second.see('Refund ORD-9?')
@@ -154,8 +154,8 @@ describe.concurrent('one conversation in several terminals', { skip: skipTermina
   })
 })
 
-describe.concurrent('terminals of all kinds', { skip: skipTerminal }, () => {
-  test('at 20 columns every row is whole and stands once', async () => {
+describe.concurrent('kinds of terminals', { skip: skipTerminal }, () => {
+  test('at 20 columns every row fits and is written once', async () => {
     const chat = await openChat({ columns: 20, rows: 12, paceMs: 2, env: { NO_COLOR: '1' } })
     chat.type('lookup ORD-42\r')
     await chat.see(/The tool says:[\s\S]*\n\n›/)
@@ -165,7 +165,7 @@ describe.concurrent('terminals of all kinds', { skip: skipTerminal }, () => {
     await leave(chat)
   })
 
-  test('in a window that changes its size what is being written is drawn anew', async ({ expect }) => {
+  test('the draft is redrawn when the window is resized', async ({ expect }) => {
     const chat = await openChat({ columns: 80, env: { NO_COLOR: '1' } })
     chat.type('some words that are being written')
     await chat.see('being written')
@@ -178,7 +178,7 @@ describe.concurrent('terminals of all kinds', { skip: skipTerminal }, () => {
     await leave(chat)
   })
 
-  test('an answer longer than the screen scrolls away whole', async () => {
+  test('an answer longer than the screen scrolls away completely', async () => {
     const chat = await openChat({ rows: 10, paceMs: 1 })
     chat.type('many\r')
     await chat.see(/line 60\n\n›/)
@@ -187,7 +187,7 @@ describe.concurrent('terminals of all kinds', { skip: skipTerminal }, () => {
     await leave(chat)
   })
 
-  test('a dumb one gets plain lines', async () => {
+  test('a dumb terminal gets plain lines', async () => {
     const file = join(folder, 'dumb.db')
     const options = { file, thread: 'dumb', env: { TERM: 'dumb' } }
     const chat = await openChat(options)
@@ -201,7 +201,7 @@ describe.concurrent('terminals of all kinds', { skip: skipTerminal }, () => {
     chat.type('hang\r')
     await chat.see('It never ends:')
     chat.type(ctrl.c)
-    await chat.see(/\(cancelled\)\n>/)
+    await chat.see(/\(canceled\)\n>/)
     chat.type('one\\\rtwo\r')
     await chat.see('You said "one\\ntwo".')
     chat.type('/exit\r')
@@ -209,7 +209,7 @@ describe.concurrent('terminals of all kinds', { skip: skipTerminal }, () => {
     expect(chat.output()).not.toContain(esc)
     const later = await openChat(options)
     await later.see(
-      /\n> hello\n# Greetings\n[\s\S]*It never ends:\n\(cancelled\)\n[\s\S]*You said "one\\ntwo"\.\n>/,
+      /\n> hello\n# Greetings\n[\s\S]*It never ends:\n\(canceled\)\n[\s\S]*You said "one\\ntwo"\.\n>/,
     )
     await leave(later)
   })

@@ -9,7 +9,7 @@ const esc = '\x1b'
 const ctrl = { c: '\x03', d: '\x04', j: '\n', u: '\x15' }
 const alt = { enter: `${esc}\r` }
 const up = `${esc}[A`
-const colour = new RegExp(`${esc}\\[[0-9;]*m`)
+const color = new RegExp(`${esc}\\[[0-9;]*m`)
 
 let folder: string
 beforeAll(() => {
@@ -23,19 +23,19 @@ async function leave(terminal: Terminal): Promise<void> {
 }
 
 describe.concurrent('a chat in a terminal', { skip: skipTerminal }, () => {
-  test('what is said is answered, in Markdown, and how to go on is told at the end', async () => {
+  test('messages are answered in Markdown, and the end shows how to continue', async () => {
     const chat = await openChat()
     expect(chat.text()).toContain('desk · scripted · /help')
     chat.type('hello\r')
     await chat.see(/› hello\n\nGreetings\n\nThis is bold and code:\n\n• one\n• two\n\n›/)
     await leave(chat)
-    expect(chat.output()).toMatch(colour)
-    expect(chat.lines().at(-1)).toMatch(/^to go on: millrace --thread thread_[\w-]+$/)
+    expect(chat.output()).toMatch(color)
+    expect(chat.lines().at(-1)).toMatch(/^continue with: millrace --thread thread_[\w-]+$/)
     expect(chat.modes.has('2004')).toBe(false)
     expect(chat.modes.has('25')).toBe(true)
   })
 
-  test('a call has a live line, and the answer follows it', async () => {
+  test('a tool call has a live line, and the answer follows it', async () => {
     const chat = await openChat()
     chat.type('lookup SLOW\r')
     await chat.see(/Let me look\.\n {2}. lookup_order \{"id":"SLOW"\} · running .* · asked the carrier/)
@@ -44,12 +44,12 @@ describe.concurrent('a chat in a terminal', { skip: skipTerminal }, () => {
     await leave(chat)
   })
 
-  test('what is written while an answer comes is queued, and answered after it', async () => {
+  test('a message sent during an answer is queued', async () => {
     const chat = await openChat()
     chat.type('lookup SLOW\r')
     await chat.see('running')
     chat.type('and this')
-    await chat.see('Enter queues it')
+    await chat.see('Enter to queue')
     chat.type('\r')
     await chat.see('◦ queued: and this')
     chat.signal('SIGUSR2')
@@ -61,7 +61,7 @@ describe.concurrent('a chat in a terminal', { skip: skipTerminal }, () => {
     ['Escape', esc],
     ['Ctrl-C', ctrl.c],
     ['/stop', '/stop\r'],
-  ])('%s stops the answer, and the conversation goes on', async (_, keys) => {
+  ])('%s stops the answer, and the conversation continues', async (_, keys) => {
     const chat = await openChat()
     chat.type('hang\r')
     await chat.see('It never ends:')
@@ -72,7 +72,7 @@ describe.concurrent('a chat in a terminal', { skip: skipTerminal }, () => {
     await leave(chat)
   })
 
-  test('a tool that runs is stopped as well', async () => {
+  test('a running tool is stopped too', async () => {
     const chat = await openChat()
     chat.type('lookup SLOW\r')
     await chat.see('running')
@@ -81,7 +81,7 @@ describe.concurrent('a chat in a terminal', { skip: skipTerminal }, () => {
     await leave(chat)
   })
 
-  test('Ctrl-C clears what is written, and leaves when there is nothing', async () => {
+  test('Ctrl-C clears the draft, and leaves if it is empty', async () => {
     const chat = await openChat()
     chat.type('half a thought')
     await chat.see('› half a thought')
@@ -89,11 +89,11 @@ describe.concurrent('a chat in a terminal', { skip: skipTerminal }, () => {
     await chat.gone('half a thought')
     chat.type(ctrl.c)
     expect(await chat.exit).toBe(0)
-    // Nothing was said, so there is nothing to go on with.
-    expect(chat.text()).not.toContain('to go on')
+    // Without a message there is no thread to continue.
+    expect(chat.text()).not.toContain('continue with')
   })
 
-  test('an answer that fails says why', async () => {
+  test('a failed answer shows the reason', async () => {
     const chat = await openChat()
     chat.type('fail\r')
     await chat.see('✗ the model is on fire')
@@ -102,17 +102,17 @@ describe.concurrent('a chat in a terminal', { skip: skipTerminal }, () => {
     await leave(chat)
   })
 
-  test('orders to the terminal do not come through the words of the model', async () => {
+  test('control sequences of the model are removed', async () => {
     const chat = await openChat({ env: { NO_COLOR: '1' } })
     chat.type('evil\r')
     await chat.see('a red title kcab b')
     await leave(chat)
     expect(chat.output()).not.toContain('owned')
-    expect(chat.output()).not.toMatch(colour)
+    expect(chat.output()).not.toMatch(color)
     expect(chat.output()).not.toContain(`${esc}[2J`)
   })
 
-  test('left in the middle of an answer, it goes on in the next chat', async () => {
+  test('an interrupted answer continues in the next chat', async () => {
     const file = join(folder, 'left.db')
     const first = await openChat({ file, thread: 'left' })
     first.type('lookup SLOW\r')
@@ -123,17 +123,17 @@ describe.concurrent('a chat in a terminal', { skip: skipTerminal }, () => {
     await leave(second)
   })
 
-  test('told to end by a signal, it gives the terminal back', async () => {
+  test('the terminal is restored after a signal', async () => {
     const chat = await openChat()
     chat.type('hello\r')
     await chat.see('• two')
     chat.signal('SIGTERM')
     expect(await chat.exit).toBe(143)
-    expect(chat.lines().at(-1)).toMatch(/^to go on: /)
+    expect(chat.lines().at(-1)).toMatch(/^continue with: /)
     expect(chat.modes.has('2004')).toBe(false)
   })
 
-  test('when its window is closed, it ends', async ({ expect }) => {
+  test('the chat ends when its window is closed', async ({ expect }) => {
     const chat = await openChat()
     chat.type('hang\r')
     await chat.see('It never ends:')
@@ -142,7 +142,7 @@ describe.concurrent('a chat in a terminal', { skip: skipTerminal }, () => {
     await expect.poll(() => chat.isRunning(), { timeout: 20_000 }).toBe(false)
   })
 
-  test('Ctrl-Z gives the shell its turn, and the chat goes on after it', async () => {
+  test('Ctrl-Z returns to the shell, and the chat continues after fg', async () => {
     const chat = await openChat({ underShell: true })
     chat.type('half')
     await chat.see('› half')
@@ -160,24 +160,24 @@ describe.concurrent('a chat in a terminal', { skip: skipTerminal }, () => {
   })
 })
 
-describe.concurrent('a call that a person has to allow', { skip: skipTerminal }, () => {
+describe.concurrent('a tool call that needs approval', { skip: skipTerminal }, () => {
   test('runs on y', async () => {
     const chat = await openChat()
     chat.type('refund ORD-7\r')
-    await chat.see(/\? refund_order \{"id":"ORD-7"\}\n {2}Refund ORD-7\?\n {2}y yes/)
+    await chat.see(/\? refund_order \{"id":"ORD-7"\}\n {2}Refund ORD-7\?\n {2}\[y\] allow once/)
     chat.type('y\r')
     await chat.see(/✓ refund_order \{"id":"ORD-7"\} · done.*\nThe tool says: .*refunded ORD-7/)
     await leave(chat)
   })
 
-  test('is not asked about again on t, as the rules allow it from then on', async () => {
+  test('is allowed in the whole thread on t', async () => {
     const chat = await openChat()
     chat.type('save ORD-7\r')
     await chat.see(
-      /\? save_order \{"id":"ORD-7"\}\n {2}it would write `ORD-7`\n {2}y yes · t yes, in this thread \(write\(ORD-7\)\) · n no/,
+      /\? save_order \{"id":"ORD-7"\}\n {2}Write `ORD-7`\?\n {2}\[y\] allow once · \[t\] allow in this thread \(write\(ORD-7\)\) · \[n\]/,
     )
     chat.type('a\r')
-    await chat.see('a call waits for you')
+    await chat.see('a tool call is waiting for approval')
     chat.type(`${'\x7f'.repeat(3)}t\r`)
     await chat.see(/The tool says: .*saved ORD-7/)
     chat.type('save ORD-7\r')
@@ -188,29 +188,29 @@ describe.concurrent('a call that a person has to allow', { skip: skipTerminal },
     await leave(chat)
   })
 
-  test('does not on n, and the model is told why', async () => {
+  test('does not run on n, and the model gets the reason', async () => {
     const chat = await openChat()
     chat.type('refund ORD-7\r')
-    await chat.see('y yes')
-    chat.type('n too dear\r')
-    await chat.see(/✗ refund_order .* · declined/)
-    await chat.see(/The tool says: [\s\S]*too\s+dear/)
+    await chat.see('[y] allow once')
+    chat.type('n too expensive\r')
+    await chat.see(/✗ refund_order .* · denied/)
+    await chat.see(/The tool says: [\s\S]*too\s+expensive/)
     await leave(chat)
   })
 
-  test('runs with another input on e', async () => {
+  test('runs with edited arguments on e', async () => {
     const chat = await openChat()
     chat.type('refund ORD-7\r')
-    await chat.see('y yes')
+    await chat.see('[y] allow once')
     chat.type('e\r')
     await chat.see(/› e \{\n {4}"id": "ORD-7"\n {2}\}/)
-    // The end of it: back over `"`, newline and brace, and over the 7.
+    // Moves from the end before the closing quote, and replaces the 7.
     chat.type(`${esc}[A${esc}[F${`${esc}[D`}\x7f8\r`)
     await chat.see(/The tool says: .*refunded ORD-8/)
     await leave(chat)
   })
 
-  test('is not decided by a message that was being written', async () => {
+  test('is not decided by the draft of a message', async () => {
     const chat = await openChat()
     chat.type('lookup SLOW\r')
     await chat.see('running')
@@ -222,35 +222,35 @@ describe.concurrent('a call that a person has to allow', { skip: skipTerminal },
     await chat.see('? refund_order')
     await chat.gone('yet another')
     chat.type('maybe\r')
-    await chat.see('a call waits for you')
+    await chat.see('a tool call is waiting for approval')
     chat.type(`${ctrl.u}n\r`)
-    await chat.see('declined')
+    await chat.see('denied')
     await chat.see('› yet another')
     chat.type('\r')
     await chat.see('You said "yet another".')
     await leave(chat)
   })
 
-  test('is not run if the answer is stopped instead', async () => {
+  test('does not run if the answer is stopped instead', async () => {
     const chat = await openChat()
     chat.type('refund ORD-7\r')
-    await chat.see('y yes')
+    await chat.see('[y] allow once')
     chat.type(esc)
     await chat.see('■ stopped')
-    await chat.gone('y yes')
+    await chat.gone('[y] allow once')
     expect(chat.text()).not.toContain('refunded')
     await leave(chat)
   })
 })
 
-describe.concurrent('writing', { skip: skipTerminal }, () => {
-  test('what is typed before the chat is there is heard', async () => {
+describe.concurrent('the input line', { skip: skipTerminal }, () => {
+  test('keys typed before the chat starts are not lost', async () => {
     const chat = await openChat({ typeAhead: 'early\r' })
     await chat.see('You said "early".')
     await leave(chat)
   })
 
-  test('several lines are one message: Alt-Enter, Ctrl-J, a backslash, a paste', async () => {
+  test('a message can have several lines: Alt-Enter, Ctrl-J, backslash, paste', async () => {
     const chat = await openChat()
     chat.type(`one${alt.enter}two${ctrl.j}three\\\r${esc}[200~four\rfive${esc}[201~`)
     await chat.see('› one\n  two\n  three\n  four\n  five')
@@ -259,7 +259,7 @@ describe.concurrent('writing', { skip: skipTerminal }, () => {
     await leave(chat)
   })
 
-  test('what was said before comes back with ↑, also in the next chat', async () => {
+  test('↑ brings back earlier messages, also in the next chat', async () => {
     const historyFile = join(folder, 'history')
     const first = await openChat({ historyFile })
     first.type('the first\r')
@@ -277,22 +277,22 @@ describe.concurrent('writing', { skip: skipTerminal }, () => {
     await leave(second)
   })
 
-  test('Tab completes commands, and one that is misspelt is not said to the model', async () => {
+  test('Tab completes commands, and a misspelled one is not sent to the model', async () => {
     const chat = await openChat()
     chat.type('/')
     await chat.see('/help  /model  /tools')
     chat.type('to\t')
     await chat.see('› /tools')
     chat.type('\r')
-    await chat.see('refund_order: Give the money back')
+    await chat.see('refund_order: Refund an order')
     chat.type('/tolls\r')
-    await chat.see('there is no command /tolls: did you mean /tools?')
+    await chat.see('unknown command /tolls: did you mean /tools?')
     chat.type('/etc/hosts what?\r')
     await chat.see('You said "/etc/hosts what?".')
     await leave(chat)
   })
 
-  test('wide characters and emoji are where they belong', async () => {
+  test('wide characters and emoji are edited correctly', async () => {
     const chat = await openChat()
     chat.type(`日本👍x${esc}[D${esc}[D\x7f!`)
     await chat.see('› 日!👍x')

@@ -4,36 +4,36 @@ import { aFunction, anObject, anything, checkOptions, messageOf, someText } from
 import type { App } from '../../threads/index.ts'
 import { wantsColor } from '../colors.ts'
 import { cleanLine } from '../terminal/index.ts'
-import type { ChatModel, CommandContext, ToolWords } from './commands.ts'
+import type { ChatModel, CommandContext, ToolSummary } from './commands.ts'
 import { isCommand, runCommand } from './commands.ts'
-import type { Front, Person } from './front.ts'
 import { openHistory } from './history.ts'
-import { lineFront } from './line-front.ts'
-import { screenFront } from './screen-front.ts'
+import { lineUi } from './line-ui.ts'
+import { screenUi } from './screen-ui.ts'
 import { openSession } from './session.ts'
+import type { ChatUi, UserActions } from './ui.ts'
 
 export interface ChatOptions {
-  /** Stays open: whoever opened it closes it. */
+  /** Stays open: closing it is up to the caller. */
   readonly app: App
-  /** The conversation to go on with, or the id of the one to begin; a new one if absent. */
+  /** The id of a thread to continue or to create. A new thread if absent. */
   readonly thread?: string | undefined
-  /** Who answers in a new conversation; the first of the app's agents if absent. */
+  /** The agent of a new thread. The app's first agent if absent. */
   readonly agent?: string | undefined
-  /** Makes the ids of new conversations. */
+  /** Makes the ids of new threads. */
   readonly newId?: (() => string) | undefined
   readonly model?: ChatModel | undefined
-  /** What `/tools` tells. */
-  readonly tools?: readonly ToolWords[] | undefined
-  /** What to know of them, told at the beginning. */
+  /** The tools that `/tools` lists. */
+  readonly tools?: readonly ToolSummary[] | undefined
+  /** What the user should know about the tools, shown at the start. */
   readonly notices?: readonly string[] | undefined
-  /** Where what was said is kept, to be said again; nowhere if absent. */
+  /** The file for the input history. The history is not saved if absent. */
   readonly historyFile?: string | undefined
-  /** How to go on with a conversation, told when it is left; `millrace --thread ID` if absent. */
+  /** How to continue the thread, shown at the end. `millrace --thread ID` if absent. */
   readonly resumeHint?: ((threadId: string) => string) | undefined
-  /** Hands over a function to tell of what goes wrong in the background, so that it does not spoil the screen. */
-  readonly onListen?: ((tell: (problem: unknown) => void) => void) | undefined
-  /** Gives lines on the runs there were since it was last asked, to be shown below the latest one. */
-  readonly asides?: (() => readonly string[]) | undefined
+  /** Called with a function that reports background errors without garbling the screen. */
+  readonly onReady?: ((reportError: (error: unknown) => void) => void) | undefined
+  /** Returns log lines since the last call, to be shown below the latest run. */
+  readonly takeLogLines?: (() => readonly string[]) | undefined
   readonly input?: ReadStream | undefined
   readonly output?: WriteStream | undefined
 }
@@ -48,91 +48,91 @@ const table: OptionTable<ChatOptions> = {
   notices: anything,
   historyFile: someText,
   resumeHint: aFunction,
-  onListen: aFunction,
-  asides: aFunction,
+  onReady: aFunction,
+  takeLogLines: aFunction,
   input: anything,
   output: anything,
 }
 
 /**
- * Talks with the person at a terminal until they leave. Gives the exit code: 0, 1 if the log could not be read any more, 143
- * or 129 if it was told to end by a signal. Others may talk in the same conversation, here or elsewhere: everybody sees all of it.
+ * Runs a chat in a terminal until the user leaves. Returns the exit code: 0, 1 if the log can no
+ * longer be read, 143 or 129 after a signal. Other clients may use the same thread at the same time;
+ * all of them see every message.
  */
 export async function chat(options: ChatOptions): Promise<number> {
   checkOptions({ ...options, app: options.app ?? null }, table, { op: 'chat', what: 'the option' })
   const { app, agent, newId, model, tools = [], historyFile } = options
   const { input = process.stdin, output = process.stdout } = options
-  const { resumeHint = (id) => `to go on: millrace --thread ${id}` } = options
+  const { resumeHint = (id) => `continue with: millrace --thread ${id}` } = options
 
   const ending = Promise.withResolvers<number>()
   const leave = (code = 0) => ending.resolve(code)
-  const inOrder = oneByOne((error) => front.note(messageOf(error), 'problem'))
-  const atOnce = oneByOne((error) => front.note(messageOf(error), 'problem'))
-  const person: Person = {
-    say: (text) => inOrder(() => (isCommand(text) ? command(text) : session.say(text.trim()))),
-    stop: () => atOnce(() => session.stop()),
+  const enqueue = serialQueue((error) => ui.note(messageOf(error), 'problem'))
+  const enqueueStop = serialQueue((error) => ui.note(messageOf(error), 'problem'))
+  const user: UserActions = {
+    send: (text) => enqueue(() => (isCommand(text) ? command(text) : session.send(text.trim()))),
+    stop: () => enqueueStop(() => session.stop()),
     leave: () => leave(),
   }
   const command = (text: string) => {
-    front.echo(text.trim())
+    ui.echo(text.trim())
     return runCommand(text, context)
   }
   const newThread = (id = newId?.()) => app.thread(id, { agent })
   const session = openSession({
     app,
     newThread: () => newThread(),
-    front: () => front,
+    ui: () => ui,
     onEnd(error) {
-      if (error !== undefined) front.note(messageOf(error), 'problem')
+      if (error !== undefined) ui.note(messageOf(error), 'problem')
       leave(error === undefined ? 0 : 1)
     },
   })
   const first = newThread(options.thread)
 
-  const front = withAsides(openFront({ input, output, historyFile, person }), options.asides)
-  const context: CommandContext = { session, front, model, tools, listed: [], leave: () => leave() }
-  const forget = onSignals(leave)
+  const ui = withLogLines(openUi({ input, output, historyFile, user }), options.takeLogLines)
+  const context: CommandContext = { session, ui, model, tools, listedIds: [], leave: () => leave() }
+  const removeSignalHandlers = onSignals(leave)
   try {
-    options.onListen?.((problem) => front.note(messageOf(problem), 'problem'))
-    for (const notice of options.notices ?? []) front.note(cleanLine(notice), 'problem')
-    front.note([agent ?? app.agents[0], model?.name(), '/help'].filter(Boolean).join(' · '), 'dim')
-    inOrder(() => session.open(first))
+    options.onReady?.((error) => ui.note(messageOf(error), 'problem'))
+    for (const notice of options.notices ?? []) ui.note(cleanLine(notice), 'problem')
+    ui.note([agent ?? app.agents[0], model?.name(), '/help'].filter(Boolean).join(' · '), 'dim')
+    enqueue(() => session.open(first))
     return await ending.promise
   } finally {
     session.close()
-    front.close()
-    forget()
+    ui.close()
+    removeSignalHandlers()
     if (session.exists) output.write(`${cleanLine(resumeHint(session.thread.id))}\n`)
   }
 }
 
-function openFront(options: {
+function openUi(options: {
   input: ReadStream
   output: WriteStream
   historyFile: string | undefined
-  person: Person
-}): Front {
-  const { input, output, historyFile, person } = options
-  if (process.env.TERM === 'dumb' || !input.isTTY || !output.isTTY)
-    return lineFront({ input, output, person })
-  const colour = wantsColor(output)
-  return screenFront({ input, output, colour, history: openHistory(historyFile), person })
+  user: UserActions
+}): ChatUi {
+  const { input, output, historyFile, user } = options
+  if (process.env.TERM === 'dumb' || !input.isTTY || !output.isTTY) return lineUi({ input, output, user })
+  const color = wantsColor(output)
+  return screenUi({ input, output, color, history: openHistory(historyFile), user })
 }
 
-/** They are known before the last words of their run are shown, and would stand above them. */
-function withAsides(front: Front, asides: ChatOptions['asides']): Front {
-  if (!asides) return front
+/** Shows the log lines of a run below its last text. They are written before that is shown. */
+function withLogLines(ui: ChatUi, takeLogLines: ChatOptions['takeLogLines']): ChatUi {
+  if (!takeLogLines) return ui
   return {
-    ...front,
-    tell(entry) {
-      front.tell(entry)
-      if (entry.event.type === 'run-end') for (const line of asides()) front.note(line, 'dim')
+    ...ui,
+    show(entry) {
+      ui.show(entry)
+      if (entry.event.type === 'run-end') for (const line of takeLogLines()) ui.note(line, 'dim')
     },
   }
 }
 
-/** Does one thing after the other, in the order in which they were asked for. */
-function oneByOne(onError: (error: unknown) => void): (act: () => Promise<void> | void) => void {
+/** Runs one action after the other, in order. */
+function serialQueue(onError: (error: unknown) => void): (act: () => Promise<void> | void) => void {
   let last = Promise.resolve()
   return (act) => {
     last = last.then(act).catch(onError)
@@ -142,10 +142,10 @@ function oneByOne(onError: (error: unknown) => void): (act: () => Promise<void> 
 const signals = { SIGTERM: 143, SIGHUP: 129 } as const
 
 function onSignals(leave: (code: number) => void): () => void {
-  const hear = (signal: NodeJS.Signals) => leave(signals[signal as keyof typeof signals])
+  const onSignal = (signal: NodeJS.Signals) => leave(signals[signal as keyof typeof signals])
   const names = Object.keys(signals) as NodeJS.Signals[]
-  for (const name of names) process.on(name, hear)
+  for (const name of names) process.on(name, onSignal)
   return () => {
-    for (const name of names) process.off(name, hear)
+    for (const name of names) process.off(name, onSignal)
   }
 }

@@ -4,34 +4,34 @@ import { noUsage } from '../../protocol/index.ts'
 import { conversationView } from './conversation-view.ts'
 
 function open(width = 40) {
-  const view = conversationView({ width: () => width, colour: false })
+  const view = conversationView({ width: () => width, color: false })
   let seq = 0
-  const tell = (...events: ThreadEvent[]) => {
-    for (const event of events) view.tell({ seq: ++seq, at: 1000, event } as Entry)
+  const add = (...events: ThreadEvent[]) => {
+    for (const event of events) view.add({ seq: ++seq, at: 1000, event } as Entry)
   }
-  return { view, tell, rows: () => [...view.take()] }
+  return { view, add, rows: () => [...view.take()] }
 }
 
-const said = (content: string): ThreadEvent => ({
+const input = (content: string): ThreadEvent => ({
   type: 'input',
   message: { role: 'user', content },
   mode: 'queue',
 })
-const runStart = (...heard: number[]): ThreadEvent => ({
+const runStart = (...inputs: number[]): ThreadEvent => ({
   type: 'run-start',
   version: 1,
   runId: 'run_1',
   agent: 'desk',
   input: [],
-  heard,
+  inputs,
 })
-const roundStart = (round = 1, heard: number[] = []): ThreadEvent => ({
+const roundStart = (round = 1, inputs: number[] = []): ThreadEvent => ({
   type: 'round-start',
   round,
   model: 'm',
-  heard,
+  inputs,
 })
-const text = (words: string): ThreadEvent => ({ type: 'text', text: words })
+const text = (text: string): ThreadEvent => ({ type: 'text', text })
 const runEnd = (more: Partial<Extract<ThreadEvent, { type: 'run-end' }>> = {}): ThreadEvent => ({
   type: 'run-end',
   outcome: 'completed',
@@ -40,26 +40,26 @@ const runEnd = (more: Partial<Extract<ThreadEvent, { type: 'run-end' }>> = {}): 
 })
 
 describe('a conversation in rows', () => {
-  test('what is said stands there when it is heard, and the answer below it', () => {
-    const { view, tell, rows } = open()
-    tell(said('hi'))
+  test('a message is shown when a run reads it, with the answer below', () => {
+    const { view, add, rows } = open()
+    add(input('hi'))
     expect(rows()).toEqual([])
-    tell(runStart(1), roundStart(), text('\n\nHel'), text('lo'))
+    add(runStart(1), roundStart(), text('\n\nHel'), text('lo'))
     expect(rows()).toEqual(['', '› hi', ''])
     expect(view.live(1000)).toEqual(['Hello'])
-    tell(runEnd())
+    add(runEnd())
     expect(rows()).toEqual(['Hello', ''])
     expect(view.live(1000)).toEqual([])
   })
 
-  test('what was queued stands where it was heard, also within a run', () => {
-    const { tell, rows } = open()
-    tell(
-      said('one'),
+  test('a queued message is shown where a round reads it', () => {
+    const { add, rows } = open()
+    add(
+      input('one'),
       runStart(1),
       roundStart(),
       text('first'),
-      said('two'),
+      input('two'),
       roundStart(2, [5]),
       text('second'),
       runEnd(),
@@ -67,31 +67,31 @@ describe('a conversation in rows', () => {
     expect(rows()).toEqual(['', '› one', '', 'first', '', '› two', '', 'second', ''])
   })
 
-  test('much that was said at once is shown by its beginning', () => {
-    const { tell, rows } = open()
-    tell(said(Array.from({ length: 50 }, (_, line) => `line ${line}`).join('\n')), runStart(1))
+  test('of a long message, only the first rows are shown', () => {
+    const { add, rows } = open()
+    add(input(Array.from({ length: 50 }, (_, line) => `line ${line}`).join('\n')), runStart(1))
     const shown = rows()
     expect(shown).toHaveLength(14)
     expect(shown.at(-2)).toBe('  … 39 more rows')
   })
 
-  test('while nothing comes something turns, with the end of what the model thinks', () => {
-    const { view, tell } = open(20)
-    tell(said('hi'), runStart(1), roundStart())
+  test('a spinner shows the end of the reasoning until text arrives', () => {
+    const { view, add } = open(20)
+    add(input('hi'), runStart(1), roundStart())
     expect(view.ticking).toBe(true)
     expect(view.live(0)).toEqual(['⠋'])
-    tell({ type: 'reasoning', text: 'the first thought and then ' }, { type: 'reasoning', text: 'the last' })
+    add({ type: 'reasoning', text: 'the first thought and then ' }, { type: 'reasoning', text: 'the last' })
     expect(view.live(0)[0]).toMatch(/^⠋ .*the last$/)
-    tell(text('so'))
+    add(text('so'))
     expect(view.live(0)).toEqual(['so'])
   })
 
-  test('a round that is taken back is told again, below a word on why', () => {
-    const { view, tell, rows } = open()
-    tell(runStart(), roundStart(), text('half an ans'))
-    tell({ type: 'round-retract', round: 1, reason: 'the stream\u001b[2J broke' })
-    expect(rows()).toEqual(['half an ans', '↺ once more from the start: the stream', 'broke'])
-    tell(text('all of it'))
+  test('a retracted round is generated again, below the reason', () => {
+    const { view, add, rows } = open()
+    add(runStart(), roundStart(), text('half an ans'))
+    add({ type: 'round-retract', round: 1, reason: 'the stream\u001b[2J broke' })
+    expect(rows()).toEqual(['half an ans', '↺ retracted, generating again: the', 'stream broke'])
+    add(text('all of it'))
     expect(view.live(0)).toEqual(['all of it'])
   })
 
@@ -100,46 +100,46 @@ describe('a conversation in rows', () => {
       '✗ on fire',
       runEnd({ outcome: 'failed', error: { op: 'x', code: 'auth', message: 'on\nfire', retryable: false } }),
     ],
-    ['■ stopped', runEnd({ outcome: 'cancelled' })],
-    ['▲ cut off: the answer was as long as it may be', runEnd({ outcome: 'truncated' })],
-  ])('an answer may end with: %s', (words, end) => {
-    const { tell, rows } = open(60)
-    tell(runStart(), roundStart(), text('words'), end)
-    expect(rows()).toEqual(['words', words, ''])
+    ['■ stopped', runEnd({ outcome: 'canceled' })],
+    ['▲ cut off: the answer reached its length limit', runEnd({ outcome: 'truncated' })],
+  ])('an answer can end with: %s', (line, end) => {
+    const { add, rows } = open(60)
+    add(runStart(), roundStart(), text('words'), end)
+    expect(rows()).toEqual(['words', line, ''])
   })
 
-  test('a call keeps its line while a person is asked, and it is written once', () => {
-    const { view, tell, rows } = open(60)
+  test('a tool call keeps its line during an approval, and is written once', () => {
+    const { view, add, rows } = open(60)
     const call = { callId: 'call_1', name: 'refund' }
     const done = { output: [], status: 'ok', isError: false, ms: 5, overlapMs: 0 } as const
-    tell(runStart(), roundStart(), { type: 'tool-call', ...call, input: {} })
-    tell({ type: 'approval-request', ...call, input: {} }, runEnd({ outcome: 'suspended' }))
-    // The question is shown where it is answered.
+    add(runStart(), roundStart(), { type: 'tool-call', ...call, input: {} })
+    add({ type: 'approval-request', ...call, input: {} }, runEnd({ outcome: 'suspended' }))
+    // The request is shown at the prompt.
     expect([rows(), view.live(0)]).toEqual([[], []])
-    tell({ type: 'approval', callId: 'call_1', approved: true }, {
+    add({ type: 'approval', callId: 'call_1', approved: true }, {
       ...runStart(),
       resumes: 'run_1',
     } as ThreadEvent)
-    tell({ type: 'tool-result', ...call, ...done })
+    add({ type: 'tool-result', ...call, ...done })
     expect(view.live(0)).toEqual(['  ✓ refund {} · done in 5 ms'])
-    tell(roundStart(2), text('there'), runEnd())
+    add(roundStart(2), text('there'), runEnd())
     expect(rows()).toEqual(['  ✓ refund {} · done in 5 ms', 'there', ''])
   })
 
-  test('a sequence that one round leaves open takes nothing of the next', () => {
-    const { view, tell } = open()
-    tell(runStart(), roundStart(), text('a \u001b]0;'), roundStart(2), text('all of it'))
+  test('an escape sequence that one round leaves open does not affect the next', () => {
+    const { view, add } = open()
+    add(runStart(), roundStart(), text('a \u001b]0;'), roundStart(2), text('all of it'))
     expect(view.live(0)).toEqual(['all of it'])
   })
 
-  test('orders to the terminal are in nothing that is shown', () => {
-    const { view, tell, rows } = open()
+  test('nothing that is shown contains control characters', () => {
+    const { view, add, rows } = open()
     const evil = 'a\u001b]0;x\u0007\u009b2Jb'
-    tell(said(evil), runStart(1), roundStart(), text(evil), { type: 'reasoning', text: evil })
-    tell({ type: 'tool-call', callId: evil, name: evil, input: { [evil]: evil } })
-    tell({ type: 'tool-progress', callId: evil, data: evil })
+    add(input(evil), runStart(1), roundStart(), text(evil), { type: 'reasoning', text: evil })
+    add({ type: 'tool-call', callId: evil, name: evil, input: { [evil]: evil } })
+    add({ type: 'tool-progress', callId: evil, data: evil })
     view.note(evil)
-    tell(runEnd({ outcome: 'failed', error: { op: 'x', code: 'auth', message: evil, retryable: false } }))
+    add(runEnd({ outcome: 'failed', error: { op: 'x', code: 'auth', message: evil, retryable: false } }))
     expect([...rows(), ...view.live(0)].join('')).not.toMatch(/\p{Cc}/u)
   })
 })

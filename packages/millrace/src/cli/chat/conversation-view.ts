@@ -1,7 +1,7 @@
 import type { Entry, Outcome } from '../../protocol/index.ts'
 import { textOf } from '../../protocol/index.ts'
 import type { CallView, InputView, RunView } from '../../view/index.ts'
-import { createView, take } from '../../view/index.ts'
+import { applyEntry, createView } from '../../view/index.ts'
 import type { Markdown, Span } from '../terminal/index.ts'
 import {
   callLine,
@@ -9,51 +9,51 @@ import {
   cleanLine,
   cleanText,
   deltaCleaner,
-  lookOf,
   markdown,
   painter,
+  phaseOf,
   spinnerAt,
   style,
   wrap,
 } from '../terminal/index.ts'
 
 /**
- * A conversation as rows of a screen, folded from the entries of its log. Rows that are done with are handed out once; the
- * others are asked for whenever they are to be drawn.
+ * A thread as rows on the screen, folded from the entries of its log. `take()` returns each finished
+ * row once; `live()` returns the rows that can still change, for each redraw.
  */
 export interface ConversationView {
-  tell(entry: Entry): void
-  /** What was asked of us, not of the agent. */
+  add(entry: Entry): void
+  /** Shows a command as the user typed it. */
   echo(text: string): void
-  /** A line of our own, in between. */
-  note(text: string, look?: number): void
+  /** Shows a line that is not part of the thread. */
+  note(text: string, textStyle?: number): void
   take(): string[]
   live(now: number): string[]
-  /** Something is shown that changes while time goes on. */
+  /** The live rows change over time. */
   readonly ticking: boolean
-  /** The last row that was handed out, or will be, is an empty one. */
+  /** The last finished row is empty. */
   readonly spaced: boolean
 }
 
 export interface ViewOptions {
   readonly width: () => number
-  readonly colour: boolean
+  readonly color: boolean
 }
 
-/** Of something long that a person said, so many rows are shown. */
-const mostSaidRows = 12
+/** How many rows of a long message are shown. */
+const maxMessageRows = 12
 
-export function conversationView({ width, colour }: ViewOptions): ConversationView {
-  const paint = painter(colour)
+export function conversationView({ width, color }: ViewOptions): ConversationView {
+  const paint = painter(color)
   const view = createView({ keep: 'round' })
-  /** Those that are live. */
+  /** Tool calls whose lines are live. */
   const calls = new Set<CallView>()
   let done: string[] = []
   let isGap = false
-  let words: Markdown | undefined
+  let answer: Markdown | undefined
   let cleanDelta = deltaCleaner()
-  /** The end of what the model thinks aloud. */
-  let thought = ''
+  /** The end of the model's reasoning. */
+  let reasoning = ''
   let running = false
 
   function write(rows: readonly string[]) {
@@ -61,7 +61,7 @@ export function conversationView({ width, colour }: ViewOptions): ConversationVi
     if (rows.length > 0) isGap = rows.at(-1) === ''
   }
 
-  /** One empty row, before and after what belongs together. */
+  /** Adds an empty row, unless there is one. */
   function gap() {
     if (!isGap) write([''])
   }
@@ -79,74 +79,74 @@ export function conversationView({ width, colour }: ViewOptions): ConversationVi
   }
 
   function endWords() {
-    words?.end()
-    write(words?.take() ?? [])
-    words = undefined
+    answer?.end()
+    write(answer?.take() ?? [])
+    answer = undefined
     cleanDelta = deltaCleaner()
-    thought = ''
+    reasoning = ''
   }
 
-  /** Words and calls so far are history. */
+  /** Finishes all text and tool calls so far. */
   function settle(at: number) {
     endWords()
     write(callLines(at))
     calls.clear()
   }
 
-  function hear(inputs: readonly InputView[] = []) {
+  function addInputs(inputs: readonly InputView[] = []) {
     for (const { message } of inputs) {
       gap()
-      write(saidRows(cleanText(textOf(message)), width()).map(paint))
+      write(messageRows(cleanText(textOf(message)), width()).map(paint))
       gap()
     }
   }
 
-  function speak(delta: string) {
+  function addText(delta: string) {
     const clean = cleanDelta(delta)
-    const text = words ? clean : clean.trimStart()
+    const text = answer ? clean : clean.trimStart()
     if (!text) return
-    thought = ''
-    words ??= markdown({ width, colour })
-    words.push(text)
-    write(words.take())
+    reasoning = ''
+    answer ??= markdown({ width, color })
+    answer.push(text)
+    write(answer.take())
   }
 
   function end({ outcome = 'completed', error }: RunView, at: number) {
-    // The calls of a run that waits for a person are still to be decided about.
+    // The tool calls of a suspended run are still open.
     if (outcome === 'suspended') return endWords()
     settle(at)
     if (outcome === 'failed')
       lines([{ text: `✗ ${cleanLine(error?.message ?? 'failed')}`, style: style.red }])
-    const why = endings[outcome]
+    const why = outcomeLines[outcome]
     if (why) lines([{ text: why, style: style.yellow }])
     gap()
   }
 
   return {
-    tell(entry) {
-      const { call, run, round, retry, read, notice, text, delta } = take(view, entry)
+    add(entry) {
+      const { call, run, round, retry, read, notice, text, delta } = applyEntry(view, entry)
       const { at } = entry
       if (call) calls.add(call)
       if (run) running = !run.outcome
-      if (text?.kind === 'text') return speak(delta)
-      if (text && !words) thought = (thought + delta).slice(-500)
+      if (text?.kind === 'text') return addText(delta)
+      if (text && !answer) reasoning = (reasoning + delta).slice(-500)
       if (round?.retracted) {
         endWords()
         calls.clear()
-        dim(`↺ once more from the start: ${cleanLine(round.retracted.reason)}`)
+        dim(`↺ retracted, generating again: ${cleanLine(round.retracted.reason)}`)
       } else if (round && !round.end && !text) settle(at)
-      hear(read)
-      if (retry) dim(`↺ trying again: ${cleanLine(retry.error.message)}`)
-      if (notice?.notice === 'summary') dim('∴ what was said first is summed up for the model')
+      addInputs(read)
+      if (retry) dim(`↺ retrying: ${cleanLine(retry.error.message)}`)
+      if (notice?.notice === 'summary') dim('∴ earlier messages were summarized for the model')
       if (run?.outcome) end(run, at)
     },
     echo(text) {
       gap()
       lines([prompt, { text: cleanText(text), style: style.dim }])
     },
-    note(text, look = style.plain) {
+    note(text, textStyle = style.plain) {
       for (const line of cleanText(text).split('\n'))
-        lines([{ text: line, style: look }], [{ text: indentOf(line, width()), style: style.plain }])
+        lines([{ text: line, style: textStyle }], [{ text: indentOf(line, width()), style: style.plain }])
     },
     take() {
       const rows = done
@@ -154,11 +154,11 @@ export function conversationView({ width, colour }: ViewOptions): ConversationVi
       return rows
     },
     live(now) {
-      // What asks is shown where it is answered.
-      const shown = [...calls].filter((call) => lookOf(call) !== 'asking')
-      const rows = [...(words?.live() ?? []), ...callLines(now, shown)]
+      // A call that waits for approval is shown at the prompt.
+      const shown = [...calls].filter((call) => phaseOf(call) !== 'asking')
+      const rows = [...(answer?.live() ?? []), ...callLines(now, shown)]
       if (!running || rows.length > 0) return rows
-      const thinking = thought && ` ${endOf(cleanLine(thought), width() - 2)}`
+      const thinking = reasoning && ` ${endOf(cleanLine(reasoning), width() - 2)}`
       return [paint([spinnerAt(now), { text: thinking, style: style.dim }])]
     },
     get ticking() {
@@ -170,32 +170,36 @@ export function conversationView({ width, colour }: ViewOptions): ConversationVi
   }
 }
 
-const endings: Readonly<Partial<Record<Outcome, string>>> = {
-  cancelled: '■ stopped',
-  'max-rounds': '▲ stopped: as many rounds of tools as it may have; say something to go on',
-  truncated: '▲ cut off: the answer was as long as it may be',
+const outcomeLines: Readonly<Partial<Record<Outcome, string>>> = {
+  canceled: '■ stopped',
+  'max-rounds': '▲ stopped at the round limit; send a message to continue',
+  truncated: '▲ cut off: the answer reached its length limit',
 }
 
 export const prompt: Span = { text: '› ', style: style.bold | style.cyan }
 
-/** What a person said; of much, its beginning. */
-export function saidRows(text: string, width: number, look: number = style.bold): (readonly Span[])[] {
-  const rows = wrap([{ text, style: look }], width, {
+/** A message of the user; of a long one, its first rows. */
+export function messageRows(
+  text: string,
+  width: number,
+  textStyle: number = style.bold,
+): (readonly Span[])[] {
+  const rows = wrap([{ text, style: textStyle }], width, {
     first: [prompt],
     rest: [{ text: '  ', style: style.plain }],
   })
-  if (rows.length <= mostSaidRows) return rows
-  const hidden = rows.length - mostSaidRows + 1
-  return [...rows.slice(0, mostSaidRows - 1), [{ text: `  … ${hidden} more rows`, style: style.dim }]]
+  if (rows.length <= maxMessageRows) return rows
+  const hidden = rows.length - maxMessageRows + 1
+  return [...rows.slice(0, maxMessageRows - 1), [{ text: `  … ${hidden} more rows`, style: style.dim }]]
 }
 
-/** Where a line has columns, what is too long for its row goes on below the second one. */
+/** A long line with two columns wraps below its second column. */
 function indentOf(line: string, width: number): string {
   const column = /^.*?\S {2,}(?=\S)/.exec(line)?.[0].length ?? 0
   return ' '.repeat(column < width / 2 ? column : 0)
 }
 
-/** As much of the end of a text as there is room for. */
+/** As much of the end of a text as fits. */
 function endOf(text: string, width: number): string {
   const chars = Array.from(text)
   let start = chars.length

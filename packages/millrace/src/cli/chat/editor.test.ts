@@ -4,12 +4,12 @@ import type { Draft } from './editor.ts'
 import { continued, edit, emptyDraft, filled, moveLine } from './editor.ts'
 import type { Key, KeyName } from './keys.ts'
 
-/** A draft written with `|` where the cursor is. */
+/** A draft with `|` at the cursor. */
 function at(text: string): Draft {
   const cursor = text.indexOf('|')
   return { text: text.replace('|', ''), cursor, cut: '' }
 }
-const seen = ({ text, cursor }: Draft) => `${text.slice(0, cursor)}|${text.slice(cursor)}`
+const shown = ({ text, cursor }: Draft) => `${text.slice(0, cursor)}|${text.slice(cursor)}`
 const press = (draft: Draft, ...names: KeyName[]) => names.reduce((now, type) => edit(now, { type }), draft)
 
 test.each<[string, KeyName, string]>([
@@ -34,29 +34,29 @@ test.each<[string, KeyName, string]>([
   ['ab|c', 'end-of-input', 'ab|'],
   ['ab|c', 'new-line', 'ab\n|c'],
   ['ab|c', 'escape', 'ab|c'],
-])('%j by %s is %j', (before, name, after) => {
-  expect(seen(press(at(before), name))).toBe(after)
+])('%j after %s is %j', (before, name, after) => {
+  expect(shown(press(at(before), name))).toBe(after)
 })
 
-test('text and what is pasted go where the cursor is', () => {
+test('text and pastes are inserted at the cursor', () => {
   const typed = edit(at('a|d'), { type: 'text', text: 'b' })
-  expect(seen(edit(typed, { type: 'paste', text: 'c\nc' }))).toBe('abc\nc|d')
+  expect(shown(edit(typed, { type: 'paste', text: 'c\nc' }))).toBe('abc\nc|d')
 })
 
-test('what was cut comes back, as often as wanted', () => {
-  expect(seen(press(at('one two|'), 'delete-word-left', 'start', 'yank', 'yank'))).toBe('twotwo|one ')
+test('cut text can be pasted repeatedly', () => {
+  expect(shown(press(at('one two|'), 'delete-word-left', 'start', 'yank', 'yank'))).toBe('twotwo|one ')
 })
 
 describe('lines', () => {
-  test('up and down keep the column in characters, as near as can be', () => {
-    expect(seen(moveLine(at('👍👍👍\nab|c'), 'up') as Draft)).toBe('👍👍|👍\nabc')
-    expect(seen(moveLine(at('abc|\nx'), 'down') as Draft)).toBe('abc\nx|')
+  test('up and down keep the column, counted in characters', () => {
+    expect(shown(moveLine(at('👍👍👍\nab|c'), 'up') as Draft)).toBe('👍👍|👍\nabc')
+    expect(shown(moveLine(at('abc|\nx'), 'down') as Draft)).toBe('abc\nx|')
     expect(moveLine(at('a|b\nc'), 'up')).toBeUndefined()
     expect(moveLine(at('ab\nc|'), 'down')).toBeUndefined()
   })
 
-  test('a backslash at the end asks for another one', () => {
-    expect(seen(continued(filled('one\\')) as Draft)).toBe('one\n|')
+  test('a trailing backslash starts another line', () => {
+    expect(shown(continued(filled('one\\')) as Draft)).toBe('one\n|')
     expect(continued(filled('one'))).toBeUndefined()
     expect(continued(at('one|\\'))).toBeUndefined()
   })
@@ -83,7 +83,7 @@ const key: fc.Arbitrary<Key> = fc.oneof(
   fc.constantFrom('a', ' ', '日', '👩‍👩‍👧', 'e\u0301').map((text): Key => ({ type: 'text', text })),
 )
 
-test('whatever is pressed, the cursor stands in the text and never within a character', () => {
+test('whatever is pressed, the cursor is in the text and never inside a character', () => {
   const pair = /[\uD800-\uDBFF]$/
   fc.assert(
     fc.property(fc.array(key, { maxLength: 60 }), (keys) => {

@@ -1,11 +1,11 @@
 import type { Key } from './keys.ts'
 
-/** A text that is being written, and where in it. */
+/** The text in the input line, and the cursor. */
 export interface Draft {
   readonly text: string
   /** In UTF-16 units, always between two characters. */
   readonly cursor: number
-  /** What was cut last. */
+  /** The text that was cut last. */
   readonly cut: string
 }
 
@@ -16,7 +16,7 @@ export function filled(text: string, { cut }: Draft = emptyDraft): Draft {
   return { text, cursor: text.length, cut }
 }
 
-/** What comes of a draft by a key; the same draft if the key is not about editing. */
+/** Applies a key to a draft. Returns the same draft if the key does not edit. */
 export function edit(draft: Draft, key: Key): Draft {
   const { text, cursor } = draft
   switch (key.type) {
@@ -57,7 +57,7 @@ export function edit(draft: Draft, key: Key): Draft {
   }
 }
 
-/** Moves a line up or down, as near below or above as can be; undefined if there is none. */
+/** Moves the cursor one line up or down, keeping its column. Returns undefined if there is no such line. */
 export function moveLine(draft: Draft, direction: 'up' | 'down'): Draft | undefined {
   const { text, cursor } = draft
   const start = lineStart(text, cursor)
@@ -70,7 +70,7 @@ export function moveLine(draft: Draft, direction: 'up' | 'down'): Draft | undefi
   return { ...draft, cursor: other + before }
 }
 
-/** A backslash at the end asks for another line instead of sending: the draft with it; undefined if there is none. */
+/** A trailing backslash starts a new line instead of sending. Returns undefined without one. */
 export function continued(draft: Draft): Draft | undefined {
   const { text, cursor } = draft
   if (cursor !== text.length || !text.endsWith('\\')) return undefined
@@ -97,17 +97,17 @@ function remove(draft: Draft, from: number, to: number, keep: boolean): Draft {
 
 const segments = new Intl.Segmenter()
 const words = new Intl.Segmenter(undefined, { granularity: 'word' })
-/** No character is longer than this, so a long text need not be cut into characters from its start. */
-const longestChar = 64
+/** No character is longer than this, so a long text need not be segmented from its start. */
+const maxCharLength = 64
 
 function charLeft(text: string, cursor: number): number {
-  const from = Math.max(0, cursor - longestChar)
+  const from = Math.max(0, cursor - maxCharLength)
   const last = [...segments.segment(text.slice(from, cursor))].at(-1)
   return cursor - (last?.segment.length ?? 0)
 }
 
 function charRight(text: string, cursor: number): number {
-  const [next] = segments.segment(text.slice(cursor, cursor + longestChar))
+  const [next] = segments.segment(text.slice(cursor, cursor + maxCharLength))
   return cursor + (next?.segment.length ?? 0)
 }
 
@@ -132,7 +132,7 @@ function lineEnd(text: string, cursor: number): number {
   return end === -1 ? text.length : end
 }
 
-/** At the end of a line, the newline itself goes. */
+/** At the end of a line, the newline is deleted. */
 function killEnd(text: string, cursor: number): number {
   const end = lineEnd(text, cursor)
   return end === cursor ? Math.min(text.length, cursor + 1) : end

@@ -5,7 +5,7 @@ import type { Thread } from '../../threads/index.ts'
 import { safeJson } from '../json-lines.ts'
 import { markdownOf } from '../markdown-export.ts'
 
-/** Writes a conversation to a file that is not there yet: for people, or as a transcript if its name ends in `.json`. */
+/** Writes a thread to a new file: as Markdown, or as a transcript if the name ends in `.json`. */
 export async function exportThread(thread: Thread, name: string): Promise<string> {
   const file = resolve(name || `${thread.id}.md`)
   const view = await thread.state()
@@ -16,7 +16,7 @@ export async function exportThread(thread: Thread, name: string): Promise<string
     await writeFile(file, text, { flag: 'wx' })
   } catch (error) {
     if (isObject(error) && error.code === 'EEXIST')
-      throw invalidInput('chat', `there is a file ${file} already: name another one`)
+      throw invalidInput('chat', `${file} already exists; choose another name`)
     throw error
   }
   return file

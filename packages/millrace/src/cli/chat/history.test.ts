@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openHistory, recallFrom } from './history.ts'
+import { historyCursor, openHistory } from './history.ts'
 
 let folder: string
 let file: string
@@ -12,19 +12,19 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-describe('what was said is kept in a file', () => {
-  test('in order, several lines in one, each once in a row, nothing empty', () => {
+describe('the history is kept in a file', () => {
+  test('in order, without repetitions and empty lines', () => {
     const history = openHistory(file)
     for (const line of ['one', 'two\nlines', 'two\nlines', '  ', 'three']) history.add(line)
     expect(openHistory(file).lines).toEqual(['one', 'two\nlines', 'three'])
   })
 
-  test('that only its owner can read', () => {
+  test('that only the user can read', () => {
     openHistory(file).add('secret')
     expect(statSync(file).mode & 0o077).toBe(0)
   })
 
-  test('of bounded size: the oldest go, and what is very long is not kept', () => {
+  test('of limited size: the oldest lines are dropped, and very long ones not kept', () => {
     const history = openHistory(file)
     for (let count = 0; count < 1500; count++) history.add(`line ${count}`)
     history.add('x'.repeat(100_000))
@@ -41,7 +41,7 @@ describe('what was said is kept in a file', () => {
     expect(statSync(file).size).toBe(0)
   })
 
-  test('a file with something else in it, or none that can be written, is no hindrance', () => {
+  test('a file with other content, or one that cannot be written, is ignored', () => {
     openHistory(file).add('one')
     appendFileSync(file, 'not json\n{"a":1}\n"two"\n')
     expect(openHistory(file).lines).toEqual(['one', 'two'])
@@ -58,12 +58,16 @@ describe('what was said is kept in a file', () => {
   })
 })
 
-test('going back and forth ends at what was being written', () => {
+test('moving through the history ends at the draft', () => {
   const history = openHistory(undefined)
   history.add('one')
   history.add('two')
-  const recall = recallFrom(history)
-  expect(recall.forth()).toBeUndefined()
-  expect([recall.back('draft'), recall.back('two'), recall.back('one')]).toEqual(['two', 'one', undefined])
-  expect([recall.forth(), recall.forth(), recall.forth()]).toEqual(['two', 'draft', undefined])
+  const recall = historyCursor(history)
+  expect(recall.next()).toBeUndefined()
+  expect([recall.previous('draft'), recall.previous('two'), recall.previous('one')]).toEqual([
+    'two',
+    'one',
+    undefined,
+  ])
+  expect([recall.next(), recall.next(), recall.next()]).toEqual(['two', 'draft', undefined])
 })

@@ -2,15 +2,15 @@ import type { ReadStream } from 'node:tty'
 import type { Key } from './keys.ts'
 import { keyReader } from './keys.ts'
 
-/** A terminal sends the keys of a sequence at once: after this long, an ESC stands for itself. */
+/** Terminals send an escape sequence at once. After this time, an ESC is the Escape key. */
 const escapeMs = 100
 
 export interface Keyboard {
-  /** Gives the terminal back, as it was. */
+  /** Restores the terminal. */
   close(): void
 }
 
-/** Takes every key as it is pressed: no line is waited for, nothing is echoed, and Ctrl-C is a key like any other. */
+/** Reads keys in raw mode: no line buffering, no echo, and Ctrl-C is a key like any other. */
 export function openKeyboard(
   input: ReadStream,
   { onKey, onEnd }: { onKey: (key: Key) => void; onEnd: () => void },
@@ -24,16 +24,16 @@ export function openKeyboard(
     for (const key of keys) if (open) onKey(key)
   }
 
-  function hear(chunk: string) {
+  function onData(chunk: string) {
     clearTimeout(waiting)
     pass(reader.push(isFirst ? asTyped(chunk) : chunk))
     isFirst = false
-    if (open && reader.waits) waiting = setTimeout(() => pass(reader.flush()), escapeMs)
+    if (open && reader.hasPending) waiting = setTimeout(() => pass(reader.flush()), escapeMs)
   }
 
   input.setRawMode(true)
   input.setEncoding('utf8')
-  input.on('data', hear)
+  input.on('data', onData)
   input.on('end', onEnd)
   input.resume()
 
@@ -42,7 +42,7 @@ export function openKeyboard(
       if (!open) return
       open = false
       clearTimeout(waiting)
-      input.off('data', hear)
+      input.off('data', onData)
       input.off('end', onEnd)
       input.pause()
       if (!input.destroyed) input.setRawMode(false)
@@ -50,7 +50,7 @@ export function openKeyboard(
   }
 }
 
-/** What was typed before we listen went through the terminal's own line editor, which makes a newline of every Enter. */
+/** Input typed before raw mode went through the terminal's line editor, which turns Enter into a newline. */
 function asTyped(first: string): string {
   return first.includes('\r') ? first : first.replaceAll('\n', '\r')
 }

@@ -8,7 +8,7 @@ const read = (...chunks: string[]) => {
   const reader = keyReader()
   return joined(chunks.flatMap((chunk) => reader.push(chunk)))
 }
-/** Text typed in two chunks is text typed in one. */
+/** Joins neighboring texts. */
 function joined(keys: readonly Key[]): Key[] {
   const all: Key[] = []
   for (const key of keys) {
@@ -45,51 +45,51 @@ test.each([
   ])
 })
 
-test('a key that means nothing here does nothing', () => {
+test('unknown keys are ignored', () => {
   expect(read(`a${esc}[15~${esc}[?1;2c${esc}OP${esc}q\x00b`)).toEqual([{ type: 'text', text: 'ab' }])
 })
 
-describe('what is pasted', () => {
-  test('is text, whatever keys it looks like', () => {
+describe('a paste', () => {
+  test('is text, even if it contains control characters', () => {
     expect(read(`${esc}[200~one\r\ntwo\tx\x03\r${esc}[201~\r`)).toEqual([
       { type: 'paste', text: 'one\ntwo\tx\n' },
       { type: 'enter' },
     ])
   })
 
-  test('gives no orders to the terminal', () => {
+  test('contains no control sequences', () => {
     expect(read(`${esc}[200~a${esc}[2J\u202eb${esc}[201~`)).toEqual([{ type: 'paste', text: 'ab' }])
   })
 
-  test('is cut where it is longer than anybody means', () => {
+  test('is cut at its maximum length', () => {
     const [key] = read(`${esc}[200~`, 'x'.repeat(3_000_000), `${esc}[201~`)
     expect(key?.type === 'paste' && key.text.length).toBe(2 ** 20)
   })
 })
 
-test('the keys do not depend on the chunks that they come in', () => {
+test('the keys do not depend on how the input is split', () => {
   const sent = `aé👍${esc}[A${esc}[200~x\ny${esc}[201~${esc}[1;5C\x17${esc}\rb\r`
   fc.assert(
     fc.property(fc.array(fc.nat(sent.length), { maxLength: 30 }), (cuts) => {
       const places = [0, ...cuts.toSorted((a, b) => a - b), sent.length]
       const chunks = places.map((at, index) => sent.slice(at, places[index + 1] ?? at))
-      // A stream that decodes UTF-8 never cuts a character.
+      // A stream that decodes UTF-8 never splits a character.
       fc.pre(!chunks.some((chunk) => /[\uD800-\uDBFF]$/.test(chunk)))
       expect(read(...chunks)).toEqual(read(sent))
     }),
   )
 })
 
-describe('an ESC that nothing follows', () => {
-  test('waits, and is the key of that name when nothing came', () => {
+describe('an ESC that is not followed by anything', () => {
+  test('is pending, then the Escape key', () => {
     const reader = keyReader()
     expect(reader.push(esc)).toEqual([])
-    expect(reader.waits).toBe(true)
+    expect(reader.hasPending).toBe(true)
     expect(reader.flush()).toEqual([{ type: 'escape' }])
-    expect(reader.waits).toBe(false)
+    expect(reader.hasPending).toBe(false)
   })
 
-  test('twice is the key as well; the half of another key is none', () => {
+  test('twice is Escape too; a partial sequence is dropped', () => {
     const reader = keyReader()
     reader.push(esc + esc)
     expect(reader.flush()).toEqual([{ type: 'escape' }])

@@ -1,6 +1,6 @@
 import { cleanText } from '../terminal/index.ts'
 
-/** What a key asks for. Several may ask for the same. */
+/** What a key does. Several keys may do the same. */
 export type KeyName =
   | 'enter'
   | 'new-line'
@@ -28,7 +28,7 @@ export type KeyName =
 
 export type Key = { readonly type: 'text' | 'paste'; readonly text: string } | { readonly type: KeyName }
 
-/** Control characters, as every shell has them. */
+/** Control characters, with their meaning in shells. */
 const controls: Readonly<Record<string, KeyName>> = {
   '\x01': 'start',
   '\x02': 'left',
@@ -51,7 +51,7 @@ const controls: Readonly<Record<string, KeyName>> = {
   '\x7f': 'backspace',
 }
 
-/** What comes after ESC: keys held with Alt. */
+/** The character after ESC: keys pressed with Alt. */
 const withAlt: Readonly<Record<string, KeyName>> = {
   b: 'word-left',
   f: 'word-right',
@@ -62,7 +62,7 @@ const withAlt: Readonly<Record<string, KeyName>> = {
   '\x7f': 'delete-word-left',
 }
 
-/** What comes after ESC and `[` or `O`, as xterm, the Linux console, rxvt and kitty send it. */
+/** What follows ESC and `[` or `O` in xterm, the Linux console, rxvt and kitty. */
 const sequences: Readonly<Record<string, KeyName>> = {
   A: 'up',
   B: 'down',
@@ -86,7 +86,7 @@ const sequences: Readonly<Record<string, KeyName>> = {
   d: 'word-left',
   '3;3~': 'delete-word-right',
   '3;5~': 'delete-word-right',
-  // Enter with Shift, Alt or Ctrl, where the terminal tells them apart.
+  // Enter with Shift, Alt or Ctrl, if the terminal distinguishes them.
   '13;2u': 'new-line',
   '13;3u': 'new-line',
   '13;5u': 'new-line',
@@ -96,82 +96,82 @@ const sequences: Readonly<Record<string, KeyName>> = {
 }
 
 const esc = String.fromCharCode(27)
-// Bracketed paste: what stands between these was not typed.
+// Bracketed paste: the text between these was pasted, not typed.
 const pasteStart = `${esc}[200~`
 const pasteEnd = `${esc}[201~`
-/** More than this is cut: nobody meant to. */
-const longestPaste = 2 ** 20
+/** A longer paste is a mistake, and is cut. */
+const maxPasteChars = 2 ** 20
 
 const controlSequence = new RegExp(`^${esc}(?:\\[([0-?]*[ -/]*[@-~])|O(.))`)
-const halfSequence = new RegExp(`^${esc}(?:${esc}?\\[[0-?]*[ -/]*|${esc}?O?)$`)
+const partialSequence = new RegExp(`^${esc}(?:${esc}?\\[[0-?]*[ -/]*|${esc}?O?)$`)
 const onlyEscapes = new RegExp(`^${esc}+$`)
 
 export interface KeyReader {
-  /** Takes what the terminal has sent; gives the keys in it. A sequence that is cut waits for its rest. */
+  /** Returns the keys in a chunk from the terminal. A partial sequence is kept for the next chunk. */
   push(chunk: string): Key[]
-  /** Nothing more came: an ESC that waits was the key of that name. */
+  /** Called when nothing more arrives: a pending ESC is the Escape key. */
   flush(): Key[]
-  /** Something waits. */
-  readonly waits: boolean
+  /** A partial sequence is pending. */
+  readonly hasPending: boolean
 }
 
 export function keyReader(): KeyReader {
-  let held = ''
+  let buffer = ''
   let pasted: string | undefined
 
-  /** Takes one key off the front; undefined if it is not all there. */
+  /** Removes the next key from the buffer. Returns undefined if it is incomplete. */
   function next(): Key[] | undefined {
     if (pasted !== undefined) return paste()
-    if (held.startsWith(pasteStart)) {
-      held = held.slice(pasteStart.length)
+    if (buffer.startsWith(pasteStart)) {
+      buffer = buffer.slice(pasteStart.length)
       pasted = ''
       return []
     }
-    if (held.startsWith(esc)) return escaped()
-    const [first = ''] = held
+    if (buffer.startsWith(esc)) return escaped()
+    const [first = ''] = buffer
     const control = controls[first]
     if (control) return take(1, [{ type: control }])
-    const text = /^\P{Cc}+/u.exec(held)?.[0]
+    const text = /^\P{Cc}+/u.exec(buffer)?.[0]
     return text ? take(text.length, [{ type: 'text', text }]) : take(1, [])
   }
 
   function take(length: number, keys: Key[]): Key[] {
-    held = held.slice(length)
+    buffer = buffer.slice(length)
     return keys
   }
 
   function escaped(): Key[] | undefined {
-    // Alt and an arrow: some terminals put another ESC before it.
-    if (held.startsWith(`${esc}${esc}[`) && !halfSequence.test(held)) return take(1, [])
-    const sequence = controlSequence.exec(held)
+    // For Alt and an arrow, some terminals send another ESC first.
+    if (buffer.startsWith(`${esc}${esc}[`) && !partialSequence.test(buffer)) return take(1, [])
+    const sequence = controlSequence.exec(buffer)
     if (sequence) {
       const name = sequences[sequence[1] ?? sequence[2] ?? '']
       return take(sequence[0].length, name ? [{ type: name }] : [])
     }
-    if (halfSequence.test(held)) return undefined
-    const name = withAlt[held[1] ?? '']
+    if (partialSequence.test(buffer)) return undefined
+    const name = withAlt[buffer[1] ?? '']
     return take(
-      held[1] === esc ? 1 : 2,
-      name ? [{ type: name }] : held[1] === esc ? [{ type: 'escape' }] : [],
+      buffer[1] === esc ? 1 : 2,
+      name ? [{ type: name }] : buffer[1] === esc ? [{ type: 'escape' }] : [],
     )
   }
 
   function paste(): Key[] | undefined {
     const before = pasted ?? ''
-    const text = before + held
+    const text = before + buffer
     const end = text.indexOf(pasteEnd, Math.max(0, before.length - pasteEnd.length))
-    held = end === -1 ? '' : text.slice(end + pasteEnd.length)
+    buffer = end === -1 ? '' : text.slice(end + pasteEnd.length)
     pasted = end === -1 ? text : undefined
     if (end === -1) return undefined
-    const whole = text.slice(0, Math.min(end, longestPaste))
+    const whole = text.slice(0, Math.min(end, maxPasteChars))
     return [{ type: 'paste', text: cleanText(whole.replace(/\r\n?/g, '\n')) }]
   }
 
   return {
     push(chunk) {
-      held += chunk
+      buffer += chunk
       const keys: Key[] = []
-      while (held) {
+      while (buffer) {
         const more = next()
         if (!more) break
         keys.push(...more)
@@ -179,12 +179,12 @@ export function keyReader(): KeyReader {
       return keys
     },
     flush() {
-      const keys: Key[] = onlyEscapes.test(held) ? [{ type: 'escape' }] : []
-      held = ''
+      const keys: Key[] = onlyEscapes.test(buffer) ? [{ type: 'escape' }] : []
+      buffer = ''
       return keys
     },
-    get waits() {
-      return held !== ''
+    get hasPending() {
+      return buffer !== ''
     },
   }
 }

@@ -1,35 +1,35 @@
 import type { ApprovalRequestEvent } from '../../protocol/index.ts'
 import type { Cursor, Paint, Span } from '../terminal/index.ts'
-import { cleanLine, clip, layRows, spelledLine, style, wrap } from '../terminal/index.ts'
+import { cleanLine, clip, escapedLine, rowBuilder, style, wrap } from '../terminal/index.ts'
+import { replyHelp } from './approval-reply.ts'
 import { completions } from './commands.ts'
-import { prompt, saidRows } from './conversation-view.ts'
+import { messageRows, prompt } from './conversation-view.ts'
 import type { Draft } from './editor.ts'
-import type { Status } from './front.ts'
-import { replyHelp } from './reply.ts'
+import type { Status } from './ui.ts'
 
 type Row = readonly Span[]
 
-/** What stands below the conversation, and where the cursor is in it. */
+/** The rows below the conversation, and the cursor in them. */
 export interface PromptRows {
   readonly rows: readonly string[]
   readonly cursor: Cursor
 }
 
-/** More than so many that wait are only counted. */
-const mostWaiting = 3
+/** How many queued messages are shown; further ones are only counted. */
+const maxQueuedShown = 3
 
 export interface PromptOptions {
   readonly draft: Draft
   readonly status: Status
   readonly width: number
-  /** How many rows what is being written may take; of more, those around the cursor are shown. */
-  readonly most: number
+  /** How many rows of the draft are shown; of a longer one, those around the cursor. */
+  readonly maxDraftRows: number
   readonly paint: Paint
 }
 
-export function promptRows({ draft, status, width, most, paint }: PromptOptions): PromptRows {
-  const above = [...waitingRows(status, width), ...questionRows(status.question, width)]
-  const written = draftRows(draft, width, most)
+export function promptRows({ draft, status, width, maxDraftRows, paint }: PromptOptions): PromptRows {
+  const above = [...queuedRows(status, width), ...approvalRows(status.approval, width)]
+  const written = draftRows(draft, width, maxDraftRows)
   const hint = hintOf(draft, status)
   const below: Row[] = hint ? [[{ text: clip(hint, width), style: style.dim }]] : []
   return {
@@ -38,33 +38,33 @@ export function promptRows({ draft, status, width, most, paint }: PromptOptions)
   }
 }
 
-function waitingRows({ busy, waiting }: Status, width: number): Row[] {
-  const shown = waiting.slice(0, mostWaiting).flatMap(({ text, held }) => {
-    // On its way, and answered in a moment.
-    if (!busy && !held) return saidRows(text, width, style.dim)
-    const why = held ? '◦ not answered yet, comes with the next: ' : '◦ queued: '
+function queuedRows({ busy, queued }: Status, width: number): Row[] {
+  const shown = queued.slice(0, maxQueuedShown).flatMap(({ text, held }) => {
+    // About to be answered.
+    if (!busy && !held) return messageRows(text, width, style.dim)
+    const why = held ? '◦ not answered yet, included with your next message: ' : '◦ queued: '
     return [[{ text: clip(`${why}${cleanLine(text)}`, width), style: style.dim }]]
   })
-  const more = waiting.length - mostWaiting
+  const more = queued.length - maxQueuedShown
   return more > 0 ? [...shown, [{ text: `◦ and ${more} more`, style: style.dim }]] : shown
 }
 
-function questionRows(question: ApprovalRequestEvent | undefined, width: number): Row[] {
+function approvalRows(question: ApprovalRequestEvent | undefined, width: number): Row[] {
   if (!question) return []
   const { name, input, reason } = question
-  const call = clip(spelledLine(`${name} ${JSON.stringify(input).slice(0, 4000)}`), Math.max(width * 4, 80))
+  const call = clip(escapedLine(`${name} ${JSON.stringify(input).slice(0, 4000)}`), Math.max(width * 4, 80))
   const rest = [{ text: '  ', style: style.plain }]
   const first = [{ text: '? ', style: style.yellow }]
   return [
     ...wrap([{ text: call, style: style.bold }], width, { first, rest }),
     ...(reason
-      ? wrap([{ text: spelledLine(reason), style: style.yellow }], width, { first: rest, rest })
+      ? wrap([{ text: escapedLine(reason), style: style.yellow }], width, { first: rest, rest })
       : []),
     ...wrap([{ text: replyHelp(question), style: style.dim }], width, { first: rest, rest }),
   ]
 }
 
-/** What is being written, broken where the row is full, so that the cursor is where the next letter goes. */
+/** The draft, wrapped at the exact width, so that the cursor is where the next letter goes. */
 function draftRows({ text, cursor }: Draft, width: number, most: number) {
   const all = rowsUpTo(text, width)
   const upToCursor = rowsUpTo(text.slice(0, cursor), width)
@@ -74,21 +74,21 @@ function draftRows({ text, cursor }: Draft, width: number, most: number) {
 }
 
 function rowsUpTo(text: string, width: number): Row[] {
-  const rows = layRows(() => width)
+  const rows = rowBuilder(() => width)
   const rest = [{ text: '  ', style: style.plain }]
   text.split('\n').forEach((line, index) => {
-    if (index > 0) rows.end()
-    rows.begin({ first: index === 0 ? [prompt] : rest, rest, anywhere: true })
+    if (index > 0) rows.endLine()
+    rows.startLine({ first: index === 0 ? [prompt] : rest, rest, anywhere: true })
     rows.add(line, style.plain)
   })
   return [...rows.take(), ...rows.unfinished()]
 }
 
-/** One row of help, on what can be done right now. */
-function hintOf({ text }: Draft, { busy, stopping, question }: Status): string {
+/** One row of help for the current state. */
+function hintOf({ text }: Draft, { busy, stopping, approval }: Status): string {
   if (text.startsWith('/')) return completions(text).join('  ')
   if (stopping) return 'stopping …'
-  if (question) return ''
+  if (approval) return ''
   if (!busy) return ''
-  return text ? 'Enter queues it · Esc stops the answer' : 'Esc stops the answer'
+  return text ? 'Enter to queue · Esc to stop' : 'Esc to stop'
 }

@@ -8,27 +8,27 @@ import {
   textOf,
 } from '../../protocol/index.ts'
 import type { App, Thread } from '../../threads/index.ts'
-import type { Front, Status } from './front.ts'
-import { readReply } from './reply.ts'
+import { readReply } from './approval-reply.ts'
+import type { ChatUi, Status } from './ui.ts'
 
-/** One conversation at a time, in front of a person: follows its log, and says what they say. */
+/** The thread that the chat shows: follows its log and sends the user's messages. */
 export interface Session {
   readonly app: App
   readonly thread: Thread
-  /** Whether anything was said in it yet: a thread is made by its first message. */
+  /** Whether the thread exists: its first message creates it. */
   readonly exists: boolean
   readonly state: ThreadState
-  /** What people said in it, in order. */
-  readonly said: readonly Said[]
-  /** Takes up a conversation, or begins one. */
+  /** The messages of users, in order. */
+  readonly sent: readonly SentMessage[]
+  /** Opens a thread, or a new one. */
   open(thread?: Thread): Promise<void>
-  say(text: string): Promise<void>
+  send(text: string): Promise<void>
   stop(): Promise<void>
-  /** Lets go of the thread; what is under way there goes on without us. */
+  /** Stops following the thread. Its run continues. */
   close(): void
 }
 
-interface Said {
+interface SentMessage {
   readonly seq: number
   readonly text: string
 }
@@ -36,26 +36,26 @@ interface Said {
 export interface SessionOptions {
   readonly app: App
   readonly newThread: () => Thread
-  readonly front: () => Front
-  /** There is nothing to be done any more: the app was closed, or the log cannot be read. */
+  readonly ui: () => ChatUi
+  /** Called when the app is closed, or with the error if the log cannot be read. */
   readonly onEnd: (error?: unknown) => void
 }
 
-/** So many of the last messages are shown of a conversation that is taken up. */
-const mostRecalled = 10
+/** How many of the last messages are shown when a thread is opened. */
+const maxRecalled = 10
 
-export function openSession({ app, newThread, front, onEnd }: SessionOptions): Session {
+export function openSession({ app, newThread, ui, onEnd }: SessionOptions): Session {
   let thread = newThread()
   let state = emptyThread()
-  let said: Said[] = []
+  let sent: SentMessage[] = []
   let following: AbortController | undefined
   let stopping = false
 
   function take(entry: Entry) {
     applyEntry(state, entry)
     const { event, seq } = entry
-    if (event.type === 'input' && event.mode !== 'correct') said.push({ seq, text: textOf(event.message) })
-    // A run that waits for a person ends once more, when it is stopped.
+    if (event.type === 'input' && event.mode !== 'correct') sent.push({ seq, text: textOf(event.message) })
+    // A suspended run ends a second time when it is stopped.
     if (event.type === 'run-end' && event.outcome !== 'suspended') stopping = false
   }
 
@@ -64,12 +64,12 @@ export function openSession({ app, newThread, front, onEnd }: SessionOptions): S
     return {
       busy,
       stopping: stopping && busy,
-      waiting: state.waiting.map(({ message, held }) => ({ text: textOf(message), held })),
-      question: question(),
+      queued: state.waiting.map(({ message, held }) => ({ text: textOf(message), held })),
+      approval: pendingApproval(),
     }
   }
 
-  function question(): ApprovalRequestEvent | undefined {
+  function pendingApproval(): ApprovalRequestEvent | undefined {
     return stopping ? undefined : approvalsOf(state)[0]
   }
 
@@ -82,8 +82,8 @@ export function openSession({ app, newThread, front, onEnd }: SessionOptions): S
         for await (const entry of thread.follow({ after: state.head, signal })) {
           if (signal.aborted) return
           take(entry)
-          front().tell(entry)
-          front().update(status())
+          ui().show(entry)
+          ui().update(status())
         }
         if (!signal.aborted) await ended()
       } catch (error) {
@@ -92,14 +92,14 @@ export function openSession({ app, newThread, front, onEnd }: SessionOptions): S
     })()
   }
 
-  /** Nobody stopped following, and yet it is over: the thread is gone, or the app. */
+  /** Following ended on its own: the thread was deleted, or the app was closed. */
   async function ended() {
     try {
       await thread.info()
       onEnd()
     } catch (error) {
       if (!isNotFound(error)) return onEnd()
-      front().note('this thread was deleted; a new one begins', 'problem')
+      ui().note('this thread was deleted; starting a new one', 'problem')
       await open()
     }
   }
@@ -109,66 +109,66 @@ export function openSession({ app, newThread, front, onEnd }: SessionOptions): S
     following = undefined
     thread = next ?? newThread()
     state = emptyThread()
-    said = []
+    sent = []
     stopping = false
-    front().begin()
+    ui().startThread()
     if (next && (await exists(next))) await recall(next)
-    front().update(status())
+    ui().update(status())
   }
 
-  /** Reads what was said so far; only the last of it is kept to be shown. */
-  async function recall(taken: Thread) {
-    const { head } = await taken.info()
+  /** Folds the whole log, and shows only its last messages. */
+  async function recall(opened: Thread) {
+    const { head } = await opened.info()
     let entries: Entry[] = []
     let dropped = false
     while (state.head < head) {
-      const page = await taken.read({ after: state.head })
-      if (page.length === 0 || taken !== thread) break
+      const page = await opened.read({ after: state.head })
+      if (page.length === 0 || opened !== thread) break
       for (const entry of page) {
         take(entry)
         entries.push(entry)
       }
-      const first = said.at(-mostRecalled)?.seq ?? 0
+      const first = sent.at(-maxRecalled)?.seq ?? 0
       const kept = entries.filter(({ seq }) => seq >= first)
       dropped ||= kept.length < entries.length
       entries = kept
     }
-    if (taken !== thread) return
-    front().recall(entries, dropped)
+    if (opened !== thread) return
+    ui().showEarlier(entries, dropped)
     follow()
   }
 
-  async function say(text: string) {
-    if (question()) return answer(text)
+  async function send(text: string) {
+    if (pendingApproval()) return answerApproval(text)
     const known = state.head
     const seq = await thread.send(text, { key: crypto.randomUUID() }).catch((error: unknown) => {
-      front().suggest(text)
+      ui().suggest(text)
       throw error
     })
     if (!following) follow()
-    // It was deleted meanwhile, and has been made anew by this.
+    // The thread was deleted in the meantime, and this message created it again.
     else if (seq <= known) await open(thread)
   }
 
-  async function answer(text: string) {
-    const asked = question()
-    if (!asked) return
-    const reply = readReply(text, asked)
+  async function answerApproval(text: string) {
+    const request = pendingApproval()
+    if (!request) return
+    const reply = readReply(text, request)
     switch (reply.type) {
       case 'unclear':
-        front().note(reply.message, 'problem')
-        return front().suggest(text)
+        ui().note(reply.message, 'problem')
+        return ui().suggest(text)
       case 'edit':
-        return front().suggest(`e ${JSON.stringify(asked.input, undefined, 2)}`)
+        return ui().suggest(`e ${JSON.stringify(request.input, undefined, 2)}`)
       case 'approve':
-        await decide(asked, text, {
+        await decide(request, text, {
           approved: true,
           ...(reply.input && { input: reply.input }),
           ...(reply.remember && { remember: reply.remember }),
         })
         return
-      case 'decline':
-        await decide(asked, text, {
+      case 'deny':
+        await decide(request, text, {
           approved: false,
           ...(reply.reason !== undefined && { reason: reply.reason }),
         })
@@ -183,8 +183,8 @@ export function openSession({ app, newThread, front, onEnd }: SessionOptions): S
     try {
       await thread.approve(callId, answer)
     } catch (error) {
-      // An input that does not fit can be mended; a decision that came too late cannot.
-      if (isMillraceError(error) && error.code === 'invalid_input') front().suggest(text)
+      // Invalid arguments can be edited; a decision that came too late cannot.
+      if (isMillraceError(error) && error.code === 'invalid_input') ui().suggest(text)
       throw error
     }
   }
@@ -192,12 +192,12 @@ export function openSession({ app, newThread, front, onEnd }: SessionOptions): S
   async function stop() {
     if (!following || stopping || !status().busy) return
     stopping = true
-    front().update(status())
+    ui().update(status())
     try {
       await thread.stop()
     } catch (error) {
       stopping = false
-      front().update(status())
+      ui().update(status())
       throw error
     }
   }
@@ -213,11 +213,11 @@ export function openSession({ app, newThread, front, onEnd }: SessionOptions): S
     get state() {
       return state
     },
-    get said() {
-      return said
+    get sent() {
+      return sent
     },
     open,
-    say,
+    send,
     stop,
     close: () => following?.abort(),
   }

@@ -10,7 +10,7 @@ import type { ProcessOptions } from './chat-process.test-kit.ts'
 
 const program = fileURLToPath(new URL('./chat-process.test-kit.ts', import.meta.url))
 
-// `script` runs a command in a pseudo-terminal. Part of every Linux; those of macOS and BSD take other options.
+// `script` runs a command in a pseudo-terminal. It is part of every Linux; macOS and BSD have another one.
 const hasScript = /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '')
 export const skipTerminal = !hasScript && !process.env.CI
 
@@ -18,15 +18,15 @@ export interface TerminalOptions extends ProcessOptions {
   readonly columns?: number
   readonly rows?: number
   readonly env?: NodeJS.ProcessEnv
-  /** Runs it as a job of a shell, which takes it up again when it is suspended. */
+  /** Runs it as a job of a shell, which resumes it with `fg` when it is suspended. */
   readonly underShell?: boolean
-  /** Typed before it listens. */
+  /** Typed before the chat reads keys. */
   readonly typeAhead?: string
 }
 
 export type Terminal = ReturnType<typeof open>
 
-/** Starts a chat in a pseudo-terminal of its own, and waits until it can be talked to. */
+/** Starts a chat in a pseudo-terminal, and waits until it is ready. */
 export async function openChat({ typeAhead, ...options }: TerminalOptions = {}): Promise<Terminal> {
   const terminal = open(await bundled(program), options)
   if (typeAhead) terminal.type(typeAhead)
@@ -53,7 +53,7 @@ function open(
       ...{ NODE: process.execPath, PROGRAM: program, OPTIONS: JSON.stringify(options), PLACE: place },
       ...env,
     },
-    // Only turns a hang into a failure.
+    // Only to turn a hang into a failure.
     timeout: 60_000,
     killSignal: 'SIGKILL',
   })
@@ -80,11 +80,11 @@ function open(
 
   const text = () => screen.lines().join('\n')
 
-  /** Resolves as soon as the screen is so. */
-  function until(isSo: (text: string) => boolean, what: string): Promise<void> {
+  /** Resolves as soon as the condition holds for the screen. */
+  function until(condition: (text: string) => boolean, what: string): Promise<void> {
     return new Promise((resolve, reject) => {
       const look = () => {
-        if (!isSo(text())) return
+        if (!condition(text())) return
         watchers.delete(look)
         clearTimeout(late)
         resolve()

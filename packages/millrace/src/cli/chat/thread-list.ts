@@ -2,30 +2,30 @@ import type { ThreadInfo } from '../../protocol/index.ts'
 import { cleanLine, clip } from '../terminal/index.ts'
 import type { Session } from './session.ts'
 
-const most = 20
+const maxListed = 20
 
-/** The latest conversations that can be gone on with here, each with a number, and the first words of it. */
+/** The latest threads of the app's agents, each with a number and its title. */
 export async function listThreads({
   app,
   thread,
-}: Pick<Session, 'app' | 'thread'>): Promise<{ ids: readonly string[]; words: string }> {
+}: Pick<Session, 'app' | 'thread'>): Promise<{ ids: readonly string[]; text: string }> {
   const [only] = app.agents
   const agent = app.agents.length === 1 ? only : undefined
-  const { threads, next } = await app.threads({ limit: most, ...(agent !== undefined && { agent }) })
+  const { threads, next } = await app.threads({ limit: maxListed, ...(agent !== undefined && { agent }) })
   const own = threads.filter((info) => app.agents.includes(info.agent))
-  if (own.length === 0) return { ids: [], words: 'there are no conversations yet' }
+  if (own.length === 0) return { ids: [], text: 'no threads yet' }
   const lines = own.map((info, index) => {
-    const here = info.id === thread.id ? ', this one' : ''
-    const begun = clip(cleanLine(info.title ?? '…'), 60)
-    return `${String(index + 1).padStart(2)}  ${begun}  (${stateOf(info)}${here}) ${info.id}`
+    const here = info.id === thread.id ? ', current' : ''
+    const title = clip(cleanLine(info.title ?? '…'), 60)
+    return `${String(index + 1).padStart(2)}  ${title}  (${stateOf(info)}${here}) ${info.id}`
   })
-  const more = next === undefined ? [] : ['There are more: millrace threads lists them all.']
-  const words = [...lines, ...more, 'To go on with one: /threads and its number, or its id.'].join('\n')
-  return { ids: own.map(({ id }) => id), words }
+  const more = next === undefined ? [] : ['There are more; millrace threads lists all of them.']
+  const text = [...lines, ...more, 'To open one: /threads and its number or id.'].join('\n')
+  return { ids: own.map(({ id }) => id), text }
 }
 
 function stateOf({ status, updatedAt }: ThreadInfo): string {
-  if (status === 'waiting') return 'waits for you'
+  if (status === 'waiting') return 'waiting for approval'
   if (status !== 'idle') return status
   return `${ago(Date.now() - updatedAt)} ago`
 }

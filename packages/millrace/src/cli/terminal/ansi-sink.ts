@@ -1,16 +1,16 @@
 import type { Detail, MarkdownParser, Sink, Tag } from '../../view/markdown/index.ts'
 import { cleanText } from './clean.ts'
 import type { LineShape, Row } from './rows.ts'
-import { layRows, wrap } from './rows.ts'
+import { rowBuilder, wrap } from './rows.ts'
 import type { Span } from './style.ts'
 import { style } from './style.ts'
 import type { Table } from './table.ts'
-import { barredRow, barredRows, layTable } from './table.ts'
+import { alignTable, barredRow, barredRows } from './table.ts'
 
 export interface AnsiSink extends Sink {
-  /** The rows that will not change any more, each given once. */
+  /** Returns the finished rows, each once. */
   take(): Row[]
-  /** The rows after those, with what the parser holds back. */
+  /** The unfinished rows, with the text that the parser holds back. */
   live(held: MarkdownParser['held']): Row[]
 }
 
@@ -18,19 +18,19 @@ interface Element {
   readonly tag: Tag | 'root'
   readonly detail: Detail
   readonly outer?: Element
-  /** An emphasis that is undone loses its style and shows its mark. */
+  /** Emphasis that turns out to be plain text loses its style and shows its mark. */
   style: number
   mark: string
-  /** Of a quote or an item: what its next line begins with, and all others. */
+  /** The prefix of the next line of a quote or item, and of all further ones. */
   first: Span
   readonly rest: Span
-  /** Of a list: the number of its next item. */
+  /** The number of the next item of a list. */
   next: number
 }
 
-/** A table of more rows, or longer ones, is not aligned: from there on it is shown as it comes. */
-const mostTableRows = 200
-const longestTableRow = 2000
+/** A table with more or longer rows is not aligned: the rest is shown as it streams. */
+const maxTableRows = 200
+const maxTableRowChars = 2000
 
 const { bold, italic, strike, underline, cyan } = style
 const styles: Partial<Record<Tag, number>> = {
@@ -54,19 +54,22 @@ function elementOf(tag: Tag | 'root', detail: Detail, outer?: Element): Element 
   }
 }
 
-/** Draws Markdown in rows of a terminal. A row is done with once nothing can change it any more. */
+/** Renders Markdown as terminal rows. A row is finished once nothing can change it. */
 export function ansiSink(width: () => number): AnsiSink {
-  const rows = layRows(width)
+  const rows = rowBuilder(width)
   let here = elementOf('root', {})
-  /** Text since an emphasis began, which may still be undone. What has no text of its own stands for the mark. */
+  /** Text since emphasis opened, which may still be undone. An entry without text is the mark. */
   let pending: { readonly text?: string; readonly of: Element }[] = []
   let isLineOpen = false
-  /** The table that is being collected, to be aligned when it is complete, and its open cell. */
+  /** The current table, which is aligned when it is complete, and its open cell. */
   let table: Table | undefined
   let cell: Span[] | undefined
   let rowLength = 0
 
-  /** Bars for quotes, room for lists. Half of a row is left for words: of many containers the innermost are shown. */
+  /**
+   * Bars for quotes, indentation for lists. Half of the row is left for text: of deeply nested
+   * containers only the innermost are shown.
+   */
   function shapeOf(...inner: Span[]): Required<Pick<LineShape, 'first' | 'rest'>> {
     const shape = { first: [...inner], rest: [...inner] }
     let left = Math.floor(width() / 2)
@@ -81,13 +84,13 @@ export function ansiSink(width: () => number): AnsiSink {
   }
 
   function beginLine(shape: LineShape = shapeOf()): void {
-    rows.begin(shape)
+    rows.startLine(shape)
     for (let at: Element | undefined = here; at; at = at.outer) at.first = at.rest
     isLineOpen = true
   }
 
   function endLine(): void {
-    if (isLineOpen) rows.end()
+    if (isLineOpen) rows.endLine()
     isLineOpen = false
   }
 
@@ -113,7 +116,7 @@ export function ansiSink(width: () => number): AnsiSink {
   function write(text: string): void {
     if (text === '') return
     if (!isLineOpen && here.tag === 'pre') beginLine({ ...shapeOf(dim('│ ')), anywhere: true })
-    // An entity may stand for what a terminal would obey.
+    // An entity may decode to a control character.
     pending.push({ text: cleanText(text), of: here })
     drawPending()
     growRow(text.length)
@@ -122,13 +125,13 @@ export function ansiSink(width: () => number): AnsiSink {
   function drawTable(): void {
     if (!table) return
     const room = shapeOf().rest.reduce((left, { text }) => left - text.length, width())
-    for (const row of layTable(table, room)) drawLine(...row)
+    for (const row of alignTable(table, room)) drawLine(...row)
     table = undefined
   }
 
   function growRow(size: number): void {
     rowLength += size
-    if (!table || rowLength <= longestTableRow) return
+    if (!table || rowLength <= maxTableRowChars) return
     const row = barredRow(table.rows.pop() ?? [], cell)
     cell = undefined
     drawTable()
@@ -152,7 +155,7 @@ export function ansiSink(width: () => number): AnsiSink {
     else add(plain(' '))
   }
 
-  function begin({ tag, detail }: Element): void {
+  function openElement({ tag, detail }: Element): void {
     if (isInline.test(tag)) pending.push({ of: here })
     else if (isLine.test(tag)) beginLine()
     else if (tag === 'pre') drawLine(dim(`┌── ${detail.info ?? ''}`.trimEnd()))
@@ -163,7 +166,7 @@ export function ansiSink(width: () => number): AnsiSink {
     if (tag === 'th') table?.aligns.push(detail.align ?? 'left')
   }
 
-  function finish(element: Element): void {
+  function closeElement(element: Element): void {
     const { tag, detail } = element
     if (isLine.test(tag)) endLine()
     else if (tag === 'table') drawTable()
@@ -174,16 +177,16 @@ export function ansiSink(width: () => number): AnsiSink {
       drawLine(dim('└──'))
     } else if (tag === 'head' || tag === 'row') {
       endLine()
-      if (table && table.rows.length >= mostTableRows) drawTable()
+      if (table && table.rows.length >= maxTableRows) drawTable()
     } else if (tag === 'th' || tag === 'td') {
       cell = undefined
       if (!table) add(plain(' |'))
     } else if (tag === 'a') {
       const start = pending.findIndex(({ of }) => of === element)
-      const words = pending.slice(start).reduce((all, { text = '' }) => all + text, '')
-      // What the words of a link say proves nothing.
-      const isSaid = detail.href === words || detail.href === `${words}/`
-      if (!isSaid)
+      const linkText = pending.slice(start).reduce((all, { text = '' }) => all + text, '')
+      // The text of a link may show a different URL.
+      const isShown = detail.href === linkText || detail.href === `${linkText}/`
+      if (!isShown)
         pending.push({ text: ` (${detail.href})`, of: { ...element, outer: here, style: style.dim } })
     }
   }
@@ -191,7 +194,7 @@ export function ansiSink(width: () => number): AnsiSink {
   return {
     open(tag, detail = {}) {
       here = elementOf(tag, detail, here)
-      begin(here)
+      openElement(here)
     },
     text: write,
     close() {
@@ -199,7 +202,7 @@ export function ansiSink(width: () => number): AnsiSink {
       if (here.first !== here.rest) drawLine()
       const left = here
       here = here.outer ?? here
-      finish(left)
+      closeElement(left)
       drawPending()
     },
     undo(mark) {
@@ -212,9 +215,9 @@ export function ansiSink(width: () => number): AnsiSink {
     take: rows.take,
     live({ text, line }) {
       const next = line ? wrap([dim(line)], width()) : []
-      const [, ticks, words = ''] = /^(`*)(.*)$/s.exec(text) ?? []
-      // What began as code most likely is.
-      const more = [...pendingSpans(), { text: words, style: styleOf(here) | (ticks ? cyan : style.plain) }]
+      const [, ticks, rest = ''] = /^(`*)(.*)$/s.exec(text) ?? []
+      // An open backtick most likely starts code.
+      const more = [...pendingSpans(), { text: rest, style: styleOf(here) | (ticks ? cyan : style.plain) }]
       if (!table) return isLineOpen ? [...rows.unfinished(more), ...next] : next
       return [...barredRows(table, cell, more).flatMap((row) => wrap(row, width(), shapeOf())), ...next]
     },

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { CallStatus, ThreadEvent } from '../../protocol/index.ts'
 import { noUsage } from '../../protocol/index.ts'
 import type { CallView } from '../../view/index.ts'
-import { createView, take } from '../../view/index.ts'
+import { applyEntry, createView } from '../../view/index.ts'
 import { callLine } from './call-line.ts'
 import { inputOf, statusOf } from './calls.ts'
 import { painter } from './style.ts'
@@ -21,19 +21,19 @@ function result(status: CallStatus, ms: number, text = ''): ThreadEvent {
   return { type: 'tool-result', ...call, output, status, isError: status !== 'ok', ms, overlapMs: 0 }
 }
 
-/** The calls after these events, each written at 1000. */
+/** The calls after these events, which all happen at 1000. */
 function callsAfter(events: readonly ThreadEvent[]): readonly CallView[] {
   const view = createView()
-  for (const [index, event] of events.entries()) take(view, { seq: index + 1, at: 1000, event })
+  for (const [index, event] of events.entries()) applyEntry(view, { seq: index + 1, at: 1000, event })
   return view.runs[0]?.calls ?? []
 }
 
-/** Their lines; it is 1500 now. */
+/** Their lines at 1500. */
 function lineAfter(events: readonly ThreadEvent[], width = 80): string[] {
   return callsAfter(events).map((one) => painter(false)(callLine(one, { width, now: 1500 })))
 }
 
-describe('a call has one line, from its first letter to what became of it', () => {
+describe('a tool call has one line, from its first argument to its result', () => {
   test.each<[string, readonly ThreadEvent[]]>([
     ['  … lookup {"id":', opened],
     ['  · lookup {"id":"ORD-1"}', closed],
@@ -48,10 +48,10 @@ describe('a call has one line, from its first letter to what became of it', () =
       [...started, result('failed', 80, 'The tool failed: no')],
     ],
     ['  ✗ lookup {"id":"ORD-1"} · failed · no such tool', [...closed, result('rejected', 0, 'no such tool')]],
-    ['  ■ lookup {"id":"ORD-1"} · stopped after 2 min 5 s', [...started, result('cancelled', 125_000)]],
-    ['  ✗ lookup {"id":"ORD-1"} · declined', [...closed, result('declined', 0, 'no')]],
+    ['  ■ lookup {"id":"ORD-1"} · stopped after 2 min 5 s', [...started, result('canceled', 125_000)]],
+    ['  ✗ lookup {"id":"ORD-1"} · denied', [...closed, result('denied', 0, 'no')]],
     [
-      '  ? lookup {"id":"ORD-1"} · asks you first',
+      '  ? lookup {"id":"ORD-1"} · waiting for approval',
       [...closed, { type: 'approval-request', ...call, input: { id: 'ORD-1' } }],
     ],
     [
@@ -77,13 +77,13 @@ describe('a call has one line, from its first letter to what became of it', () =
     expect(lineAfter(events)).toEqual([line])
   })
 
-  test('in the order of their coming', () => {
+  test('in the order of the calls', () => {
     const other: ThreadEvent = { type: 'tool-input-start', callId: 'call_2', name: 'other' }
     expect(lineAfter([...opened, other, ...closed])).toHaveLength(2)
     expect(lineAfter([...opened, other])[1]).toContain('other')
   })
 
-  test('never wider than the screen: notes give way to arguments, and those to the state', () => {
+  test('never wider than the screen: first the note is cut, then the arguments', () => {
     const input = { id: 'x'.repeat(500), more: '日本'.repeat(50) }
     const events = [...opened, { type: 'tool-call', ...call, input } as const]
     for (const width of [10, 19, 40, 80]) {
@@ -96,14 +96,14 @@ describe('a call has one line, from its first letter to what became of it', () =
     }
   })
 
-  test('arguments without end are cut', () => {
+  test('long arguments are cut', () => {
     const delta = { type: 'tool-input', callId: 'call_1', delta: 'x'.repeat(1000) } as const
     const [long] = callsAfter([...opened, ...Array.from({ length: 1000 }, () => delta)])
     expect(long && inputOf(long).length).toBe(1000)
   })
 })
 
-test('a call that was still being written when the run ended is stopped', () => {
-  const end: ThreadEvent = { type: 'run-end', outcome: 'cancelled', usage: noUsage }
+test('a call with incomplete arguments is stopped when the run ends', () => {
+  const end: ThreadEvent = { type: 'run-end', outcome: 'canceled', usage: noUsage }
   expect(callsAfter([...opened, end]).map((one) => statusOf(one, 0))).toEqual(['stopped'])
 })

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cleanLine, cleanText, deltaCleaner, spelledLine } from './clean.ts'
+import { cleanLine, cleanText, deltaCleaner, escapedLine } from './clean.ts'
 
 const esc = '\x1b'
 
 const sequences: Readonly<Record<string, string>> = {
-  'a colour': `${esc}[31m`,
-  'a colour of many numbers': `${esc}[38;2;255;0;0;1m`,
+  'a color': `${esc}[31m`,
+  'a color with many numbers': `${esc}[38;2;255;0;0;1m`,
   'a moved cursor': `${esc}[10;20H`,
   'a private mode': `${esc}[?1049h`,
   'a query with an intermediate': `${esc}[0 q`,
@@ -23,22 +23,22 @@ const sequences: Readonly<Record<string, string>> = {
   'a start of string': `${esc}Xsecret${esc}\\`,
   'a reset': `${esc}c`,
   'a character set': `${esc}(0`,
-  'a cancelled sequence': `${esc}]0;half\x18`,
+  'a canceled sequence': `${esc}]0;half\x18`,
   'a string cut by another sequence': `${esc}]0;half${esc}[1m`,
   'a bell': '\x07',
   'a backspace': '\b\b\b',
   'a delete': '\x7f',
   'a carriage return': '\r',
   'a bare escape before a mark': `${esc}\u202e`,
-  'text that runs backwards': '\u202e\u2066\u2069\u200f',
+  'reversed text': '\u202e\u2066\u2069\u200f',
 }
 
-describe('what a terminal could take for an order does not come through', () => {
+describe('control sequences are removed', () => {
   test.each(Object.entries(sequences))('%s', (_, sequence) => {
     expect(cleanText(`before ${sequence}after`)).toBe('before after')
   })
 
-  test('the same when it comes in any pieces', () => {
+  test('however the text is split', () => {
     const text = Object.values(sequences)
       .map((sequence, index) => `${index} ${sequence}x\n`)
       .join('')
@@ -56,7 +56,7 @@ describe('what a terminal could take for an order does not come through', () => 
     ).toBe(whole)
   })
 
-  test('whatever is written: only newlines and tabs are left of the control characters', () => {
+  test('newlines and tabs are the only control characters left', () => {
     const nasty = fc.string({
       unit: fc.constantFrom(...`${esc}[];?0mPX^_\\\x07\x9b\x9d\x9c\x90\n\t\r aé👍\u202e\u2028`),
       maxLength: 200,
@@ -71,8 +71,8 @@ describe('what a terminal could take for an order does not come through', () => 
   })
 })
 
-describe('what is no order comes through as it is', () => {
-  test('words, newlines, tabs, emoji of several parts, accents made of two', () => {
+describe('other text is unchanged', () => {
+  test('words, newlines, tabs, emoji sequences, combining accents', () => {
     const text = 'Grüße,\n\tシ 👩‍👩‍👧 ❤️ e\u0301 \u{1F1E9}\u{1F1EA}'
     expect(cleanText(text)).toBe(text)
     expect(
@@ -83,20 +83,20 @@ describe('what is no order comes through as it is', () => {
     ).toBe(text)
   })
 
-  test('a character cut in two waits for its other half', () => {
+  test('a split surrogate pair is joined', () => {
     const clean = deltaCleaner()
     expect(clean('a\ud83d')).toBe('a')
     expect(clean('\udc4db')).toBe('👍b')
   })
 
-  test('a sequence that never ends takes no more than the rest of its line with it', () => {
+  test('an unterminated sequence removes at most the rest of its line', () => {
     expect(cleanText(`a ${esc}]0;never ended\nb`)).toBe('a \nb')
     const long = 'x'.repeat(10_000)
     expect(cleanText(`${esc}]0;${long}`)).toMatch(/^x{5000,}$/)
     expect(cleanText(`${esc}[${'1'.repeat(10_000)}`)).toMatch(/^1{5000,}$/)
   })
 
-  test('an escape before a letter of another script takes nothing with it', () => {
+  test('an escape before a non-ASCII letter removes nothing else', () => {
     expect(cleanText(`${esc}é ${esc}[1é`)).toBe('é é')
   })
 })
@@ -111,8 +111,8 @@ function inPieces(text: string, cuts: readonly number[]): string {
   return places.map((at, index) => clean(text.slice(at, places[index + 1] ?? at))).join('')
 }
 
-test('of what a person decides on nothing is left out', () => {
-  expect(spelledLine(` a\r\n\tb${esc}[2J\u202ec\u200b\u{e0041}\u00a0❤️ `)).toBe(
+test('text that the user decides on is escaped, not shortened', () => {
+  expect(escapedLine(` a\r\n\tb${esc}[2J\u202ec\u200b\u{e0041}\u00a0❤️ `)).toBe(
     'a b\\u001b[2J\\u{202e}c\\u{200b}\\u{e0041}\\u{a0}❤️',
   )
 })

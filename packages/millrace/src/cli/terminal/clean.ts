@@ -1,14 +1,14 @@
-import { spellUnseen } from '../../tools/index.ts'
+import { escapeInvisible } from '../../tools/index.ts'
 
-// Words from a model or a tool are not trusted with the terminal: they could retitle it, write to the clipboard (OSC 52),
-// hide a link's target (OSC 8), move the cursor over what was said before, or have text read backwards.
+// Text from a model or a tool is not trusted: it could change the terminal's title, write to the
+// clipboard (OSC 52), hide the target of a link (OSC 8), overwrite earlier output, or reverse text.
 
-const orders = /(?![\n\t])[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u
-const order = new RegExp(`^${orders.source}$`, 'u')
+const unsafe = /(?![\n\t])[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u
+const unsafeChar = new RegExp(`^${unsafe.source}$`, 'u')
 
 type State = 'text' | 'escape' | 'intermediate' | 'control' | 'string' | 'string-escape'
 
-/** Where a control character leads: ECMA-48, 5.6 and 8.3. The others are simply left out. */
+/** Control characters that start a sequence: ECMA-48, 5.6 and 8.3. All others are dropped. */
 const introducers: Readonly<Record<string, State>> = {
   '\u001B': 'escape',
   '\u009B': 'control',
@@ -19,7 +19,7 @@ const introducers: Readonly<Record<string, State>> = {
   '\u009F': 'string',
 }
 
-/** The same as two characters: ESC and one of these. */
+/** The same as two characters: ESC followed by one of these. */
 const afterEscape: Readonly<Record<string, State>> = {
   '[': 'control',
   P: 'string',
@@ -29,20 +29,21 @@ const afterEscape: Readonly<Record<string, State>> = {
   _: 'string',
 }
 
-/** BEL, ST, and what cancels a sequence: CAN, SUB. */
+/** BEL, ST, and CAN and SUB, which cancel a sequence. */
 const endsString = '\u0007\u009C\u0018\u001A'
 
-/** A sequence that is longer is none: what follows is shown. So is what follows a newline, which no honest one contains. */
-const longest: Readonly<Partial<Record<State, number>>> = { control: 256, string: 4096 }
+/** After this length, or at a newline, the text is shown again: no real sequence is that long. */
+const maxSequenceLength: Readonly<Partial<Record<State, number>>> = { control: 256, string: 4096 }
 
 /**
- * Cleans text that comes in deltas, wherever they are cut: the same text in any split gives the same. Newlines and tabs stay,
- * escape sequences go with all they contain. Costs next to nothing where there are none.
+ * Cleans text that arrives in deltas. The result does not depend on where the text is split. Newlines
+ * and tabs are kept; escape sequences are removed with all they contain. Text without any costs next
+ * to nothing.
  */
 export function deltaCleaner(): (delta: string) => string {
   let state: State = 'text'
   let length = 0
-  // The first half of a character.
+  // The first half of a surrogate pair.
   let held = ''
 
   function enter(next: State) {
@@ -50,13 +51,13 @@ export function deltaCleaner(): (delta: string) => string {
     length = 0
   }
 
-  /** Takes one character; gives what is to be shown for it. */
+  /** Returns what to show for one character. */
   function take(char: string): string {
-    const limit = longest[state]
+    const limit = maxSequenceLength[state]
     if (limit !== undefined && ++length > limit) enter('text')
     switch (state) {
       case 'text':
-        if (!order.test(char)) return char
+        if (!unsafeChar.test(char)) return char
         enter(introducers[char] ?? 'text')
         return char === '\u2028' || char === '\u2029' ? '\n' : ''
       case 'escape':
@@ -73,7 +74,7 @@ export function deltaCleaner(): (delta: string) => string {
         if (char === '\u001B') state = 'string-escape'
         return endsString.includes(char) ? pass('text') : ''
       case 'string-escape':
-        // ESC and a backslash end a string; ESC and anything else begin a new sequence.
+        // ESC and a backslash end a string; ESC and anything else start a new sequence.
         if (char === '\\') return pass('text')
         enter('escape')
         return take(char)
@@ -85,7 +86,7 @@ export function deltaCleaner(): (delta: string) => string {
     return ''
   }
 
-  /** It was no sequence after all, or a broken one. */
+  /** Not a sequence after all, or a broken one. */
   function again(char: string): string {
     enter('text')
     return take(char)
@@ -95,7 +96,7 @@ export function deltaCleaner(): (delta: string) => string {
     let text = held + delta
     held = /[\uD800-\uDBFF]$/.test(text) ? text.slice(-1) : ''
     if (held) text = text.slice(0, -1)
-    if (state === 'text' && !orders.test(text)) return text
+    if (state === 'text' && !unsafe.test(text)) return text
     let shown = ''
     for (const char of text) shown += take(char)
     return shown
@@ -106,17 +107,17 @@ function isBetween(char: string, first: string, last: string): boolean {
   return char >= first && char <= last
 }
 
-/** Cleans a text that is all there. */
+/** Cleans a complete text. */
 export function cleanText(text: string): string {
   return deltaCleaner()(text)
 }
 
-/** The same in one line: whatever is white between words becomes one space. */
+/** Cleans a text and joins it into one line, with single spaces. */
 export function cleanLine(text: string): string {
   return cleanText(text.replaceAll('\r', '\n')).replace(/\s+/g, ' ').trim()
 }
 
-/** What a person decides on, in one line: nothing is left out, and what cannot be seen is written out. */
-export function spelledLine(text: string): string {
-  return spellUnseen(text.replace(/[ \t\r\n]+/g, ' ')).trim()
+/** For text that the user decides on: one line, nothing left out, invisible characters escaped. */
+export function escapedLine(text: string): string {
+  return escapeInvisible(text.replace(/[ \t\r\n]+/g, ' ')).trim()
 }

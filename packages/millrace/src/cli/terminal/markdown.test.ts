@@ -6,9 +6,9 @@ import { widthOf } from './width.ts'
 
 const esc = String.fromCharCode(27)
 
-/** Rows with their looks written as `<1;4>…<0>`. */
-function render(text: string, { width = 60, colour = true, pieces = [text] }: RenderOptions = {}): string[] {
-  const view = markdown({ width: () => width, colour })
+/** Rows with their styles written as `<1;4>…<0>`. */
+function render(text: string, { width = 60, color = true, pieces = [text] }: RenderOptions = {}): string[] {
+  const view = markdown({ width: () => width, color })
   for (const piece of pieces) view.push(piece)
   view.end()
   return view.take().map((row) => row.replaceAll(new RegExp(`${esc}\\[([\\d;]+)m`, 'g'), '<$1>'))
@@ -16,7 +16,7 @@ function render(text: string, { width = 60, colour = true, pieces = [text] }: Re
 
 interface RenderOptions {
   readonly width?: number
-  readonly colour?: boolean
+  readonly color?: boolean
   readonly pieces?: readonly string[]
 }
 
@@ -57,11 +57,11 @@ describe('within a line', () => {
     'a * b*c ~ d ~~ e',
     '5 > 3 and 2 < 4 & so on',
     '!important',
-  ])('%s is shown as it is', (text) => {
+  ])('%s is unchanged', (text) => {
     expect(render(text)).toEqual([text])
   })
 
-  test('a mark that is closed only very far away was none', () => {
+  test('a mark that is closed too far away is plain text', () => {
     const far = `**${'far '.repeat(600)}**`
     expect(bare(render(far, { width: 5000 }))).toEqual([far])
   })
@@ -77,7 +77,7 @@ describe('lines', () => {
     ])
   })
 
-  test('lists, in lists, with what is too long for a row below its first word', () => {
+  test('lists, nested, wrapped below their first word', () => {
     const rows = render('- one two three\n  * four\n10. ten eleven\n\n-no list\n1.no list', { width: 11 })
     expect(bare(rows)).toEqual([
       '• one two',
@@ -91,16 +91,16 @@ describe('lines', () => {
     ])
   })
 
-  test('quotes, in quotes, with lists', () => {
+  test('quotes, nested, with lists', () => {
     expect(bare(render('> said *so*\n>> and so\n> - one'))).toEqual(['│ said so', '│ │ and so', '│ • one'])
   })
 
-  test('of many quotes and lists in each other, as many are shown as leave room for words', () => {
+  test('of deeply nested quotes and lists, only as many are shown as leave room for text', () => {
     expect(bare(render(`${'> '.repeat(9)}a`, { width: 12 }))).toEqual(['│ │ │ a'])
     expect(bare(render(`${'- '.repeat(9)}a`, { width: 12 }))).toEqual(['• • • a'])
   })
 
-  test('blocks in items stand below their first word, and an empty item has its mark', () => {
+  test('blocks in items are indented, and an empty item has its mark', () => {
     const rows = render('1. **a\n   b**\n\n   ```\n   c\n   ```\n2.\n3. > d\n\n   | e |\n   |---|\n   | f |')
     expect(bare(rows)).toEqual([
       '1. a',
@@ -118,7 +118,7 @@ describe('lines', () => {
     ])
   })
 
-  test('code between fences is shown as it is, with its language', () => {
+  test('fenced code is unchanged, with its language', () => {
     const rows = render('```ts\nconst a = **b**\n\n  # no heading\n``\n```\nafter')
     expect(bare(rows)).toEqual([
       '┌── ts',
@@ -131,11 +131,11 @@ describe('lines', () => {
     ])
   })
 
-  test('a fence of tildes holds one of backticks, and the end of the text closes it', () => {
+  test('a tilde fence can contain a backtick fence, and the end of the text closes it', () => {
     expect(bare(render('~~~\n```\nx'))).toEqual(['┌──', '│ ```', '│ x', '└──'])
   })
 
-  test('code too wide for a row goes on in the next one, nothing lost', () => {
+  test('wide code wraps, and nothing is lost', () => {
     expect(bare(render('```\nabcdefghij klm\n```', { width: 10 }))).toEqual([
       '┌──',
       '│ abcdefgh',
@@ -144,11 +144,11 @@ describe('lines', () => {
     ])
   })
 
-  test('a rule, and what only looks like one', () => {
+  test('a rule, and lines that only look like one', () => {
     expect(bare(render('---\n**\n- - -\n-----x'))).toEqual(['─'.repeat(40), '**', '─'.repeat(40), '-----x'])
   })
 
-  test('empty lines stay; one newline at the end is no line', () => {
+  test('empty lines are kept; a newline at the end adds none', () => {
     expect(render('a\n\n\nb\n')).toEqual(['a', '', '', 'b'])
     expect(render('')).toEqual([])
   })
@@ -167,13 +167,13 @@ describe('tables', () => {
     ])
   })
 
-  test('give their wide columns what room there is', () => {
+  test('give wide columns the remaining room', () => {
     const rows = render('| key | words |\n|---|---|\n| a | one two three four |', { width: 20 })
     expect(bare(rows)).toEqual(['key │ words', '────┼───────────────', 'a   │ one two three', '    │ four'])
     for (const row of bare(rows)) expect(widthOf(row)).toBeLessThanOrEqual(20)
   })
 
-  test('that do not fit, or are none, are shown as they were written', () => {
+  test('that do not fit, or are not tables, are unchanged', () => {
     const wide = `|${' word |'.repeat(8)}`
     const lines = `${wide}\n|${'---|'.repeat(8)}\n${wide}`
     expect(
@@ -185,8 +185,8 @@ describe('tables', () => {
     expect(bare(render('| a |\n|---|\n| b | two words |\n'))).toEqual(['| a |', '|---|', '| b | two words |'])
   })
 
-  test('are seen while they come', () => {
-    const view = markdown({ width: () => 60, colour: true })
+  test('are shown while they stream', () => {
+    const view = markdown({ width: () => 60, color: true })
     view.push('| a | b |\n|---|---|\n| 1 |')
     expect(view.take()).toEqual([])
     expect(view.live().map((row) => row.replaceAll(/.\[\d+m/g, ''))).toEqual([
@@ -197,17 +197,17 @@ describe('tables', () => {
   })
 })
 
-describe('while it is being written', () => {
-  test('a mark shows its effect before it is closed', () => {
-    const view = markdown({ width: () => 60, colour: true })
+describe('while the text streams', () => {
+  test('a mark takes effect before it is closed', () => {
+    const view = markdown({ width: () => 60, color: true })
     view.push('so **bo')
     expect(view.live()).toEqual([`so ${esc}[1mbo${esc}[0m`])
     view.push('ld** `co')
     expect(view.live()).toEqual([`so ${esc}[1mbold${esc}[0m ${esc}[36mco${esc}[0m`])
   })
 
-  test('full rows are given once and are done with', () => {
-    const view = markdown({ width: () => 10, colour: true })
+  test('full rows are returned once', () => {
+    const view = markdown({ width: () => 10, color: true })
     view.push('one two three fo')
     expect([view.take(), view.live()]).toEqual([['one two'], ['three fo']])
     view.push('ur')
@@ -258,7 +258,7 @@ const scraps = fc.array(
   { maxLength: 60 },
 )
 
-test('no word is lost and none changes places', () => {
+test('no word is lost or moved', () => {
   const words = (text: string) => text.match(/[\p{L}👍]/gu)?.join('') ?? ''
   fc.assert(
     fc.property(scraps, fc.integer({ min: 10, max: 40 }), (pieces, width) => {
@@ -278,16 +278,16 @@ test('no row is wider than the window', () => {
   )
 })
 
-test('without colour the source is shown as it is', () => {
+test('without color the source is unchanged', () => {
   const text = '# Title\n\n- **a** `b`\n\n```ts\nx\n```\n| a |\n|---|\n'
-  expect(render(text, { colour: false, pieces: [...text] })).toEqual(text.slice(0, -1).split('\n'))
+  expect(render(text, { color: false, pieces: [...text] })).toEqual(text.slice(0, -1).split('\n'))
 })
 
-test('of a text without an end, of any kind, only the last part is still looked at', () => {
-  // One line, one mark that is never closed, nothing but marks, a fence that stays open, a table row.
+test('of a very long text of any kind, only the end is still live', () => {
+  // One line, an unclosed mark, only marks, an open fence, a table row.
   for (const start of ['', '**', '```\n', '| a |\n|---|\n| ']) {
     for (const text of ['word ', '**', '*a ', '`', '[', '\\', '-', '|', 'x\u0301']) {
-      const view = markdown({ width: () => 80, colour: true })
+      const view = markdown({ width: () => 80, color: true })
       view.push(start)
       for (let count = 0; count < 6000; count++) view.push(text)
       expect(bare(view.live()).join('').length).toBeLessThan(4500)

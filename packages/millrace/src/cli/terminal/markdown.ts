@@ -1,33 +1,32 @@
 import { markdownParser } from '../../view/markdown/index.ts'
 import { ansiSink } from './ansi-sink.ts'
-import { layRows } from './rows.ts'
+import { rowBuilder } from './rows.ts'
 import { painter, style } from './style.ts'
 
 export interface MarkdownOptions {
-  /** How wide a row may be, asked for each row. */
+  /** The maximum width, called for each row. */
   readonly width: () => number
-  /** Without it the text is shown as it was written. */
-  readonly colour: boolean
+  /** Without color the text is shown as it was written. */
+  readonly color: boolean
 }
 
 /**
- * Renders Markdown for a terminal while it is being written. What is shown depends on the text only, not on the deltas it
- * came in; each delta costs the same, however much came before; nothing but marks is left out, and nothing changes places.
- * The text must be clean.
+ * Renders streaming Markdown for a terminal. The result depends only on the text, not on its deltas.
+ * The cost of a delta does not depend on the text before it. Only marks are left out, and nothing
+ * moves. The text must be clean.
  */
 export interface Markdown {
   push(delta: string): void
-  /** There is no more. */
   end(): void
-  /** The rows that will not change any more, each given once. */
+  /** Returns the finished rows, each once. */
   take(): string[]
-  /** The rows after those, as far as they have come. */
+  /** The unfinished rows so far. */
   live(): string[]
 }
 
-export function markdown({ width, colour }: MarkdownOptions): Markdown {
-  const paint = painter(colour)
-  if (!colour) return asWritten(width)
+export function markdown({ width, color }: MarkdownOptions): Markdown {
+  const paint = painter(color)
+  if (!color) return plainText(width)
   const sink = ansiSink(width)
   const parser = markdownParser(sink)
   return {
@@ -38,8 +37,8 @@ export function markdown({ width, colour }: MarkdownOptions): Markdown {
   }
 }
 
-function asWritten(width: () => number): Markdown {
-  const rows = layRows(width)
+function plainText(width: () => number): Markdown {
+  const rows = rowBuilder(width)
   const paint = painter(false)
   let isOpen = false
   return {
@@ -48,7 +47,7 @@ function asWritten(width: () => number): Markdown {
       if (delta) isOpen = !delta.endsWith('\n')
     },
     end() {
-      if (isOpen) rows.end()
+      if (isOpen) rows.endLine()
       isOpen = false
     },
     take: () => rows.take().map(paint),

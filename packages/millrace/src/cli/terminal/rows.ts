@@ -1,46 +1,46 @@
 import type { Span } from './style.ts'
 import { charWidth, emojiSelector } from './width.ts'
 
-/** How one line of text is broken into rows of the screen. */
+/** How a line of text is wrapped into rows. */
 export interface LineShape {
-  /** What its first row begins with, and all others: a bullet, a bar, an indentation. */
+  /** The prefix of the first row, and of all others: a bullet, a bar, an indentation. */
   readonly first?: readonly Span[]
   readonly rest?: readonly Span[]
-  /** Broken wherever the row is full, not between words: code. */
+  /** Wraps at the exact width, not between words. For code. */
   readonly anywhere?: boolean
 }
 
 export type Row = readonly Span[]
 
 /**
- * Lays text out in rows as it comes. A full row is done with and never looked at again, so the cost of a piece of text does not
- * depend on how much came before it; and what comes of a text does not depend on the pieces it came in.
+ * Wraps streaming text into rows. A full row is finished and never changes, so the cost of a piece of
+ * text does not depend on the text before it. The result does not depend on the pieces.
  */
 export interface Rows {
-  /** Begins a line. */
-  begin(shape?: LineShape): void
-  /** Adds to the line. A newline in it ends it and begins another that looks like its second row. */
+  /** Starts a line. */
+  startLine(shape?: LineShape): void
+  /** Adds to the line. A newline ends it and starts another with the prefix `rest`. */
   add(text: string, style: number): void
-  /** Ends the line: its last row is done, empty or not. */
-  end(): void
-  /** The rows that are done, each given once. */
+  /** Ends the line. Its last row is finished, even if it is empty. */
+  endLine(): void
+  /** Returns the finished rows, each once. */
   take(): Row[]
-  /** The row that is not, as it would be with more behind it: possibly several then. */
+  /** The unfinished row with `more` appended, which may be several rows. */
   unfinished(more?: Row): Row[]
 }
 
-/** More marks than this over one character are shown beside it: else a row could go on for ever. */
-const mostMarks = 16
+/** Further combining marks on one character take a column each, or a row might never end. */
+const maxMarks = 16
 
 interface State {
   shape: LineShape
   row: Span[]
   rowWidth: number
-  /** How much of that is what the row begins with. */
+  /** The width of the prefix. */
   startWidth: number
-  /** There is more in the row than what it begins with, and white. */
+  /** The row has more than its prefix and spaces. */
   filled: boolean
-  /** Goes to the row as a whole, once it is known to fit. */
+  /** Moved to the row as a whole, once it is known to fit. */
   word: Span[]
   wordWidth: number
   last: number
@@ -48,8 +48,8 @@ interface State {
   done: Row[]
 }
 
-/** `width` is asked for each row, since windows change. */
-export function layRows(width: () => number): Rows {
+/** `width` is called for each row, since windows are resized. */
+export function rowBuilder(width: () => number): Rows {
   const state: State = {
     shape: {},
     row: [],
@@ -64,12 +64,12 @@ export function layRows(width: () => number): Rows {
   }
 
   return {
-    begin(shape = {}) {
+    startLine(shape = {}) {
       Object.assign(state, { shape, last: 0, marks: 0 })
       beginRow(state, shape.first)
     },
     add: (text, style) => add(state, text, style, width()),
-    end() {
+    endLine() {
       endWord(state)
       endRow(state)
     },
@@ -99,12 +99,12 @@ function addChar(state: State, char: string, style: number, width: number) {
   const columns = columnsOf(state, char)
   if (char === ' ' && !state.shape.anywhere) {
     endWord(state)
-    // White that runs over the edge of a row is not seen.
+    // Spaces beyond the edge are dropped.
     if (state.rowWidth < width) push(state, 'row', char, style, 1)
     return
   }
   if (columns === 0 && state.word.length === 0) return push(state, 'row', char, style, 0)
-  // Scripts without spaces may be broken before and after each character.
+  // Scripts without spaces wrap before and after each character.
   if (columns === 2) endWord(state)
   if (state.rowWidth + state.wordWidth + columns > width) makeRoom(state, columns, width)
   push(state, 'word', char, style, columns)
@@ -119,16 +119,16 @@ function columnsOf(state: State, char: string): number {
     return own
   }
   if (char === emojiSelector && state.last === 1) return 1
-  return ++state.marks > mostMarks ? 1 : 0
+  return ++state.marks > maxMarks ? 1 : 0
 }
 
 function makeRoom(state: State, columns: number, width: number) {
-  // White that leaves no room for what comes behind it is not seen either.
+  // Spaces that leave no room for the next character are dropped too.
   if (state.filled || (state.word.length === 0 && state.rowWidth > state.startWidth)) {
     endRow(state)
     beginRow(state, state.shape.rest)
   }
-  // The word alone is too long for a row.
+  // The word alone is longer than a row.
   if (state.word.length > 0 && state.rowWidth + state.wordWidth + columns > width) {
     endWord(state)
     endRow(state)
@@ -188,11 +188,11 @@ function copyOf(spans: readonly Span[]): Span[] {
   return [...spans]
 }
 
-/** Lays out a text that is all there. */
+/** Wraps a complete text. */
 export function wrap(spans: readonly Span[], width: number, shape: LineShape = {}): Row[] {
-  const rows = layRows(() => width)
-  rows.begin(shape)
+  const rows = rowBuilder(() => width)
+  rows.startLine(shape)
   for (const { text, style } of spans) rows.add(text, style)
-  rows.end()
+  rows.endLine()
   return rows.take()
 }

@@ -1,9 +1,9 @@
 import { charWidth } from './width.ts'
 
 const esc = String.fromCharCode(27)
-const order = new RegExp(`${esc}\\[(\\?)?([\\d;]*)([A-Za-z])|[^]`, 'gu')
+const sequence = new RegExp(`${esc}\\[(\\?)?([\\d;]*)([A-Za-z])|[^]`, 'gu')
 
-/** A terminal in memory, as much of one as we make use of. An order that it does not know is a failure. */
+/** A terminal in memory, with the features that we use. Unknown sequences throw. */
 export function terminalOf({ columns = 80, rows = 24 }: { columns?: number; rows?: number } = {}) {
   let cells: string[][] = [[]]
   // The screen is the last `rows` of the lines.
@@ -27,7 +27,7 @@ export function terminalOf({ columns = 80, rows = 24 }: { columns?: number; rows
     column += width
   }
 
-  function obey(text: string, isPrivate: boolean, count: string, name: string) {
+  function execute(text: string, isPrivate: boolean, count: string, name: string) {
     const number = Number(count || 1)
     if (isPrivate && name === 'h') modes.add(count)
     else if (isPrivate && name === 'l') modes.delete(count)
@@ -36,13 +36,13 @@ export function terminalOf({ columns = 80, rows = 24 }: { columns?: number; rows
     else if (name === 'C') column += number
     else if (name === 'K') cells[row] = (cells[row] ?? []).slice(0, column)
     else if (name === 'J') cells = [...cells.slice(0, row), (cells[row] ?? []).slice(0, column)]
-    else if (name !== 'm') throw new Error(`${JSON.stringify(text)} was written: teach it to terminalOf`)
+    else if (name !== 'm') throw new Error(`${JSON.stringify(text)} is unknown: add it to terminalOf`)
   }
 
   return {
     write(output: string) {
-      for (const [text, mark, count = '', name] of output.matchAll(order)) {
-        if (name !== undefined) obey(text, mark === '?', count, name)
+      for (const [text, mark, count = '', name] of output.matchAll(sequence)) {
+        if (name !== undefined) execute(text, mark === '?', count, name)
         else if (text === '\r') column = 0
         else if (text === '\n') cells[++row] ??= []
         else if (text.length === 1 && text < ' ')
@@ -51,7 +51,7 @@ export function terminalOf({ columns = 80, rows = 24 }: { columns?: number; rows
       }
       return true
     },
-    /** All lines, also those that have scrolled away; trailing blanks left out. */
+    /** All lines, including those that scrolled away, without trailing blanks. */
     lines(): string[] {
       const lines = cells.map((line) =>
         Array.from(line, (cell) => cell ?? ' ')

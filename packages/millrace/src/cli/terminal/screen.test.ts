@@ -18,8 +18,8 @@ function open(size: { columns?: number; rows?: number } = {}) {
   return { terminal, screen: screenOn(out as unknown as WriteStream), sent: () => sent, out }
 }
 
-describe('the last rows are drawn again in place', () => {
-  test('what is above stays, what is live is replaced', () => {
+describe('the live rows are redrawn in place', () => {
+  test('rows above stay, live rows are replaced', () => {
     const { terminal, screen } = open()
     screen.show([], ['a', 'b'])
     screen.show(['done'], ['c'])
@@ -30,7 +30,7 @@ describe('the last rows are drawn again in place', () => {
     expect(terminal.lines()).toEqual(['done', 'more', 'f'])
   })
 
-  test('whatever is shown, the screen holds all that stays and the last that was live', () => {
+  test('the screen always shows all permanent rows and the last live ones', () => {
     const row = fc.constantFrom('', 'a', 'bb', '日本', 'same')
     const rows = fc.array(row, { maxLength: 6 })
     const step = fc.record({ above: rows, live: rows, at: fc.nat(7) })
@@ -57,7 +57,7 @@ describe('the last rows are drawn again in place', () => {
     expect(sent()).not.toContain('first')
   })
 
-  test('of more rows than fit, the last are live; nothing above them is drawn twice', () => {
+  test('of more rows than fit, the last are live, and none above is drawn twice', () => {
     const { terminal, screen } = open({ rows: 4 })
     const rows = ['1', '2', '3', '4', '5', '6']
     screen.show(['top'], rows, { row: 5, before: '6' })
@@ -69,7 +69,7 @@ describe('the last rows are drawn again in place', () => {
     expect(terminal.lines()).toEqual(['top', ...rows])
   })
 
-  test('the cursor stands behind the text before it, wide or not', () => {
+  test('the cursor is after its text, wide or not', () => {
     const { terminal, screen } = open()
     screen.show([], ['› 日本x', 'below'], { row: 0, before: '› 日本' })
     expect(terminal.cursor()).toEqual({ row: 0, column: 6 })
@@ -78,17 +78,17 @@ describe('the last rows are drawn again in place', () => {
     expect(terminal.lines()).toEqual(['above', '› 日本x', 'below'])
   })
 
-  test('in a window made narrower, broken rows are erased with the rest', () => {
+  test('wrapped rows are erased after the window got narrower', () => {
     const wide = 'x'.repeat(30)
     const { screen, out, sent } = open({ columns: 40 })
     screen.show(['kept'], [wide, 'prompt'])
-    // The terminal has broken the wide row in two by itself.
+    // The terminal has wrapped the wide row.
     out.columns = 20
     screen.clear()
     expect(sent()).toMatch(/^.\[2A\r.\[J$/)
   })
 
-  test('it ends below what is live', () => {
+  test('it ends below the live rows', () => {
     const { terminal, screen } = open()
     screen.show([], ['a', 'b', 'c'], { row: 0, before: 'a' })
     screen.close()
@@ -96,7 +96,7 @@ describe('the last rows are drawn again in place', () => {
     expect(terminal.modes.has('25')).toBe(true)
   })
 
-  test('a terminal that does not know its size is taken for an ordinary one', () => {
+  test('a terminal of unknown size is treated as 80 by 24', () => {
     const { screen } = open({ columns: 0, rows: 0 })
     expect([screen.width, screen.height]).toEqual([79, 23])
   })

@@ -1,26 +1,29 @@
 import type { WriteStream } from 'node:tty'
 import { widthOf } from './width.ts'
 
-/** Where to leave the cursor: in this live row, behind this text. The row begins with it. */
+/** Where to leave the cursor: in this live row, after this text, with which the row starts. */
 export interface Cursor {
   readonly row: number
   readonly before: string
 }
 
 /**
- * A terminal whose last rows can still change. What is written above them stays and scrolls away like any output; only
- * those last rows are ever drawn again, so nothing has to be known about the rest of the screen.
+ * A terminal whose last rows can still change. Rows above them are permanent and scroll away like any
+ * output. Only the last rows are redrawn, so the rest of the screen need not be known.
  */
 export interface Screen {
-  /** How wide a row may be. One column less than there are: a full row leaves terminals at odds about where the cursor is. */
+  /**
+   * The maximum width of a row. One column less than the terminal has, since terminals disagree about
+   * the cursor after a full row.
+   */
   readonly width: number
-  /** How many live rows there is room for. Of more, the last are shown: what has scrolled off cannot be reached any more. */
+  /** How many live rows fit. Of more, the last are shown: rows that scrolled off cannot be redrawn. */
   readonly height: number
-  /** Writes `above` for good, and `live` below it in place of what was live before. Only what differs is sent. */
+  /** Writes `above` permanently, and replaces the live rows with `live`. Only differences are sent. */
   show(above: readonly string[], live: readonly string[], cursor?: Cursor): void
-  /** Erases what is live, for it to be shown anew: the window has another size. */
+  /** Erases the live rows, to be redrawn after the window was resized. */
   clear(): void
-  /** Ends with the cursor below what is live. */
+  /** Leaves the cursor below the live rows. */
   close(): void
 }
 
@@ -33,7 +36,7 @@ const eraseBelow = `${esc}[J`
 export function screenOn(out: WriteStream): Screen {
   let drawn: readonly string[] = []
   let cursor: Cursor = { row: 0, before: '' }
-  // A terminal that does not know its size says 0.
+  // A terminal that does not know its size reports 0.
   const columns = () => out.columns || 80
   const height = () => Math.max(1, (out.rows || 24) - 1)
 
@@ -45,35 +48,35 @@ export function screenOn(out: WriteStream): Screen {
   }
 
   /**
-   * Moves from the last row that was written to where the cursor belongs. The text before it is written once more: then it
-   * stands right behind it, however wide this terminal thinks that is.
+   * Moves the cursor from the last written row. The text before the cursor is written again, so the
+   * position is right whatever width this terminal gives to its characters.
    */
   function moveTo({ row, before }: Cursor, from: number): string {
     return `${up(from - row)}\r${before}`
   }
 
   function write(rows: readonly string[], live: readonly string[], wanted: Cursor | undefined) {
-    let order = `${up(cursor.row)}\r`
+    let output = `${up(cursor.row)}\r`
     rows.forEach((row, at) => {
-      if (at > 0) order += '\r\n'
-      if (row !== drawn[at]) order += row + eraseRight
+      if (at > 0) output += '\r\n'
+      if (row !== drawn[at]) output += row + eraseRight
     })
-    if (drawn.length > rows.length) order += `\r\n${eraseBelow}${up(1)}`
+    if (drawn.length > rows.length) output += `\r\n${eraseBelow}${up(1)}`
     const next = place(live, wanted)
-    order += moveTo(next, live.length === 0 ? 0 : live.length - 1)
-    out.write(hideCursor + order + showCursor)
+    output += moveTo(next, live.length === 0 ? 0 : live.length - 1)
+    out.write(hideCursor + output + showCursor)
     drawn = live
     cursor = next
   }
 
-  /** Back to the start of what is live. Where the window has become narrower, the terminal has broken its rows in two. */
+  /** Erases from the start of the live rows. A narrower window has wrapped them. */
   function erase(): string {
     const rowsOf = (text: string) => Math.max(1, Math.ceil(widthOf(text) / columns()))
     const above = drawn.slice(0, cursor.row).reduce((sum, row) => sum + rowsOf(row), 0)
     return `${up(above + rowsOf(cursor.before) - 1)}\r${eraseBelow}`
   }
 
-  function forget() {
+  function reset() {
     drawn = []
     cursor = { row: 0, before: '' }
   }
@@ -86,26 +89,26 @@ export function screenOn(out: WriteStream): Screen {
       return height()
     },
     show(above, live, wanted) {
-      // A row that was laid out for a wider window is broken in two by this one.
+      // Rows made for a wider window have been wrapped by this one.
       if (drawn.some((row) => widthOf(row) > columns())) {
         out.write(erase())
-        forget()
+        reset()
       }
       const hidden = Math.max(0, live.length - height())
       const fitting = live.slice(hidden)
       const shifted = wanted && { ...wanted, row: wanted.row - hidden }
-      // Below what stays there is always a row to write in.
+      // There is always a row below the permanent ones.
       const rows = [...above, ...(fitting.length > 0 ? fitting : [''])]
       write(rows, fitting, shifted)
     },
     clear() {
       out.write(erase())
-      forget()
+      reset()
     },
     close() {
       const down = Math.max(0, drawn.length - 1 - cursor.row)
       out.write(`${down > 0 ? `${esc}[${down}B` : ''}${drawn.at(-1) ? '\r\n' : '\r'}${showCursor}`)
-      forget()
+      reset()
     },
   }
 }

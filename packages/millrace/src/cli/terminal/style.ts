@@ -1,4 +1,4 @@
-/** How text looks: any of these, added up. */
+/** Text styles, as bits. */
 export const style = {
   plain: 0,
   bold: 1,
@@ -25,25 +25,25 @@ const codes: readonly (readonly [number, number])[] = [
   [style.cyan, 36],
 ]
 
-/** A piece of a line that looks the same throughout. */
+/** A piece of a line with one style. */
 export interface Span {
   readonly text: string
   readonly style: number
 }
 
-/** Writes a line. It ends as it began, without colours. */
+/** Turns spans into a line with escape sequences. The styles are reset at its end. */
 export type Paint = (spans: readonly Span[]) => string
 
 const esc = String.fromCharCode(27)
 
-export function painter(colour: boolean): Paint {
-  if (!colour) return (spans) => spans.map(({ text }) => text).join('')
+export function painter(color: boolean): Paint {
+  if (!color) return (spans) => spans.map(({ text }) => text).join('')
   return (spans) => {
     let line = ''
     let current: number = style.plain
     for (const span of spans) {
       if (!span.text) continue
-      if (span.style !== current) line += (current ? `${esc}[0m` : '') + orderFor(span.style)
+      if (span.style !== current) line += (current ? `${esc}[0m` : '') + sequenceFor(span.style)
       current = span.style
       line += span.text
     }
@@ -51,7 +51,7 @@ export function painter(colour: boolean): Paint {
   }
 }
 
-function orderFor(wanted: number): string {
-  const numbers = codes.filter(([bit]) => wanted & bit).map(([, code]) => code)
+function sequenceFor(bits: number): string {
+  const numbers = codes.filter(([bit]) => bits & bit).map(([, code]) => code)
   return numbers.length > 0 ? `${esc}[${numbers.join(';')}m` : ''
 }

@@ -8,30 +8,30 @@ type Cell = Span[]
 type Align = 'left' | 'center' | 'right'
 
 export interface Table {
-  /** The first is its head. */
+  /** The first row is the header. */
   readonly rows: Cell[][]
   readonly aligns: Align[]
 }
 
-/** A column that must be narrower than this is not worth having: the table is shown between bars. */
-const narrowest = 6
+/** If a column would be narrower, the table is not aligned. */
+const minColumnWidth = 6
 const between = ' │ '
 
-/** Aligns a table that is complete; one that does not fit is written between bars. */
-export function layTable(table: Table, width: number): Row[] {
+/** Aligns a complete table. One that does not fit is written as in Markdown. */
+export function alignTable(table: Table, width: number): Row[] {
   const { rows, aligns } = table
-  // GFM leaves out what stands in no column; a reader of an answer should see it.
+  // GFM drops cells beyond the last column; the user should see them.
   if (rows.some((row) => row.slice(aligns.length).some((cell) => spanWidth(cell) > 0)))
     return barredRows(table)
   const wanted = aligns.map((_, column) => Math.max(1, ...rows.map((row) => spanWidth(row[column] ?? []))))
-  const widths = shareOut(wanted, width - between.length * (aligns.length - 1))
+  const widths = fitColumns(wanted, width - between.length * (aligns.length - 1))
   if (!widths) return barredRows(table)
-  const [titles = [], ...body] = rows.map((row) => layLine(row, widths, aligns))
+  const [titles = [], ...body] = rows.map((row) => alignLine(row, widths, aligns))
   const rule = widths.map((columns) => '─'.repeat(columns)).join('─┼─')
   return [...titles, [{ text: rule, style: style.dim }], ...body.flat()]
 }
 
-/** Rows as they are written, with `more` at the end of the cell that is open. */
+/** Rows as in Markdown, with `more` at the end of the open cell. */
 export function barredRows({ rows, aligns }: Table, open?: Cell, more?: Cell): Row[] {
   const [head = [], ...body] = rows.map((row) => barredRow(row, open, more))
   return [head, [plain(`|${'---|'.repeat(aligns.length)}`)], ...body]
@@ -48,23 +48,25 @@ function spanWidth(spans: Row): number {
   return spans.reduce((sum, { text }) => sum + widthOf(text.replaceAll('\t', '    ')), 0)
 }
 
-/** Each column gets what it wants, and the wide ones what is left if there is not enough. */
-function shareOut(wanted: readonly number[], room: number): number[] | undefined {
+/** Each column gets the width it needs; if there is not enough, the widest share the rest. */
+function fitColumns(wanted: readonly number[], room: number): number[] | undefined {
   let left = room
   const widths = wanted.map(() => 0)
-  const byWish = wanted.map((_, column) => column).toSorted((a, b) => (wanted[a] ?? 0) - (wanted[b] ?? 0))
-  for (const [turn, column] of byWish.entries()) {
-    const wish = wanted[column] ?? 0
-    const given = Math.min(wish, Math.floor(left / (byWish.length - turn)))
-    if (given < Math.min(wish, narrowest)) return undefined
+  const narrowestFirst = wanted
+    .map((_, column) => column)
+    .toSorted((a, b) => (wanted[a] ?? 0) - (wanted[b] ?? 0))
+  for (const [turn, column] of narrowestFirst.entries()) {
+    const wantedWidth = wanted[column] ?? 0
+    const given = Math.min(wantedWidth, Math.floor(left / (narrowestFirst.length - turn)))
+    if (given < Math.min(wantedWidth, minColumnWidth)) return undefined
     widths[column] = given
     left -= given
   }
   return widths
 }
 
-/** One line of cells, as high as its highest. */
-function layLine(cells: readonly Cell[], widths: readonly number[], aligns: readonly Align[]): Row[] {
+/** One line of cells, as high as its highest cell. */
+function alignLine(cells: readonly Cell[], widths: readonly number[], aligns: readonly Align[]): Row[] {
   const columns = widths.map((width, column) => wrap(cells[column] ?? [], width))
   const height = Math.max(...columns.map((rows) => rows.length))
   return Array.from({ length: height }, (_, at) =>

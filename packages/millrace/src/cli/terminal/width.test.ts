@@ -18,11 +18,11 @@ test.each([
   expect(widthOf(text)).toBe(width)
 })
 
-test('an emoji of several parts counts at least as wide as any terminal draws it', () => {
+test('an emoji sequence is at least as wide as any terminal draws it', () => {
   expect(widthOf('👩‍👩‍👧')).toBeGreaterThanOrEqual(2)
 })
 
-test('colours take no room', () => {
+test('colors have no width', () => {
   expect(widthOf(painter(true)([{ text: 'red', style: style.red | style.bold }]))).toBe(3)
 })
 
@@ -36,7 +36,7 @@ test.each([
   expect(clip(text, width)).toBe(clipped)
 })
 
-test('what is far too long is clipped without being measured to its end', () => {
+test('a very long text is clipped without measuring all of it', () => {
   expect(clip('x'.repeat(10_000_000), 10)).toBe('xxxxxxxxx…')
   expect(widthOf(clip('\u0301'.repeat(1000), 10))).toBeLessThanOrEqual(10)
 })

@@ -3,7 +3,7 @@ import { minuteOf } from '../usage.ts'
 import { toColumn } from './rows.ts'
 import type { Statements } from './statements.ts'
 
-/** What is added to what a caller holds. */
+/** A change to what a caller uses. */
 export interface Change {
   readonly bytes: number
   readonly waiting: number
@@ -19,7 +19,7 @@ interface CallerRow {
   readonly minute_tokens: number
 }
 
-/** The rows of callers. All of it runs within a transaction of the caller's. */
+/** The rows of callers. All methods must run within a transaction. */
 export function callerRows(statements: Statements) {
   function usageOf(row: CallerRow | undefined, time: number): CallerUsage {
     const { n = -1, bytes = 0, waiting = 0, minute, minute_bytes = 0, minute_tokens = 0 } = row ?? {}
@@ -37,7 +37,7 @@ export function callerRows(statements: Statements) {
     return (statements.runsOf.get({ caller: n, now: time }) as { runs: number }).runs
   }
 
-  /** Bytes that are added are written in this minute. */
+  /** Added bytes count for the current minute. */
   function count(n: number | null, { bytes, waiting, tokens = 0 }: Change, time: number): void {
     if (n === null) return
     const minute = minuteOf(time)
@@ -46,15 +46,18 @@ export function callerRows(statements: Statements) {
 
   return {
     runsOf,
-    /** By its number. */
+    /** Usage by row number. */
     usage(n: number, time: number): CallerUsage {
       return usageOf(statements.getCaller.get(n) as unknown as CallerRow | undefined, time)
     },
-    /** By its name; zeros if it holds nothing. */
+    /** Usage by name; zeros if the caller uses nothing. */
     usageByName(name: string, time: number): CallerUsage {
       return usageOf(statements.findCaller.get(toColumn(name)) as unknown as CallerRow | undefined, time)
     },
-    /** The number of its row, which is made if need be. Those of callers that hold nothing any more are removed on the occasion. */
+    /**
+     * Returns a caller's row number, and adds the row if necessary. Adding one also removes callers
+     * that no longer use anything.
+     */
     numberOf(name: string, time: number): number {
       const found = statements.findCaller.get(toColumn(name)) as unknown as CallerRow | undefined
       if (found) return found.n
@@ -62,7 +65,7 @@ export function callerRows(statements: Statements) {
       return Number(statements.addCaller.run(toColumn(name)).lastInsertRowid)
     },
     count,
-    /** Counts for several callers, and writes the row of each once. */
+    /** Sums up changes for several callers, and writes each row once. */
     counter() {
       const totals = new Map<number, Required<Change>>()
       return {

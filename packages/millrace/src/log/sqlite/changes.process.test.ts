@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { afterEach, expect, it, vi } from 'vitest'
 import { sqliteStore } from '../sqlite.ts'
-import { changes } from './changes.ts'
+import { changePoller } from './changes.ts'
 import { openDatabase } from './open.ts'
 import { temporaryFolder } from './sqlite.test-kit.ts'
 import { prepareStatements } from './statements.ts'
@@ -12,35 +12,35 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it('a file is looked at less often while it is quiet, and often again once it changes', async () => {
+it('a file is polled less often while it is quiet, and often again after a change', async () => {
   const path = join(folder, 'quiet.db')
   const database = openDatabase(path, { allowNetworkFilesystem: false })
   const other = sqliteStore(path)
   const statements = prepareStatements(database)
-  const look = vi.spyOn(statements.dataVersion, 'get')
+  const poll = vi.spyOn(statements.dataVersion, 'get')
   const changed: string[] = []
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  const looksIn = (ms: number) => {
-    look.mockClear()
+  const pollsIn = (ms: number) => {
+    poll.mockClear()
     vi.advanceTimersByTime(ms)
-    return look.mock.calls.length
+    return poll.mock.calls.length
   }
-  const watched = changes(statements, { pollMs: 2, onChange: (id) => changed.push(id) })
-  watched.start()
-  expect(looksIn(100)).toBe(50)
+  const poller = changePoller(statements, { pollMs: 2, onChange: (id) => changed.push(id) })
+  poller.start()
+  expect(pollsIn(100)).toBe(50)
   vi.advanceTimersByTime(1000)
-  expect(looksIn(1000)).toBe(100)
+  expect(pollsIn(1000)).toBe(100)
   vi.advanceTimersByTime(20_000)
-  expect(looksIn(1000)).toBe(20)
+  expect(pollsIn(1000)).toBe(20)
   await other.create({ id: 't', agent: 'a' })
   vi.advanceTimersByTime(50)
   expect(changed).toEqual(['t'])
-  expect(looksIn(100)).toBe(50)
+  expect(pollsIn(100)).toBe(50)
   vi.advanceTimersByTime(20_000)
-  watched.wrote()
+  poller.ownWrite()
   vi.advanceTimersByTime(50)
-  expect(looksIn(100)).toBe(50)
-  watched.stop()
+  expect(pollsIn(100)).toBe(50)
+  poller.stop()
   await other.close()
   database.close()
 })

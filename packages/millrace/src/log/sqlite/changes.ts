@@ -2,12 +2,15 @@ import type { WatchListener } from '../store.ts'
 import { fromColumn } from './rows.ts'
 import type { Statements } from './statements.ts'
 
-/** Looks for what other connections have written. Never throws: a file that cannot be read is told to whoever reads it. */
-export interface Changes {
+/**
+ * Polls for what other connections have written. Never throws: a file that cannot be read fails in
+ * the next call that reads it.
+ */
+export interface ChangePoller {
   start(): void
   stop(): void
-  /** We have written something ourselves: nobody needs to be told of that again. */
-  wrote(): void
+  /** Called after a write by this connection, which is not reported again. */
+  ownWrite(): void
 }
 
 interface ChangedRow {
@@ -18,43 +21,46 @@ interface ChangedRow {
 }
 
 /**
- * After so many looks in vain, so much more seldom: waking up costs a hundred times what looking does. With 2 ms that is 10 ms after a
- * second, and 50 ms after ten. Leases are renewed more often than that, so it takes 50 only if no process runs anything.
+ * Polling backs off after this many polls without a change, since waking up costs a hundred times
+ * as much as polling. With 2 ms, the interval is 10 ms after a second and 50 ms after ten. Leases
+ * are renewed more often than that, so it reaches 50 ms only if no process runs anything.
  */
-const pauses = [
-  { looks: 1400, factor: 25 },
-  { looks: 500, factor: 5 },
+const backoff = [
+  { polls: 1400, factor: 25 },
+  { polls: 500, factor: 5 },
 ]
 
 /**
- * SQLite has no notifications, but `PRAGMA data_version` costs a look into shared memory and changes with every commit of somebody
- * else (not with ours). Watching the file instead tells of a commit before it can be read.
+ * SQLite has no notifications, but `PRAGMA data_version` only reads shared memory, and changes with
+ * every commit of another connection (not with ours). Watching the file instead would report a
+ * commit before it can be read.
  */
-export function changes(
+export function changePoller(
   statements: Statements,
   { pollMs, onChange }: { readonly pollMs: number; readonly onChange: WatchListener },
-): Changes {
+): ChangePoller {
   let timer: NodeJS.Timeout | undefined
   let version: unknown
   let seen = 0
   let wrote = false
-  let quiet = 0
+  let quietPolls = 0
 
   const dataVersion = () => (statements.dataVersion.get() as { data_version: number }).data_version
   const lastPlace = () => (statements.lastPlace.get() as { place: number }).place
 
-  function look() {
+  function poll() {
     try {
-      // Before the version is looked at: if that is still the same, all up to this place is ours or was seen.
+      // Read before the version: if the version is still the same, everything up to this place is
+      // ours or was seen.
       const last = wrote ? lastPlace() : seen
       const current = dataVersion()
       if (current === version) {
         seen = last
         wrote = false
-        quiet++
+        quietPolls++
         return
       }
-      quiet = 0
+      quietPolls = 0
       const changed = statements.changedSince.all({ seen }) as unknown as ChangedRow[]
       version = current
       for (const { place, id, head } of changed) {
@@ -62,17 +68,17 @@ export function changes(
         onChange(fromColumn(id), head ?? undefined)
       }
     } catch {
-      // Locked for a moment, or worse; the next look will tell.
+      // Locked for a moment, or worse. The next poll tries again.
     }
   }
 
-  function lookLater() {
+  function schedulePoll() {
     timer = setTimeout(
       () => {
-        lookLater()
-        look()
+        schedulePoll()
+        poll()
       },
-      pollMs * (pauses.find(({ looks }) => quiet >= looks)?.factor ?? 1),
+      pollMs * (backoff.find(({ polls }) => quietPolls >= polls)?.factor ?? 1),
     )
     timer.unref()
   }
@@ -82,23 +88,23 @@ export function changes(
       if (timer) return
       version = undefined
       try {
-        // In this order: what comes in between is then looked at once more, instead of never.
+        // In this order, so that a change in between is reported twice rather than never.
         version = dataVersion()
         seen = lastPlace()
       } catch {
-        // The first look that succeeds then tells of more than is needed.
+        // The first poll that succeeds then reports more than needed.
         version = undefined
       }
-      quiet = 0
-      lookLater()
+      quietPolls = 0
+      schedulePoll()
     },
     stop() {
       clearTimeout(timer)
       timer = undefined
     },
-    wrote() {
+    ownWrite() {
       wrote = true
-      quiet = 0
+      quietPolls = 0
     },
   }
 }

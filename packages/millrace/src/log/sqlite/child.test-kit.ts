@@ -4,16 +4,16 @@ import { DatabaseSync } from 'node:sqlite'
 import { sqliteStore } from '../sqlite.ts'
 import type { Lease, ThreadStore } from '../store.ts'
 
-// Another process that has the file open. It is told what to do by its arguments and lines on stdin, and says what it did in lines
-// of JSON on stdout, which are written before it goes on.
+// Another process that has the file open. It gets its instructions as arguments and lines on stdin,
+// and reports what it did as lines of JSON on stdout, each written before it continues.
 
 const [scenario = '', path = '', ...args] = process.argv.slice(2)
 
-export interface Said {
+export interface Report {
   readonly [what: string]: unknown
 }
 
-function say(what: Said) {
+function report(what: Report) {
   process.stdout.write(`${JSON.stringify(what)}\n`)
 }
 
@@ -26,7 +26,7 @@ async function claimSoon(store: ThreadStore, id: string, owner: string): Promise
 }
 
 const scenarios: Record<string, () => Promise<void>> = {
-  /** Takes over threads and writes to all of them, one commit after the other, until it is killed. */
+  /** Claims threads and writes to all of them, one commit after the other, until it is killed. */
   async write() {
     const [owner = '', ...ids] = args
     const store = sqliteStore(path)
@@ -34,25 +34,25 @@ const scenarios: Record<string, () => Promise<void>> = {
     for (let commit = 0; ; commit++) {
       const events = [`${owner} ${commit}`, ' '].map((text) => ({ type: 'text', text }) as const)
       const results = await store.append(leases.map((lease) => ({ lease, events })))
-      if (commit % 10 === 0) await store.compact(ids[commit % ids.length] as string, 1e9)
-      say({ commit, heads: results.map((result) => (result === 'fenced' ? result : result.at(-1)?.seq)) })
+      if (commit % 10 === 0) await store.packDeltas(ids[commit % ids.length] as string, 1e9)
+      report({ commit, heads: results.map((result) => (result === 'fenced' ? result : result.at(-1)?.seq)) })
     }
   },
 
-  /** Takes one thread over and writes to it when it is told to. */
-  async obey() {
+  /** Claims a thread and writes each line from stdin to it. */
+  async echo() {
     const [owner = '', id = ''] = args
     const store = sqliteStore(path)
     const lease = await claimSoon(store, id, owner)
-    say({ lease })
+    report({ lease })
     for await (const text of createInterface(process.stdin)) {
       const [result] = await store.append([{ lease, events: [{ type: 'text', text }] }])
-      say({ wrote: result === 'fenced' ? result : result?.at(-1)?.seq })
+      report({ wrote: result === 'fenced' ? result : result?.at(-1)?.seq })
     }
     await store.close()
   },
 
-  /** Says things to a thread, each with a key of its own. */
+  /** Sends signals to a thread, each with its own key. */
   async signal() {
     const [id = '', count = ''] = args
     const store = sqliteStore(path)
@@ -61,45 +61,45 @@ const scenarios: Record<string, () => Promise<void>> = {
         type: 'stop',
         reason: `${index}`,
       })
-      say({ seq: entry.seq })
+      report({ seq: entry.seq })
     }
     await store.close()
   },
 
-  /** Deletes a thread, and has time to remove its rows. */
+  /** Deletes a thread, and stays alive to remove its rows. */
   async delete() {
     const store = sqliteStore(path)
-    say({ deleted: await store.delete(args[0] ?? '') })
+    report({ deleted: await store.delete(args[0] ?? '') })
     await new Promise((resolve) => setTimeout(resolve, 600_000))
   },
 
-  /** Has begun to write, and never ends. */
+  /** Starts a write and never finishes it. */
   async hold() {
     const database = new DatabaseSync(path)
     database.exec('BEGIN IMMEDIATE')
     database.exec("UPDATE threads SET agent = 'half written'")
-    say({ holding: true })
+    report({ holding: true })
     await new Promise((resolve) => setTimeout(resolve, 600_000))
   },
 
-  /** Watches, and has nothing else to do. */
+  /** Watches, with nothing else to do. */
   async watch() {
     sqliteStore(path).watch(() => {})
-    say({ watching: true })
+    report({ watching: true })
   },
 
-  /** Only opens it, and says what is wrong if it cannot. */
+  /** Only opens the file, and reports the error if that fails. */
   async open() {
     try {
       const store = sqliteStore(path)
-      say({ created: await store.create({ id: `by ${process.pid}`, agent: 'a' }) })
+      report({ created: await store.create({ id: `by ${process.pid}`, agent: 'a' }) })
       await store.close()
     } catch (error) {
-      say({ error: JSON.parse(JSON.stringify(error)) })
+      report({ error: JSON.parse(JSON.stringify(error)) })
     }
   },
 
-  /** Writes until the disk is full, then makes room and goes on. */
+  /** Writes until the disk is full, then frees space and continues. */
   async fill() {
     const [ballast = ''] = args
     const store = sqliteStore(path)
@@ -109,7 +109,7 @@ const scenarios: Record<string, () => Promise<void>> = {
       const { entry } = await store.signal('t', undefined, { type: 'stop', reason: 'x'.repeat(20_000) })
       written = entry.seq
     }
-    // In pages, since one has only so much text.
+    // In pages, since a page holds a limited amount of text.
     const countAll = async () => {
       let count = 0
       for (let page = 1; page > 0; count += page)
@@ -119,14 +119,14 @@ const scenarios: Record<string, () => Promise<void>> = {
     try {
       while (written < 1000) await write()
     } catch (error) {
-      say({ written, error: JSON.parse(JSON.stringify(error)) })
+      report({ written, error: JSON.parse(JSON.stringify(error)) })
     }
-    say({ read: await countAll() })
+    report({ read: await countAll() })
     rmSync(ballast)
     await write()
-    say({ read: await countAll(), written })
+    report({ read: await countAll(), written })
     await store.close()
-    say({ intact: new DatabaseSync(path).prepare('PRAGMA integrity_check').get() })
+    report({ intact: new DatabaseSync(path).prepare('PRAGMA integrity_check').get() })
   },
 }
 

@@ -31,23 +31,23 @@ function countingStore(name: string, now = Date.now) {
 }
 
 describe('commits', () => {
-  it('are shared by all that is asked for at once', async () => {
+  it('are shared by all concurrent requests', async () => {
     const { store, commits } = countingStore('shared.db')
     await store.create({ id: 't', agent: 'a' })
     const before = commits()
     const [written, missing] = await Promise.all([
       Promise.all(Array.from({ length: 50 }, () => store.signal('t', undefined, event))),
-      store.signal('nobody', undefined, event).catch((error: unknown) => error),
+      store.signal('missing', undefined, event).catch((error: unknown) => error),
     ])
     expect(written.map(({ entry }) => entry.seq)).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
-    // What one of them refuses is nothing to the others.
+    // One rejected job does not affect the others.
     expect(missing).toMatchObject({ code: 'not_found' })
-    // Few: a slow machine ends a commit before all are in it.
+    // A slow machine may need more than one commit.
     expect(commits() - before).toBeLessThan(25)
     await store.close()
   })
 
-  it('are shared only by as much as takes a few milliseconds together', async () => {
+  it('are shared only by jobs that take a few milliseconds together', async () => {
     const slowly = () => {
       for (const end = performance.now() + 10; performance.now() < end; );
       return Date.now()
@@ -60,7 +60,7 @@ describe('commits', () => {
     await store.close()
   })
 
-  it('leave time for everything else, also if somebody never stops writing', async () => {
+  it('leave time for everything else, even under constant writing', async () => {
     const { store } = countingStore('busy.db')
     await store.create({ id: 't', agent: 'a' })
     let turns = 0
@@ -71,7 +71,7 @@ describe('commits', () => {
     await store.close()
   })
 
-  it('in the background take turns, also with long work of others', async () => {
+  it('in the background take turns with long work of others', async () => {
     const path = join(folder, 'background.db')
     const database = openDatabase(path, { allowNetworkFilesystem: false })
     const { writeLater, write, close } = commits(database, { path, busyMs: 1000 })
@@ -88,7 +88,7 @@ describe('commits', () => {
     database.close()
   })
 
-  it('of an event that is no JSON fail alone', async () => {
+  it('fail alone for an event that cannot be serialized', async () => {
     const { store } = countingStore('circle.db')
     await store.create({ id: 't', agent: 'a' })
     const circle: Record<string, unknown> = { type: 'stop' }
@@ -106,7 +106,7 @@ describe('commits', () => {
 })
 
 describe('a process that watches', () => {
-  it('ends when it has nothing else to do', async () => {
+  it('exits when it has nothing else to do', async () => {
     const path = join(folder, 'watched.db')
     await sqliteStore(path).close()
     const watcher = other(['watch', path])

@@ -3,24 +3,26 @@ import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isMillraceError } from '../../protocol/index.ts'
 import { storeClosed } from '../store-errors.ts'
-import { failure, isBusy, isDamage, moved } from './failure.ts'
+import { failure, fileMoved, isBusy, isCorruption } from './failure.ts'
 
-/** The one line of all reading and writing of a file. */
+/** The queue for all reads and writes of a file. */
 export interface Commits {
   /**
-   * Runs a job in a transaction, after those that were handed in before it, and resolves when it is on the disk. All that is asked
-   * for in one turn of the event loop shares a commit. A job must refuse with a `MillraceError` before it has written anything;
-   * it may be run again, from a clean state, if the file was locked.
+   * Runs a job in a transaction, after all earlier jobs, and resolves when it is on disk. All jobs
+   * added in one turn of the event loop share a commit. A job that fails with a `MillraceError`
+   * must do so before it has written anything. A job may run again, from a clean state, if the file
+   * was locked.
    */
   write<Value>(op: string, job: () => Value): Promise<Value>
   /**
-   * The same for a slice of work that can wait: it gets a commit of its own when nothing else is to be written, or after a while. Between
-   * two slices, of the same work or not, others have the file and the event loop for a while, here and in other processes.
+   * Runs a slice of work that can wait. It gets its own commit when nothing else is to be written,
+   * or after a while. Between two slices, even of different work, the file and the event loop are
+   * left to others for a while, in this process and in others.
    */
   writeLater<Value>(op: string, job: () => Value): Promise<Value>
-  /** Runs at once, outside of a transaction: one statement is one snapshot. */
+  /** Runs right away, outside a transaction: each statement reads one consistent state. */
   read<Value>(op: string, job: () => Value): Promise<Value>
-  /** Resolves when everything that was asked for has been done. Nothing is accepted after it. */
+  /** Resolves when all jobs are done. No more are accepted. */
   close(): Promise<void>
 }
 
@@ -34,12 +36,15 @@ interface Job {
 
 type Outcome = { readonly value: unknown } | { readonly error: unknown }
 
-/** A commit is kept short, since nothing else happens meanwhile, here or in other processes. */
-const mostJobs = 64
-const mostMs = 4
-/** How long slices in the background wait for others, and how long they rest in proportion to what the last one took. */
-const mostWaitMs = 100
-const restShare = 4
+/** Limits for one commit, which blocks everything else, in this process and in others. */
+const maxJobs = 64
+const maxCommitMs = 4
+/**
+ * How long background slices wait for other jobs, and how long they rest, as a multiple of the time
+ * the last slice took.
+ */
+const maxWaitMs = 100
+const restFactor = 4
 
 export function commits(
   database: DatabaseSync,
@@ -50,74 +55,81 @@ export function commits(
   const files = [path, `${path}-wal`, `${path}-shm`].map((file) => ({ file, identity: identityOf(file) }))
   const queue: Job[] = []
   const background: Job[] = []
-  /** When the last slice of those was written, and how long it took. */
+  /** When the last background slice was written, and how long it took. */
   let slicedAt = 0
   let sliceMs = 0
-  /** One slice after the other, with a rest in between. */
+  /** The slice being written, and the rest after it. */
   let slicing: Promise<unknown> | undefined
   let pumping: Promise<void> | undefined
   let closed = false
-  /** So many of the next jobs get a commit each: one of them has failed, and its failure is not that of the others. */
-  let apart = 0
-  /** Once damage was seen nothing more is written, lest it grow. */
+  /**
+   * How many of the next jobs get a commit each: one of them has failed, and must not fail the
+   * others.
+   */
+  let separateJobs = 0
+  /** Set once damage was seen. Nothing is written after that, so that it does not spread. */
   let damage: unknown
 
   async function pump() {
     for (let tries = 0; queue.length + background.length > 0; ) {
-      // Its own turn of the event loop: what else was asked for in this one comes along, and sockets and timers have theirs.
+      // Waits for the next turn of the event loop: other jobs added in this one join the commit,
+      // and sockets and timers get their turn.
       await new Promise((resolve) => setImmediate(resolve))
-      const line = nextLine()
-      const group = line.slice(0, apart > 0 || line === background ? 1 : mostJobs)
+      const jobs = nextQueue()
+      const group = jobs.slice(0, separateJobs > 0 || jobs === background ? 1 : maxJobs)
       const since = performance.now()
       const outcomes = commitTogether(group)
-      if (line === background) sliceMs = performance.now() - since
+      if (jobs === background) sliceMs = performance.now() - since
       if ('locked' in outcomes) {
-        giveUp(outcomes.locked)
+        rejectOverdue(outcomes.locked)
         await delay(pauseMs(tries++))
         continue
       }
       tries = 0
       if ('failed' in outcomes && group.length > 1) {
-        apart = group.length
+        separateJobs = group.length
         continue
       }
-      if (line === queue) apart = Math.max(0, apart - 1)
+      if (jobs === queue) separateJobs = Math.max(0, separateJobs - 1)
       const done = 'failed' in outcomes ? [{ error: outcomes.failed }] : outcomes.done
-      settle(line.splice(0, done.length), done)
+      settle(jobs.splice(0, done.length), done)
     }
     pumping = undefined
   }
 
-  function nextLine(): Job[] {
+  function nextQueue(): Job[] {
     const [slice] = background
-    const isDue = slice && performance.now() - Math.max(slice.since, slicedAt) > mostWaitMs
+    const isDue = slice && performance.now() - Math.max(slice.since, slicedAt) > maxWaitMs
     if (!slice || (queue.length > 0 && !isDue)) return queue
     slicedAt = performance.now()
     return background
   }
 
-  /** Commits as many of a group as there is time for. */
+  /** Commits as many jobs of a group as there is time for. */
   function commitTogether(
     group: readonly Job[],
   ): { readonly done: readonly Outcome[] } | { readonly locked: unknown } | { readonly failed: unknown } {
     if (damage) return { failed: damage }
     try {
-      const before = lostFile()
-      if (before) throw moved(path, before)
+      const before = missingFile()
+      if (before) throw fileMoved(path, before)
       begin.run()
-      const done = runInTime(group)
+      const done = runWithinLimit(group)
       commit.run()
-      const after = lostFile()
-      return { done: after ? done.map(() => ({ error: moved(path, after) })) : done }
+      const after = missingFile()
+      return { done: after ? done.map(() => ({ error: fileMoved(path, after) })) : done }
     } catch (error) {
       rollBack()
-      if (isDamage(error)) damage = error
+      if (isCorruption(error)) damage = error
       return isBusy(error) ? { locked: error } : { failed: error }
     }
   }
 
-  /** A file that was deleted takes writes like any other, and they are gone with the process. */
-  function lostFile(): string | undefined {
+  /**
+   * The first file that was moved or deleted. A deleted file still accepts writes, which are lost
+   * when the process ends.
+   */
+  function missingFile(): string | undefined {
     return files.find(({ file, identity }) => identityOf(file) !== identity)?.file
   }
 
@@ -125,7 +137,8 @@ export function commits(
     try {
       database.exec('ROLLBACK')
     } catch {
-      // SQLite has done it by itself, as it does when the disk is full, or there was nothing to roll back.
+      // SQLite has already rolled back, as it does when the disk is full, or there was nothing to
+      // roll back.
     }
   }
 
@@ -137,12 +150,12 @@ export function commits(
     }
   }
 
-  /** Those that have waited too long for the lock. They are the first of their line. */
-  function giveUp(locked: unknown) {
+  /** Rejects jobs that have waited too long for the lock. They are at the front of their queue. */
+  function rejectOverdue(locked: unknown) {
     const now = performance.now()
-    for (const line of [queue, background]) {
-      const young = line.findIndex(({ since }) => now - since < busyMs)
-      const old = line.splice(0, young < 0 ? line.length : young)
+    for (const jobs of [queue, background]) {
+      const firstYoung = jobs.findIndex(({ since }) => now - since < busyMs)
+      const old = jobs.splice(0, firstYoung < 0 ? jobs.length : firstYoung)
       settle(
         old,
         old.map(() => ({ error: locked })),
@@ -150,10 +163,10 @@ export function commits(
     }
   }
 
-  function add<Value>(line: Job[], op: string, run: () => Value): Promise<Value> {
+  function add<Value>(jobs: Job[], op: string, run: () => Value): Promise<Value> {
     return new Promise((resolve, reject) => {
       if (closed) throw storeClosed(op)
-      line.push({ op, since: performance.now(), run, resolve, reject })
+      jobs.push({ op, since: performance.now(), run, resolve, reject })
       pumping ??= pump()
     })
   }
@@ -163,7 +176,7 @@ export function commits(
     writeLater(op, run) {
       const written = slicing ? slicing.then(() => add(background, op, run)) : add(background, op, run)
       const rest = async () => {
-        await delay(restShare * sliceMs)
+        await delay(restFactor * sliceMs)
         if (slicing === rested) slicing = undefined
       }
       const rested: Promise<void> = written.then(rest, rest)
@@ -177,7 +190,7 @@ export function commits(
         try {
           return run()
         } catch (error) {
-          if (isDamage(error)) damage = error
+          if (isCorruption(error)) damage = error
           if (!isBusy(error) || performance.now() - since >= busyMs) throw failure(error, { op, path })
         }
         await delay(pauseMs(tries))
@@ -191,7 +204,7 @@ export function commits(
   }
 }
 
-/** Which file a path leads to; undefined if to none. */
+/** Identifies the file at a path; undefined if there is none. */
 function identityOf(path: string): string | undefined {
   try {
     const { dev, ino } = statSync(path, { bigint: true })
@@ -201,9 +214,9 @@ function identityOf(path: string): string | undefined {
   }
 }
 
-/** At least the first. */
-function runInTime(group: readonly Job[]): Outcome[] {
-  const end = performance.now() + mostMs
+/** Runs jobs until the time is up, but at least the first. */
+function runWithinLimit(group: readonly Job[]): Outcome[] {
+  const end = performance.now() + maxCommitMs
   const done: Outcome[] = []
   for (const { run } of group) {
     if (done.length > 0 && performance.now() > end) break
@@ -221,7 +234,9 @@ function outcomeOf(run: () => unknown): Outcome {
   }
 }
 
-/** Longer from time to time, and never the same for two that wait for the same lock. */
+/**
+ * Grows with each try. Random, so that two processes waiting for the same lock do not stay in step.
+ */
 function pauseMs(tries: number): number {
   return Math.random() * Math.min(2 + tries, 40)
 }

@@ -1,8 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
 
 /**
- * `node:sqlite`, loaded when the first file is opened. Node 22 and early 24 warn on stderr that it is experimental; whoever
- * runs a command line cannot do anything about that, so this one warning is left out and every other is let through.
+ * Loads `node:sqlite` when the first file is opened. Node 22 and early 24 warn on stderr that it is
+ * experimental. Users of the command line cannot do anything about that, so this one warning is
+ * suppressed; all others pass through.
  */
 export function loadDriver(): typeof DatabaseSync {
   const { emitWarning } = process

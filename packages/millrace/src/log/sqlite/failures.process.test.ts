@@ -28,7 +28,7 @@ function storeError(message: RegExp) {
   return { code: 'store_error', message: expect.stringMatching(message) }
 }
 
-/** A closed file with a thread of that many entries of a few kilobytes each. */
+/** A closed file with a thread of this many entries, a few kilobytes each. */
 async function filledFile(name: string, entries = 100): Promise<string> {
   const path = join(folder, name)
   const store = sqliteStore(path)
@@ -55,8 +55,8 @@ function change(path: string, sql: string) {
   database.close()
 }
 
-describe('a disk that is full', () => {
-  it('fails the write and only that, and is written to again when there is room', async () => {
+describe('a full disk', () => {
+  it('fails only that write, and accepts writes again when there is space', async () => {
     const path = join(folder, 'pages.db')
     const database = openDatabase(path, { allowNetworkFilesystem: false })
     const store = databaseStore(database, { path, now: Date.now, busyMs: 1000, pollMs: 2 })
@@ -68,9 +68,9 @@ describe('a disk that is full', () => {
       store.signal('t', 'large', stop('x'.repeat(500_000))),
       store.signal('t', 'last', stop('last')),
     ]
-    // They shared a commit, and only one of them was too much.
+    // They shared a commit, and only one of them was too large.
     await expect(large).rejects.toMatchObject(
-      storeError(/disk .* is full and nothing was written: make room/),
+      storeError(/disk .* is full and nothing was written: free some space/),
     )
     expect((await small).entry.seq).toBe(2)
     expect((await last).entry.seq).toBe(3)
@@ -84,14 +84,14 @@ describe('a disk that is full', () => {
     expectIntact(path)
   })
 
-  it.runIf(canMount)('is told of as it is, with a real one', async () => {
+  it.runIf(canMount)('is reported correctly on a real disk', async () => {
     const disk = '/mnt'
     const before = `mount -t tmpfs -o size=1500k tmpfs ${disk} && head -c 700k /dev/zero > ${disk}/ballast && exec "$@"`
     const process = other(['fill', `${disk}/threads.db`, `${disk}/ballast`], { before })
     const { written, error } = await process.next()
     expect(written).toBeGreaterThan(0)
     expect(error).toMatchObject(
-      storeError(/the disk with '\/mnt\/threads\.db' (is full|does not read or write)/),
+      storeError(/the disk with '\/mnt\/threads\.db' is full|reading or writing '\/mnt\/threads\.db' failed/),
     )
     expect(await process.next()).toEqual({ read: written })
     expect(await process.next()).toEqual({ read: Number(written) + 1, written: Number(written) + 1 })
@@ -100,16 +100,16 @@ describe('a disk that is full', () => {
   })
 })
 
-describe('a file that is damaged', () => {
-  it('is told of when it is opened, if its beginning is gone', async () => {
-    const path = await filledFile('beginning.db')
+describe('a damaged file', () => {
+  it('is reported on opening if its header was overwritten', async () => {
+    const path = await filledFile('header.db')
     overwrite(path, 0, new Uint8Array(50).fill(7))
     expect(() => sqliteStore(path)).toThrow(
-      expect.objectContaining(storeError(/is not an SQLite database, or its beginning/)),
+      expect.objectContaining(storeError(/is not an SQLite database, or its header/)),
     )
   })
 
-  it('is told of when it was cut off', async () => {
+  it('is reported if it was truncated', async () => {
     const path = await filledFile('short.db')
     truncateSync(path, statSync(path).size - 4096 * 30)
     let error: unknown
@@ -120,16 +120,18 @@ describe('a file that is damaged', () => {
     } catch (thrown) {
       error = thrown
     }
-    expect(error).toMatchObject(storeError(/is damaged .*restore it from a copy, or save what can be read/))
+    expect(error).toMatchObject(
+      storeError(/is damaged .*restore it from a backup, or recover what is readable/),
+    )
   })
 
-  it('is told of when the damage is met, and is not written to any more', async () => {
+  it('is reported when the damage is found, and is not written to after that', async () => {
     const path = await filledFile('middle.db')
-    // Only some of the entries: everything else could still be written.
+    // Damages only some of the entries: everything else could still be written.
     for (let page = 30; page < 40; page++) overwrite(path, page * 4096, new Uint8Array(4096).fill(0xa5))
     const store = sqliteStore(path)
     await expect(wholeLog(store, 't')).rejects.toMatchObject(storeError(/is damaged .*\.recover/))
-    // SQLite itself notices where its own structure is damaged, beside what it holds.
+    // Some reads hit damage in SQLite's own structure, not only in the stored events.
     for (let after = 0; after < 100; after++) await store.read('t', { after, limit: 1 }).catch(() => {})
     const before = readFileSync(path)
     for (const call of [store.create({ id: 'new', agent: 'a' }), store.signal('t', undefined, stop('more'))])
@@ -138,19 +140,19 @@ describe('a file that is damaged', () => {
     expect(readFileSync(path).equals(before)).toBe(true)
   })
 
-  it('never gives a log with a gap', async () => {
+  it('never returns a log with a gap', async () => {
     const path = await filledFile('gap.db', 20)
     change(path, 'DELETE FROM entries WHERE seq = 8')
     const store = sqliteStore(path)
     const missing = storeError(/is damaged \(entry 8 of thread 't' is missing\)/)
     await expect(wholeLog(store, 't')).rejects.toMatchObject(missing)
     await expect(store.read('t', { after: 7, limit: 1 })).rejects.toMatchObject(missing)
-    await expect(store.compact('t', 20)).rejects.toMatchObject(missing)
+    await expect(store.packDeltas('t', 20)).rejects.toMatchObject(missing)
     expect(await store.read('t', { after: 8, limit: 3 })).toHaveLength(3)
     await store.close()
   })
 
-  it('never gives a log without its end', async () => {
+  it('never returns a log without its end', async () => {
     const path = await filledFile('end.db', 20)
     change(path, 'DELETE FROM entries WHERE seq > 18')
     const store = sqliteStore(path)
@@ -158,23 +160,23 @@ describe('a file that is damaged', () => {
     await store.close()
   })
 
-  it('tells which entry is no JSON', async () => {
+  it('names the entry that is not valid JSON', async () => {
     const path = await filledFile('json.db', 20)
     change(path, `UPDATE entries SET event = '{"type":', sum = NULL WHERE seq = 5`)
     const store = sqliteStore(path)
     await expect(store.read('t', { after: 0, limit: 100 })).rejects.toMatchObject(
-      storeError(/is damaged \(entry 5 of thread 't' is no JSON\)/),
+      storeError(/is damaged \(entry 5 of thread 't' is not valid JSON\)/),
     )
     await store.close()
   })
 
-  it('tells which entry was changed, although it still is JSON', async () => {
+  it('names the entry that was changed, even if it is still valid JSON', async () => {
     const path = await filledFile('sum.db', 20)
     change(path, `UPDATE entries SET event = replace(event, '4 4 4', '4 5 4') WHERE seq = 5`)
     const store = sqliteStore(path)
     expect(await store.read('t', { after: 0, limit: 4 })).toHaveLength(4)
     await expect(store.read('t', { after: 0, limit: 100 })).rejects.toMatchObject(
-      storeError(/is damaged \(entry 5 of thread 't' is not as it was written\)/),
+      storeError(/is damaged \(entry 5 of thread 't' has a wrong checksum\)/),
     )
     await store.close()
     // Rows of older versions have no checksum until they are packed.
@@ -184,13 +186,13 @@ describe('a file that is damaged', () => {
     await again.close()
   })
 
-  it('tells which packed entry was changed, text and cuts alike', async () => {
+  it('names the packed entry that was changed, in its text or its cuts', async () => {
     const path = join(folder, 'packed.db')
     const store = sqliteStore(path)
     await store.create({ id: 't', agent: 'a' })
     for (const text of 'abc') await store.signal('t', undefined, { type: 'text', text })
     change(path, 'UPDATE entries SET sum = NULL')
-    await store.compact('t', 3)
+    await store.packDeltas('t', 3)
     expect(await store.read('t', { after: 0, limit: 9 })).toMatchObject([{ event: { text: 'abc' } }])
     for (const [column, before, after] of [
       ['event', 'abc', 'abd'],
@@ -198,14 +200,14 @@ describe('a file that is damaged', () => {
     ]) {
       change(path, `UPDATE entries SET ${column} = replace(${column}, '${before}', '${after}')`)
       await expect(store.read('t', { after: 0, limit: 9 }), column).rejects.toMatchObject(
-        storeError(/entry 3 of thread 't' is not as it was written/),
+        storeError(/entry 3 of thread 't' has a wrong checksum/),
       )
       change(path, `UPDATE entries SET ${column} = replace(${column}, '${after}', '${before}')`)
     }
     await store.close()
   })
 
-  it('tells that tables are missing', async () => {
+  it('reports missing tables', async () => {
     const path = await filledFile('tables.db', 1)
     change(path, 'DROP TABLE signals')
     expect(() => sqliteStore(path)).toThrow(
@@ -214,8 +216,8 @@ describe('a file that is damaged', () => {
   })
 })
 
-describe('what is not as it was when it was opened', () => {
-  it('is told of, where the file was moved away, until it is back', async () => {
+describe('a file that changed after it was opened', () => {
+  it('is reported if it was moved away, until it is back', async () => {
     const path = await filledFile('here.db', 3)
     const store = sqliteStore(path)
     renameSync(path, `${path}.away`)
@@ -232,12 +234,12 @@ describe('what is not as it was when it was opened', () => {
     expectIntact(path)
   })
 
-  it.each(['-wal', '-shm'])('is noticed, where the file %s was deleted or replaced', async (suffix) => {
-    const path = await filledFile(`beside${suffix}.db`, 3)
+  it.each(['-wal', '-shm'])('is reported if its %s file was deleted or replaced', async (suffix) => {
+    const path = await filledFile(`replaced${suffix}.db`, 3)
     const store = sqliteStore(path)
     await store.signal('t', undefined, stop('kept?'))
     const lost = storeError(
-      new RegExp(`${suffix}' was moved, deleted or replaced while it was in use, .* open it anew`),
+      new RegExp(`${suffix}' was moved, deleted or replaced while it was in use, .* then reopen it`),
     )
     rmSync(`${path}${suffix}`)
     await expect(store.signal('t', undefined, stop('lost'))).rejects.toMatchObject(lost)
@@ -246,7 +248,7 @@ describe('what is not as it was when it was opened', () => {
     await store.close()
   })
 
-  it('is noticed, where a file is lost in the middle of a commit', async () => {
+  it('is reported if a file is lost during a commit', async () => {
     const path = join(folder, 'middle.db')
     const database = openDatabase(path, { allowNetworkFilesystem: false })
     const prepare = database.prepare.bind(database)
@@ -278,14 +280,16 @@ describe('what is not as it was when it was opened', () => {
     await store.close()
   })
 
-  it('is told of, where an entry is of a later version of the protocol', async () => {
+  it('is reported if an entry has a later protocol version', async () => {
     const path = await filledFile('later.db', 5)
     change(path, 'UPDATE entries SET version = 999 WHERE seq = 4')
     const store = sqliteStore(path)
     expect(await store.read('t', { after: 0, limit: 3 })).toHaveLength(3)
-    const later = storeError(/entry 4 of thread 't' was written in version 999 .*: update millrace/)
+    const later = storeError(
+      /entry 4 of thread 't' was written with protocol version 999, .*: update millrace/,
+    )
     await expect(store.read('t', { after: 0, limit: 100 })).rejects.toMatchObject(later)
-    await expect(store.compact('t', 5)).rejects.toMatchObject(later)
+    await expect(store.packDeltas('t', 5)).rejects.toMatchObject(later)
     await store.close()
   })
 })

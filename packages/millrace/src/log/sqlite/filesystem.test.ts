@@ -2,17 +2,17 @@ import { tmpdir } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { networkOf, networkOfFolder, typeInMountinfo } from './filesystem.ts'
 
-describe('the kind of a filesystem', () => {
+describe('the type of a filesystem', () => {
   it.each([
     ['NFS', 0x6969],
     ['SMB', 0x517b],
     ['SMB', 0xfe534d42],
     ['CIFS', 0xff534d42],
-    // With its sign, as a 32-bit system gives it.
+    // Negative, as a 32-bit system returns it.
     ['CIFS', 0xff534d42 | 0],
     ['Ceph', 0xc36400],
     ['Lustre', 0xbd00bd0],
-  ])('is %s, a network', (name, type) => {
+  ])('is recognized as a network: %s', (name, type) => {
     expect(networkOf(type, undefined)).toBe(name)
   })
 
@@ -23,13 +23,13 @@ describe('the kind of a filesystem', () => {
     ['tmpfs', 0x01021994],
     ['overlay', 0x794c7630],
     ['zfs', 0x2fc12fc1],
-    ['9p, as which sandboxes show an ordinary disk', 0x01021997],
-    ['virtiofs, as which containers do', 0x65735546],
-  ])('is that of a disk for %s', (_, type) => {
+    ['9p, as sandboxes show an ordinary disk', 0x01021997],
+    ['virtiofs, as containers show one', 0x65735546],
+  ])('is recognized as a local disk: %s', (_, type) => {
     expect(networkOf(type, undefined)).toBeUndefined()
   })
 
-  it('is told by the mount where FUSE may be anything', () => {
+  it('is taken from the mount, since FUSE may be anything', () => {
     const fuse = 0x65735546
     expect(networkOf(fuse, 'fuse.sshfs')).toBe('sshfs')
     expect(networkOf(fuse, 'fuse.rclone')).toBe('rclone')
@@ -38,13 +38,13 @@ describe('the kind of a filesystem', () => {
     expect(networkOf(0xef53, 'fuse.sshfs')).toBeUndefined()
   })
 
-  it('is no network where these tests run', () => {
+  it('is not a network where these tests run', () => {
     expect(networkOfFolder(tmpdir())).toBeUndefined()
     expect(networkOfFolder('/does/not/exist')).toBeUndefined()
   })
 })
 
-describe('the mount that a folder is on', () => {
+describe('the mount type', () => {
   const mounts = String.raw`
 21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 40 21 0:35 / /home/me/far rw,nosuid - fuse.sshfs me@host: rw

@@ -1,7 +1,8 @@
 import { readFileSync, realpathSync, statfsSync } from 'node:fs'
 
-// WAL keeps its index in memory that all processes map. Over a network each machine has its own copy, and two of them
-// writing at once destroy the file (https://sqlite.org/wal.html, "all processes using a database must be on the same host").
+// WAL keeps its index in memory that all processes map. Over a network each machine has its own
+// copy, and two machines writing at the same time corrupt the file (https://sqlite.org/wal.html,
+// "all processes using a database must be on the same host").
 
 /** `f_type` of statfs(2), as in linux/magic.h and the manual page. */
 const networkTypes: ReadonlyMap<number, string> = new Map([
@@ -23,34 +24,40 @@ const networkTypes: ReadonlyMap<number, string> = new Map([
 
 const fuse = 0x65735546
 
-/** FUSE is anything: a disk shared into a container, or a network. The mount's own type tells these, as `fuse.sshfs`. */
+/**
+ * FUSE can be anything: a disk shared into a container, or a network. The mount type distinguishes
+ * these, as in `fuse.sshfs`.
+ */
 const networkFuse =
   /^fuse\.(sshfs|s3fs|s3ql|goofys|mount-s3|gcsfuse|blobfuse2?|rclone|glusterfs|ceph(-fuse)?|davfs2?|juicefs|curlftpfs)\b/
 
 /**
- * The name of the network that a filesystem is on; undefined for one of this machine, and for what cannot be told: 9p and plain
- * FUSE are how containers and sandboxes see ordinary disks.
+ * The name of a network filesystem; undefined for a local one, and for those that cannot be
+ * identified: 9p and plain FUSE are how containers and sandboxes see ordinary disks.
  */
 export function networkOf(type: number, mountType: string | undefined): string | undefined {
-  // Node gives the field with its sign, where it has one.
+  // Node returns the field as a signed number on some platforms.
   const known = networkTypes.get(type >>> 0)
   if (known) return known
   return type === fuse && mountType && networkFuse.test(mountType) ? mountType.slice(5) : undefined
 }
 
-/** The network that a folder is on, as far as the system tells. Only Linux does. */
+/** The network filesystem that a folder is on, as far as the system reports it. Only Linux does. */
 export function networkOfFolder(folder: string): string | undefined {
   if (process.platform !== 'linux') return undefined
   try {
     const { type } = statfsSync(folder)
     return networkOf(type, type === fuse ? mountTypeOf(folder) : undefined)
   } catch {
-    // Whatever is wrong with the folder shows when the file is opened.
+    // Problems with the folder show when the file is opened.
     return undefined
   }
 }
 
-/** From proc(5): `36 35 98:0 /root /mnt/point rw,noatime master:1 - fuse.sshfs user@host: rw`. The last of the longest mount point wins. */
+/**
+ * Format, from proc(5): `36 35 98:0 /root /mnt/point rw,noatime master:1 - fuse.sshfs user@host:
+ * rw`. The last of the longest mount points wins.
+ */
 function mountTypeOf(folder: string): string | undefined {
   return typeInMountinfo(readFileSync('/proc/self/mountinfo', 'utf8'), realpathSync(folder))
 }

@@ -6,7 +6,7 @@ import { temporaryFolder } from './sqlite.test-kit.ts'
 
 const folder = temporaryFolder()
 
-it('a thread that is gone leaves nothing in the file to be searched', async () => {
+it('a deleted thread leaves no search text in the file', async () => {
   const path = join(folder, 'gone.db')
   const store = sqliteStore(path)
   await store.create({ id: 'gone', agent: 'a', label: { search: 'hunter2' } })
@@ -18,7 +18,7 @@ it('a thread that is gone leaves nothing in the file to be searched', async () =
   database.close()
 })
 
-it('other things happen while a long search goes on', async () => {
+it('a long search does not block other work', async () => {
   const store = sqliteStore(join(folder, 'long.db'))
   await Promise.all(
     Array.from({ length: 6500 }, (_, index) =>
@@ -39,7 +39,7 @@ it('other things happen while a long search goes on', async () => {
   await store.close()
 })
 
-it('a search is given up when the store is closed under it', async () => {
+it('a search is aborted when the store is closed', async () => {
   const store = sqliteStore(join(folder, 'closed.db'))
   await Promise.all(
     Array.from({ length: 2500 }, (_, index) =>
@@ -49,5 +49,5 @@ it('a search is given up when the store is closed under it', async () => {
   const search = store.list({ limit: 10, search: ['nothing'] })
   const outcome = search.catch((error: unknown) => error)
   await store.close()
-  expect(await outcome).toMatchObject({ code: 'store_error', message: expect.stringMatching(/was closed/) })
+  expect(await outcome).toMatchObject({ code: 'store_error', message: expect.stringMatching(/is closed/) })
 })

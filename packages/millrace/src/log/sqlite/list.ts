@@ -8,9 +8,10 @@ import type { ThreadRow } from './rows.ts'
 import { infoOf, toColumn } from './rows.ts'
 import { unowned } from './statements.ts'
 
-// Threads by their place, the highest first. A thread that changes between two pages moves to the front, where the reader has
-// been already, so none comes twice. Few are ever running, queued or waiting among many that rest: those have an index of
-// their own, which SQLite does not choose by itself.
+// Threads by their place, the highest first. A thread that changes between two pages moves to the
+// front, which the reader has already passed, so none is listed twice. Few threads are running,
+// queued or waiting among many that rest. These have their own indexes, which SQLite does not
+// choose on its own.
 const statusFilters: Record<ThreadStatus, { readonly index: string; readonly where: string }> = {
   running: { index: 'threads_due', where: `due IS NOT NULL AND NOT ${unowned}` },
   queued: { index: 'threads_due', where: `due IS NOT NULL AND ${unowned}` },
@@ -18,20 +19,26 @@ const statusFilters: Record<ThreadStatus, { readonly index: string; readonly whe
   idle: { index: 'threads_place', where: "due IS NULL AND resting = 'idle'" },
 }
 
-/** A search looks at no more threads than this, and at fewer where that takes long, before other work has its turn. */
+/** How many threads a search scans before it yields to other work; fewer if that takes long. */
 const sliceLength = { least: 16, first: 64, most: 2000 }
 const sliceMs = 4
 
-/** A page ends after so much text, however few threads that is. */
+/** A page ends after this much text, however few threads that is. */
 const pageChars = 256 * 1024
 
-/** SQLite looks for so many words at most, so that there are few statements. For the others the text is read, which takes longer. */
-const mostAsked = 8
+/**
+ * How many words SQLite matches, so that there are few statements. The others are matched in the
+ * text that was read, which is slower.
+ */
+const maxSqlWords = 8
 
 const op = 'store.list'
 
-/** Gives the function that lists. There are a few statements, one for each kind of question; each is prepared when it is first asked. */
-export function listing(
+/**
+ * Returns the function that lists threads. It uses a few statements, one for each combination of
+ * filters, and prepares each on first use.
+ */
+export function threadLister(
   database: DatabaseSync,
   { now, read }: { readonly now: () => number; readonly read: Commits['read'] },
 ): (options: ListOptions) => Promise<ThreadPage> {
@@ -44,16 +51,19 @@ export function listing(
   }
 
   function firstPage(options: ListOptions, below: number, time: number): Page {
-    const { from, where, values } = questionOf(options, time)
+    const { from, where, values } = queryFor(options, time)
     const statement = prepared(`SELECT * FROM ${from} WHERE ${where} ORDER BY place DESC LIMIT :limit`)
     const page = emptyPage(options.limit)
-    // One more tells whether there is a next page.
+    // One more row shows whether there is a next page.
     for (const row of statement.iterate({ ...values, below, limit: options.limit + 1 }))
       if (!page.add(row as unknown as ThreadRow)) break
     return page
   }
 
-  /** Adds those of the next threads that have all words. Gives where to continue; undefined at the end, or when the page is full. */
+  /**
+   * Adds the threads of the next slice that contain all words. Returns where to continue; undefined
+   * at the end, or when the page is full.
+   */
   function searchSlice(
     options: ListOptions,
     {
@@ -64,18 +74,18 @@ export function listing(
       page,
     }: { words: readonly string[]; below: number; length: number; time: number; page: Page },
   ): number | undefined {
-    const { from, where, values } = questionOf(options, time)
-    const [asked, others] = [words.slice(0, mostAsked), words.slice(mostAsked)]
-    const line = prepared(
+    const { from, where, values } = queryFor(options, time)
+    const [matchedBySql, others] = [words.slice(0, maxSqlWords), words.slice(maxSqlWords)]
+    const lowest = prepared(
       `SELECT min(place) AS place FROM (SELECT place FROM ${from} WHERE ${where} ORDER BY place DESC LIMIT :length)`,
     )
-    const { place } = line.get({ ...values, below, length }) as { place: number | null }
+    const { place } = lowest.get({ ...values, below, length }) as { place: number | null }
     if (place === null) return undefined
-    const contains = asked.map((_, index) => `AND instr(text, :word${index}) > 0`).join(' ')
-    const sought = Object.fromEntries(asked.map((word, index) => [`word${index}`, word]))
+    const contains = matchedBySql.map((_, index) => `AND instr(text, :word${index}) > 0`).join(' ')
+    const wordValues = Object.fromEntries(matchedBySql.map((word, index) => [`word${index}`, word]))
     const rows = prepared(
       `SELECT threads.*, text FROM ${from} JOIN searches ON searches.thread = threads.n WHERE ${where} AND place >= :place ${contains} ORDER BY place DESC`,
-    ).iterate({ ...values, ...sought, below, place }) as unknown as Iterable<ThreadRow & { text: string }>
+    ).iterate({ ...values, ...wordValues, below, place }) as unknown as Iterable<ThreadRow & { text: string }>
     for (const row of rows)
       if (others.every((other) => row.text.includes(other)) && !page.add(row)) return undefined
     return place
@@ -110,7 +120,7 @@ export function listing(
 
 interface Page {
   readonly rows: readonly ThreadRow[]
-  /** False if there is no room for it. */
+  /** Returns false if the page is full. */
   add(row: ThreadRow): boolean
   hasNext(): boolean
 }
@@ -132,7 +142,7 @@ function emptyPage(limit: number): Page {
   }
 }
 
-function questionOf({ user, agent, status }: ListOptions, time: number) {
+function queryFor({ user, agent, status }: ListOptions, time: number) {
   const filter = status && statusFilters[status]
   const index = user !== undefined && (!status || status === 'idle') ? 'threads_user' : filter?.index
   const where = [

@@ -18,7 +18,10 @@ afterAll(() => {
   for (const database of open) if (database.isOpen) database.close()
 })
 
-function said(content: InputEvent['message']['content'], mode: InputEvent['mode'] = 'queue'): InputEvent {
+function userInput(
+  content: InputEvent['message']['content'],
+  mode: InputEvent['mode'] = 'queue',
+): InputEvent {
   return { type: 'input', mode, message: { role: 'user', content } }
 }
 
@@ -28,23 +31,23 @@ function oldFile(name: string, threads: Parameters<typeof makeVersion1>[1]): str
   return path
 }
 
-function look<Row>(path: string, sql: string): Row[] {
+function query<Row>(path: string, sql: string): Row[] {
   const database = new DatabaseSync(path)
   const rows = database.prepare(sql).all() as Row[]
   database.close()
   return rows
 }
 
-/** Every column of every table, and every index, in an order of their own. */
+/** Every column of every table, and every index, in a stable order. */
 function shapeOf(path: string) {
   return {
-    columns: look(
+    columns: query(
       path,
       `SELECT tables.name AS "table", columns.name, columns.type, columns."notnull", columns.dflt_value, columns.pk
        FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns WHERE tables.type = 'table' ORDER BY 1, 2`,
     ),
-    indexes: look(path, `SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' ORDER BY name`),
-    version: look(path, 'PRAGMA user_version'),
+    indexes: query(path, `SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' ORDER BY name`),
+    version: query(path, 'PRAGMA user_version'),
   }
 }
 
@@ -58,20 +61,20 @@ describe('a file of the first version', () => {
     expectIntact(path)
   })
 
-  it('has its threads called after what was said in them, and found by it', async () => {
+  it('has its threads titled by their first message, and found by it', async () => {
     const path = oldFile('titles', [
-      { id: 'asked', events: [said(' Where\nis it? '), said('Hello?')] },
+      { id: 'asked', events: [userInput(' Where\nis it? '), userInput('Hello?')] },
       { id: 'silent', events: [{ type: 'stop', reason: '"input"' }] },
       { id: 'empty', metadata: '{"customer":"Ada"}' },
       {
         id: 'late',
         events: [
           { type: 'tool-call', callId: 'c', name: 'n', input: {} },
-          said('No JSON.', 'correct'),
-          said([{ type: 'image', url: 'https://x.test/i.png' }], 'steer'),
+          userInput('No JSON.', 'correct'),
+          userInput([{ type: 'image', url: 'https://x.test/i.png' }], 'steer'),
         ],
       },
-      { id: '\ud83d', agent: 'Odd', events: [said('a\0b \ud83e')] },
+      { id: '\ud83d', agent: 'Odd', events: [userInput('a\0b \ud83e')] },
     ])
     const store = sqliteStore(path)
     const { threads } = await store.list({ limit: 10 })
@@ -91,8 +94,8 @@ describe('a file of the first version', () => {
         { id },
       ])
     const label = { title: 'At last', search: 'AT LAST' }
-    await store.signal('silent', undefined, said('At last'), { label })
-    await store.signal('asked', undefined, said('Still there?'), { label })
+    await store.signal('silent', undefined, userInput('At last'), { label })
+    await store.signal('asked', undefined, userInput('Still there?'), { label })
     expect((await store.list({ limit: 10, search: ['LAST'] })).threads).toMatchObject([{ id: 'silent' }])
     expect(await store.get('silent')).toMatchObject({ title: 'At last', head: 2 })
     expect(await store.get('asked')).toMatchObject({ title: 'Where is it?' })
@@ -104,23 +107,23 @@ describe('a file of the first version', () => {
     await store.close()
   })
 
-  it('is brought up to date whole, also if there are more threads than go into one slice', async () => {
+  it('is migrated completely, even with more threads than fit into one slice', async () => {
     const ids = Array.from({ length: 2500 }, (_, index) => `t${index}`)
     const path = oldFile(
       'many',
-      ids.map((id) => ({ id, events: [said(`about ${id}`)] })),
+      ids.map((id) => ({ id, events: [userInput(`about ${id}`)] })),
     )
     await sqliteStore(path).close()
-    expect(look(path, 'SELECT count(title) AS titles FROM threads')).toEqual([{ titles: 2500 }])
-    expect(look(path, "SELECT id FROM threads WHERE title <> 'about ' || id")).toEqual([])
-    expect(look(path, 'SELECT count(*) AS texts FROM searches')).toEqual([{ texts: 2500 }])
+    expect(query(path, 'SELECT count(title) AS titles FROM threads')).toEqual([{ titles: 2500 }])
+    expect(query(path, "SELECT id FROM threads WHERE title <> 'about ' || id")).toEqual([])
+    expect(query(path, 'SELECT count(*) AS texts FROM searches')).toEqual([{ texts: 2500 }])
   })
 
-  it('is brought up to date although a thread in it is damaged', async () => {
+  it('is migrated even if a thread in it is damaged', async () => {
     const path = oldFile('damaged', [
-      { id: 'broken', metadata: '{', events: ['{"type":"input",', said('unseen')] },
+      { id: 'broken', metadata: '{', events: ['{"type":"input",', userInput('unseen')] },
       { id: 'odd', events: ['{"type":"input"}'] },
-      { id: 'whole', events: [said('fine')] },
+      { id: 'whole', events: [userInput('fine')] },
     ])
     const store = sqliteStore(path)
     expect(await store.get('whole')).toMatchObject({ title: 'fine' })
@@ -128,23 +131,23 @@ describe('a file of the first version', () => {
     await store.close()
   })
 
-  it('is as it was if that breaks off in the middle', () => {
-    const path = oldFile('broken-off', [{ id: 't', events: [said('hello')] }])
+  it('is unchanged if the migration fails midway', () => {
+    const path = oldFile('broken-off', [{ id: 't', events: [userInput('hello')] }])
     const before = new DatabaseSync(path)
-    // In the way of the last thing that the step makes.
+    // Conflicts with a table that the step creates.
     before.exec('CREATE TABLE searches (thread, text)')
     before.close()
     const bytes = readFileSync(path)
     expect(() => sqliteStore(path)).toThrow(expect.objectContaining({ code: 'store_error' }))
     expect(readFileSync(path).equals(bytes)).toBe(true)
-    expect(look(path, 'PRAGMA user_version')).toEqual([{ user_version: 1 }])
+    expect(query(path, 'PRAGMA user_version')).toEqual([{ user_version: 1 }])
   })
 })
 
 describe('a file of the second version', () => {
-  it('has its threads counted for the users that made them', async () => {
+  it('has its threads counted for their users', async () => {
     const path = join(folder, 'callers.db')
-    const event = said('Grüße')
+    const event = userInput('Grüße')
     const size = Buffer.byteLength(JSON.stringify(event))
     const database = makeVersion2(path, [
       { id: 'one', user: 'ada', events: [event, event] },
@@ -157,7 +160,7 @@ describe('a file of the second version', () => {
     await sqliteStore(path).close()
     const cuts = '[1,2]'.length
     expect(
-      look(
+      query(
         path,
         'SELECT id, threads.bytes, queued, name FROM threads LEFT JOIN callers ON callers.n = caller',
       ),
@@ -167,7 +170,7 @@ describe('a file of the second version', () => {
       { id: 'three', bytes: 256 + 'damaged'.length, queued: 0, name: 'bob' },
       { id: 'four', bytes: 256 + size, queued: 0, name: null },
     ])
-    expect(look(path, 'SELECT name, bytes, waiting, minute FROM callers ORDER BY name')).toEqual([
+    expect(query(path, 'SELECT name, bytes, waiting, minute FROM callers ORDER BY name')).toEqual([
       { name: 'ada', bytes: 512 + 7 + 2 * size + cuts, waiting: 0, minute: 0 },
       { name: 'bob', bytes: 256 + 'damaged'.length, waiting: 0, minute: 0 },
     ])
@@ -196,12 +199,12 @@ describe('a file of the third version', () => {
     expectIntact(path)
   })
 
-  it('keeps its titles, its snapshots and its forks, which are copies, and loses copies that were not complete', async () => {
+  it('keeps titles, snapshots and forks, which are copies, and loses incomplete copies', async () => {
     const path = join(folder, 'copies.db')
     const database = makeVersion3(path, [
-      { id: 't', events: [said('one'), said('two')] },
-      { id: 'f', events: [said('one')] },
-      { id: '"fork:1', events: [said('one')] },
+      { id: 't', events: [userInput('one'), userInput('two')] },
+      { id: 'f', events: [userInput('one')] },
+      { id: '"fork:1', events: [userInput('one')] },
     ])
     database.exec(`
       UPDATE threads SET title = 'One', forked_id = 't', forked_seq = 1 WHERE id = 'f';
@@ -223,65 +226,65 @@ describe('a file of the third version', () => {
     expect(await store.snapshot('t', 1)).toBeUndefined()
     expect(await store.snapshotPart('t', 'a')).toBe('part')
     await store.delete('t')
-    expect(await store.read('f', { after: 0, limit: 9 })).toMatchObject([{ seq: 1, event: said('one') }])
-    await soon(() => look(path, 'SELECT 1 FROM threads').length === 1)
+    expect(await store.read('f', { after: 0, limit: 9 })).toMatchObject([{ seq: 1, event: userInput('one') }])
+    await soon(() => query(path, 'SELECT 1 FROM threads').length === 1)
     expect((await store.usage('ada')).storedBytes).toBe(0)
     await store.close()
     expectIntact(path)
   })
 })
 
-describe('two processes of different ages', () => {
-  it('never have a file open together: the newer waits for the older, and says so in the end', () => {
+describe('two processes with different versions', () => {
+  it('never have a file open at the same time: the newer waits for the older, then reports it', () => {
     const path = oldFile('in-use', [{ id: 't' }])
     const older = new DatabaseSync(path)
     open.push(older)
-    // All that it ever asks about the version.
+    // This is all it ever reads about the version.
     expect(older.prepare('PRAGMA user_version').get()).toEqual({ user_version: 1 })
     expect(() => sqliteStore(path)).toThrow(
       expect.objectContaining({
         code: 'store_error',
         message: expect.stringMatching(
-          /made by an older millrace .* another process has it open: end that one first/,
+          /created by an older version of millrace .* another process has it open: stop that process first/,
         ),
       }),
     )
-    // It goes on as if nothing had been.
+    // The older process continues undisturbed.
     older.exec("UPDATE threads SET agent = 'older'")
     expect(older.prepare('PRAGMA user_version').get()).toEqual({ user_version: 1 })
     older.close()
   })
 
-  it('the older cannot look into the file while it is changed, and meets the new version after that', async () => {
-    const path = oldFile('changed', [{ id: 't', events: [said('hello')] }])
+  it('the older one cannot read the file during a migration, and finds the new version after it', async () => {
+    const path = oldFile('changed', [{ id: 't', events: [userInput('hello')] }])
     const older = new DatabaseSync(path)
     open.push(older)
     const versions: unknown[] = []
-    const lookIn = () => {
+    const readVersion = () => {
       try {
         versions.push(older.prepare('PRAGMA user_version').get()?.user_version)
       } catch (error) {
         versions.push((error as Error).message)
       }
     }
-    // The step reads what was said, and is in the middle of it then.
+    // The step parses events, so this runs in the middle of it.
     const parse = vi.spyOn(JSON, 'parse').mockImplementationOnce((text) => {
-      lookIn()
+      readVersion()
       return JSON.parse(text)
     })
     migrate(path)
     parse.mockRestore()
-    lookIn()
+    readVersion()
     expect(versions).toEqual(['database is locked', schemaVersion])
     older.close()
   })
 
-  it('several newer ones bring it up to date once, together', async () => {
-    const path = oldFile('together', [{ id: 't', events: [said('hello')] }])
+  it('several newer ones migrate it once, together', async () => {
+    const path = oldFile('together', [{ id: 't', events: [userInput('hello')] }])
     const others = Array.from({ length: 4 }, () => other(['open', path]))
     await Promise.all(others.map((each) => each.ended()))
-    expect(others.flatMap(({ said }) => said)).toEqual(others.map(() => ({ created: true })))
-    expect(look(path, 'SELECT id, title FROM threads WHERE title IS NOT NULL')).toEqual([
+    expect(others.flatMap(({ reports }) => reports)).toEqual(others.map(() => ({ created: true })))
+    expect(query(path, 'SELECT id, title FROM threads WHERE title IS NOT NULL')).toEqual([
       { id: 't', title: 'hello' },
     ])
     expectIntact(path)

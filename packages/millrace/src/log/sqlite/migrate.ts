@@ -3,7 +3,10 @@ import { searchText, titleOf } from '../../protocol/index.ts'
 import { loadDriver } from './driver.ts'
 import { fromColumn, optional } from './rows.ts'
 
-/** From each version to the next. They are never changed: files of every version there was are somewhere. */
+/**
+ * The steps from each version to the next. They never change: files of every version are still in
+ * use.
+ */
 const steps: Readonly<Record<number, (database: DatabaseSync) => void>> = {
   1: addTitles,
   2: addCallers,
@@ -11,19 +14,22 @@ const steps: Readonly<Record<number, (database: DatabaseSync) => void>> = {
 }
 
 /**
- * Brings the tables of a file to the version of this package, in one transaction. Fails as locked while anybody else has the file open,
- * and meanwhile nobody else can open it: a package knows only the tables that it found when it opened the file, so the older one
- * is never there while they change. It meets the new version when it comes, and refuses.
+ * Migrates the tables of a file to the version of this package, in one transaction. Fails as locked
+ * while another process has the file open, and until it is done no other process can open it. A
+ * process knows only the tables it found on opening, so an older version must never have the file
+ * open while they change. When it opens the file later, it finds the new version and reports an
+ * error.
  */
 export function migrate(path: string): void {
   const Driver = loadDriver()
   const database = new Driver(path)
   try {
-    // Where there is a write-ahead log everybody who has looked into the file holds a lock on it, which this one cannot have with them.
+    // In WAL mode, every process that has read the file holds a shared lock on it, which rules out
+    // this exclusive one.
     database.exec(
       'PRAGMA busy_timeout = 3; PRAGMA synchronous = FULL; PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE',
     )
-    // Somebody else may have been quicker.
+    // Another process may have been faster.
     let version = Number(database.prepare('PRAGMA user_version').get()?.user_version)
     for (let step = steps[version]; step; step = steps[version]) {
       step(database)
@@ -32,15 +38,15 @@ export function migrate(path: string): void {
     }
     database.exec('COMMIT')
   } finally {
-    // What was not committed is rolled back.
+    // Uncommitted changes are rolled back.
     database.close()
   }
 }
 
-/** So many threads are in memory at once. */
+/** How many threads are in memory at a time. */
 const sliceLength = 1000
 
-/** Version 2: threads have titles and can be searched for. Takes about 30 microseconds for a thread. */
+/** Version 2: threads have titles and can be searched. Takes about 30 microseconds per thread. */
 function addTitles(database: DatabaseSync): void {
   database.exec(`
     ALTER TABLE threads ADD COLUMN title TEXT;
@@ -57,10 +63,13 @@ function addTitles(database: DatabaseSync): void {
   for (let last = 0; ; ) {
     const threads = slice.all(last, sliceLength) as unknown as OldThread[]
     for (const { n, id, agent, metadata } of threads) {
-      const title = undamaged(() => titleOf(entriesIn(inputs.iterate(n) as Iterable<{ event: string }>)))
+      const title = ignoreDamage(() => titleOf(entriesIn(inputs.iterate(n) as Iterable<{ event: string }>)))
       const found = { id: fromColumn(id), agent: fromColumn(agent), title }
       if (title !== undefined) setTitle.run(optional(title), n)
-      setSearch.run(n, searchText({ ...found, metadata: undamaged(() => metadata && JSON.parse(metadata)) }))
+      setSearch.run(
+        n,
+        searchText({ ...found, metadata: ignoreDamage(() => metadata && JSON.parse(metadata)) }),
+      )
       last = n
     }
     if (threads.length < sliceLength) return
@@ -78,8 +87,8 @@ function* entriesIn(rows: Iterable<{ readonly event: string }>) {
   for (const { event } of rows) yield { event: JSON.parse(event) }
 }
 
-/** Damage is told to whoever reads that thread. It is no reason for all others to wait. */
-function undamaged<Value>(read: () => Value): Value | undefined {
+/** Ignores damage: reading that thread reports it, and it must not block all the others. */
+function ignoreDamage<Value>(read: () => Value): Value | undefined {
   try {
     return read()
   } catch {
@@ -87,7 +96,10 @@ function undamaged<Value>(read: () => Value): Value | undefined {
   }
 }
 
-/** Version 3: what callers hold is counted, rows have checksums, and entries have a key of one number. Writes all entries anew: about five seconds for a gigabyte. */
+/**
+ * Version 3: what callers use is counted, rows have checksums, and entries have a key of one
+ * number. Rewrites all entries: about five seconds per gigabyte.
+ */
 function addCallers(database: DatabaseSync): void {
   database.exec(`
     ALTER TABLE threads ADD COLUMN caller INTEGER;
@@ -134,7 +146,7 @@ function addCallers(database: DatabaseSync): void {
     DROP TABLE old_entries`)
 }
 
-/** Version 4: forks refer to the entries that they share, and a thread has several heads of snapshots. */
+/** Version 4: forks refer to the entries they share, and a thread has several snapshot heads. */
 function addShares(database: DatabaseSync): void {
   database.exec(`
     ALTER TABLE threads ADD COLUMN base INTEGER;

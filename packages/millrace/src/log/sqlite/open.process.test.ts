@@ -9,8 +9,8 @@ import { canMount, expectIntact, other, temporaryFolder } from './sqlite.test-ki
 
 const folder = temporaryFolder()
 
-/** Opening fails with that sentence, and everything in the file is as it was. */
-function refuses(path: string, message: RegExp) {
+/** Opening fails with this message, and the file is unchanged. */
+function expectRejected(path: string, message: RegExp) {
   const before = readFileSync(path)
   expect(() => sqliteStore(path)).toThrow(
     expect.objectContaining({ code: 'store_error', message: expect.stringMatching(message) }),
@@ -19,14 +19,14 @@ function refuses(path: string, message: RegExp) {
   expect(readdirSync(join(path, '..')).filter((name) => /-(wal|shm|journal)$/.test(name))).toEqual([])
 }
 
-/** The path of a file in a folder of its own. */
-function place(name: string): string {
+/** The path of a file in its own folder. */
+function pathIn(name: string): string {
   mkdirSync(join(folder, name))
   return join(folder, name, 'threads.db')
 }
 
 describe('sqliteStore', () => {
-  it('makes a file, and the folders above it', async () => {
+  it('creates a file and the folders above it', async () => {
     const path = join(folder, 'a/b/c/threads.db')
     const store = sqliteStore(path)
     await store.create({ id: 't', agent: 'a' })
@@ -41,7 +41,7 @@ describe('sqliteStore', () => {
     expectIntact(path)
   })
 
-  it('takes an empty file, and any name', async () => {
+  it('accepts an empty file and any name', async () => {
     const path = join(folder, 'file:odd name?mode=ro&x=%41#é.db')
     writeFileSync(path, '')
     const store = sqliteStore(path)
@@ -50,8 +50,8 @@ describe('sqliteStore', () => {
     expect(statSync(path).size).toBeGreaterThan(0)
   })
 
-  it('keeps every commit on the disk before it tells of it', async () => {
-    const store = sqliteStore(place('pragmas'))
+  it('has every commit on disk before it resolves', async () => {
+    const store = sqliteStore(pathIn('pragmas'))
     const { openDatabase } = await import('./open.ts')
     const database = openDatabase(join(folder, 'pragmas/threads.db'), { allowNetworkFilesystem: false })
     expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
@@ -61,19 +61,19 @@ describe('sqliteStore', () => {
   })
 
   it.each<[what: string, path: unknown, message: RegExp]>([
-    ['nothing', undefined, /must be that of a file, such as 'data\/threads.db', not undefined/],
-    ['an empty path', '', /not empty/],
+    ['nothing', undefined, /must name a file, such as 'data\/threads.db', not undefined/],
+    ['an empty path', '', /not an empty string/],
     ['a number', 7, /not a number/],
-    ['a path that no file can have', 'a\0b', /must be that of a file/],
-    ['memory', ':memory:', /there is memoryStore\(\)/],
-    ['a web address', new URL('http://localhost/x.db'), /must be a file, not http:/],
-  ])('refuses %s', (_, path, message) => {
+    ['an invalid path', 'a\0b', /must name a file/],
+    ['memory', ':memory:', /use memoryStore\(\)/],
+    ['a web URL', new URL('http://localhost/x.db'), /must be a file: URL, not http:/],
+  ])('rejects %s', (_, path, message) => {
     expect(() => sqliteStore(path as string)).toThrow(
       expect.objectContaining({ code: 'invalid_input', message: expect.stringMatching(message) }),
     )
   })
 
-  it('refuses an option that does not exist, and one that cannot be', () => {
+  it('rejects unknown options and invalid values', () => {
     const path = join(folder, 'never.db')
     expect(() => sqliteStore(path, { busyMS: 1 } as never)).toThrow(
       /'busyMS' does not exist: did you mean 'busyMs'\?/,
@@ -95,12 +95,12 @@ describe('a file that is not ours', () => {
   })
 
   it('is left alone if its folder is a file', () => {
-    const path = join(place('below'), 'threads.db')
+    const path = join(pathIn('below'), 'threads.db')
     writeFileSync(join(folder, 'below/threads.db'), 'text')
     expect(() => sqliteStore(path)).toThrow(
       expect.objectContaining({
         code: 'store_error',
-        message: expect.stringMatching(/folder of .* cannot be made/),
+        message: expect.stringMatching(/cannot create the folder of/),
       }),
     )
   })
@@ -109,10 +109,10 @@ describe('a file that is not ours', () => {
     ['text', 'Dear diary,\n'.repeat(1000)],
     ['short', 'x'],
     ['zeros', '\0'.repeat(8192)],
-  ])('is left alone if it is no database but %s', (name, content) => {
-    const path = place(name)
+  ])('is left alone if it is not a database but %s', (name, content) => {
+    const path = pathIn(name)
     writeFileSync(path, content)
-    refuses(path, /is not an SQLite database|is damaged/)
+    expectRejected(path, /is not an SQLite database|is damaged/)
   })
 
   it.each([
@@ -120,35 +120,35 @@ describe('a file that is not ours', () => {
     ['with an id', 'PRAGMA application_id = 42'],
     ['with a version', 'PRAGMA user_version = 3'],
     ['in WAL mode', 'PRAGMA journal_mode = WAL; CREATE TABLE threads (id)'],
-  ])("is left alone if it is another program's, %s", (name, sql) => {
-    const path = place(name)
+  ])('is left alone if it belongs to another program, %s', (name, sql) => {
+    const path = pathIn(name)
     const database = new DatabaseSync(path)
     database.exec(sql)
     database.close()
-    refuses(path, /is the database of another program: choose another path/)
+    expectRejected(path, /is a database of another program: choose another path/)
   })
 
-  it('is left alone if it is of a newer version', async () => {
-    const path = place('newer')
+  it('is left alone if its version is newer', async () => {
+    const path = pathIn('newer')
     await sqliteStore(path).close()
     const database = new DatabaseSync(path)
     database.exec('PRAGMA user_version = 5; CREATE TABLE something_new (x)')
     database.close()
-    refuses(
+    expectRejected(
       path,
-      /was made by a newer millrace \(its version is 5, this package knows up to 4\): update millrace/,
+      /was created by a newer version of millrace \(it has schema 5, this package supports up to 4\): update millrace/,
     )
   })
 
   it.runIf(process.platform === 'linux')('is left alone if it is a device or a pipe', () => {
-    expect(() => sqliteStore('/dev/null')).toThrow(/is no ordinary file/)
-    const pipe = place('pipe')
+    expect(() => sqliteStore('/dev/null')).toThrow(/is not a regular file/)
+    const pipe = pathIn('pipe')
     execFileSync('mkfifo', [pipe])
-    expect(() => sqliteStore(pipe)).toThrow(/is no ordinary file/)
+    expect(() => sqliteStore(pipe)).toThrow(/is not a regular file/)
   })
 })
 
-describe.runIf(canMount)('a place that cannot be written to', () => {
+describe.runIf(canMount)('a read-only path', () => {
   const readOnly = 'mount --bind "$FOLDER" "$FOLDER" && mount -o remount,ro,bind "$FOLDER" && exec "$@"'
 
   async function errorOf(path: string): Promise<unknown> {
@@ -158,24 +158,24 @@ describe.runIf(canMount)('a place that cannot be written to', () => {
     return error
   }
 
-  it('is told of, where the file is there', async () => {
-    const path = place('read-only')
+  it('is reported if the file exists', async () => {
+    const path = pathIn('read-only')
     const store = sqliteStore(path)
     await store.create({ id: 't', agent: 'a' })
     await store.close()
     const before = readFileSync(path)
     expect(await errorOf(path)).toMatchObject({
       code: 'store_error',
-      message: `'${path}' cannot be read and written to by this user: change its permissions, or choose another path`,
+      message: `this user cannot read and write '${path}': change its permissions, or choose another path`,
     })
     expect(readFileSync(path).equals(before)).toBe(true)
   })
 
-  it('is told of, where it is not', async () => {
-    const path = place('read-only-folder')
+  it('is reported if the file does not exist', async () => {
+    const path = pathIn('read-only-folder')
     expect(await errorOf(path)).toMatchObject({
       code: 'store_error',
-      message: expect.stringMatching(/^the folder of .* cannot be read and written to/),
+      message: expect.stringMatching(/^this user cannot read and write the folder of/),
     })
     expect(readdirSync(join(path, '..'))).toEqual([])
   })

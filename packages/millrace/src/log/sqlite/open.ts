@@ -10,18 +10,21 @@ import { applicationId, schema, schemaVersion } from './schema.ts'
 
 const op = 'sqliteStore'
 
-/** How long opening may take because another process makes or leaves the file at the same moment. Nothing else goes on meanwhile. */
+/**
+ * How long opening waits while another process creates or closes the file. This blocks the event
+ * loop.
+ */
 const openMs = 5000
 
-/** The size of the smallest page there is. */
+/** The smallest page size of SQLite. */
 const smallestDatabase = 512
 
 /**
- * Opens the file of a store. Makes it if it is not there, and brings it up to date if it is of an older version. Throws `store_error`
- * and leaves alone whatever is not ours.
+ * Opens the file of a store. Creates it if it does not exist, and migrates it if its version is
+ * older. Throws `store_error` and does not touch files that are not ours.
  */
 export function openDatabase(path: string, { allowNetworkFilesystem }: { allowNetworkFilesystem: boolean }) {
-  checkPlace(path, allowNetworkFilesystem)
+  checkPath(path, allowNetworkFilesystem)
   let isOld = false
   try {
     return untilUnlocked(() => {
@@ -41,12 +44,13 @@ function connect(path: string) {
   const Driver = loadDriver()
   const database = new Driver(path)
   try {
-    // Long enough for a commit that is just ending. Longer waits must not stop everything else: see commits.ts.
+    // Long enough for a commit that is about to end. Longer waits must not block the process: see
+    // commits.ts.
     database.exec('PRAGMA busy_timeout = 3')
-    // Before anything is written: this may be anybody's file.
+    // Before anything is written, since the file may belong to another program.
     const found = versionOf(database, path)
     useWal(database, path)
-    const version = found ?? makeTables(database, path)
+    const version = found ?? createTables(database, path)
     database.exec('PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216')
     return { database, version }
   } catch (error) {
@@ -55,69 +59,70 @@ function connect(path: string) {
   }
 }
 
-/** What SQLite would only say as "unable to open database file". */
-function checkPlace(path: string, allowNetworkFilesystem: boolean) {
+/** Reports problems that SQLite would only call "unable to open database file". */
+function checkPath(path: string, allowNetworkFilesystem: boolean) {
   const folder = dirname(path)
   try {
     mkdirSync(folder, { recursive: true })
   } catch (cause) {
-    throw refusal(`the folder of '${path}' cannot be made: ${messageOf(cause)}. Choose another path`, cause)
+    throw openError(`cannot create the folder of '${path}': ${messageOf(cause)}. Choose another path`, cause)
   }
   const file = statSync(path, { throwIfNoEntry: false })
   if (file?.isDirectory())
-    throw refusal(`'${path}' is a folder: name a file in it, such as '${path}/threads.db'`)
-  // SQLite takes a file of one byte for an empty one.
+    throw openError(`'${path}' is a folder: name a file in it, such as '${path}/threads.db'`)
+  // SQLite would treat a file of one byte as an empty one.
   if (file && file.size > 0 && file.size < smallestDatabase)
-    throw refusal(`'${path}' is not an SQLite database: choose another path`)
-  if (file && !file.isFile()) throw refusal(`'${path}' is no ordinary file: choose another path`)
+    throw openError(`'${path}' is not an SQLite database: choose another path`)
+  if (file && !file.isFile()) throw openError(`'${path}' is not a regular file: choose another path`)
   for (const place of file ? [path, folder] : [folder]) {
     try {
       accessSync(place, constants.R_OK | constants.W_OK)
     } catch (cause) {
-      const what = place === path ? `'${path}'` : `the folder of '${path}', which needs files beside it,`
-      throw refusal(
-        `${what} cannot be read and written to by this user: change its permissions, or choose another path`,
+      const what = place === path ? `'${path}'` : `the folder of '${path}', where SQLite creates more files,`
+      throw openError(
+        `this user cannot read and write ${what}: change its permissions, or choose another path`,
         cause,
       )
     }
   }
   const network = allowNetworkFilesystem ? undefined : networkOfFolder(folder)
   if (network)
-    throw refusal(
-      `'${path}' is on a network filesystem (${network}), where processes on two machines would destroy it: choose a path on a disk of this machine, or, if only this machine will ever use it, set allowNetworkFilesystem`,
+    throw openError(
+      `'${path}' is on a network filesystem (${network}), where processes on two machines would corrupt it: choose a path on a local disk, or set allowNetworkFilesystem if only this machine will ever use it`,
     )
 }
 
-/** The version of our tables; undefined if there is nothing in the file yet. */
+/** The version of our tables; undefined if the file is empty. */
 function versionOf(database: DatabaseSync, path: string): number | undefined {
-  // In this order: another process that makes the file sets all three in one transaction, perhaps between two of these reads. With its
-  // tables counted last, they would look like those of another program.
+  // In this order: a process that creates the file sets all three in one transaction, perhaps
+  // between two of these reads. If the tables were counted last, they would look like those of
+  // another program.
   const tables = database.prepare('SELECT count(*) AS count FROM sqlite_schema').get()
   const id = pragma(database, 'application_id')
   const version = pragma(database, 'user_version')
   if (id === applicationId) {
     if (version > schemaVersion)
-      throw refusal(
-        `'${path}' was made by a newer millrace (its version is ${version}, this package knows up to ${schemaVersion}): update millrace. Nothing was changed`,
+      throw openError(
+        `'${path}' was created by a newer version of millrace (it has schema ${version}, this package supports up to ${schemaVersion}): update millrace. Nothing was changed`,
       )
     return version
   }
   if (id === 0 && version === 0 && tables?.count === 0) return undefined
-  throw refusal(`'${path}' is the database of another program: choose another path. Nothing was changed`)
+  throw openError(`'${path}' is a database of another program: choose another path. Nothing was changed`)
 }
 
 function useWal(database: DatabaseSync, path: string) {
   const mode = database.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode
   if (mode !== 'wal')
-    throw refusal(
-      `'${path}' is on a filesystem without shared memory, which several processes need to use it together: choose a path on a disk of this machine`,
+    throw openError(
+      `'${path}' is on a filesystem without shared memory, which SQLite needs for several processes: choose a path on a local disk`,
     )
 }
 
-/** Gives the version of the tables that are there after it. */
-function makeTables(database: DatabaseSync, path: string): number {
+/** Returns the version of the tables that exist afterwards. */
+function createTables(database: DatabaseSync, path: string): number {
   database.exec('BEGIN IMMEDIATE')
-  // Somebody else may have been quicker, and older.
+  // Another process may have been faster, and may be older.
   const found = versionOf(database, path)
   if (found === undefined)
     database.exec(
@@ -131,27 +136,30 @@ function pragma(database: DatabaseSync, name: string): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[name])
 }
 
-/** Sleeps in between without letting anything else happen: opening is one step for its caller. */
+/**
+ * Retries a step until the file is not locked. Blocks the event loop while it sleeps, since opening
+ * is synchronous.
+ */
 function untilUnlocked<Value>(step: () => Value): Value {
   const end = performance.now() + openMs
-  const nobody = new Int32Array(new SharedArrayBuffer(4))
+  const sleeper = new Int32Array(new SharedArrayBuffer(4))
   for (;;) {
     try {
       return step()
     } catch (error) {
       if (!isBusy(error) || performance.now() > end) throw error
-      Atomics.wait(nobody, 0, 0, 1 + Math.random() * 20)
+      Atomics.wait(sleeper, 0, 0, 1 + Math.random() * 20)
     }
   }
 }
 
 function inUse(path: string, cause: unknown): MillraceError {
-  return refusal(
-    `'${path}' was made by an older millrace and is brought up to date when it is opened, but another process has it open: end that one first. Nothing was changed`,
+  return openError(
+    `'${path}' was created by an older version of millrace and must be migrated, but another process has it open: stop that process first. Nothing was changed`,
     cause,
   )
 }
 
-function refusal(message: string, cause?: unknown): MillraceError {
+function openError(message: string, cause?: unknown): MillraceError {
   return new MillraceError({ op, code: 'store_error', message, cause })
 }

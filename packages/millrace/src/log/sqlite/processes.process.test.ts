@@ -10,12 +10,12 @@ const ids = ['a', 'b', 'c']
 async function threads(store: ThreadStore): Promise<void> {
   for (const id of ids) {
     await store.create({ id, agent: 'agent' })
-    await store.signal(id, undefined, { type: 'stop', reason: 'begin' })
+    await store.signal(id, undefined, { type: 'stop', reason: 'start' })
   }
 }
 
 describe('several processes with one file', () => {
-  it('have lost nothing that was told as written when a writer is killed between any two commits', async () => {
+  it('lose nothing acknowledged when a writer is killed between any two commits', async () => {
     const path = join(folder, 'killed.db')
     const store = sqliteStore(path)
     await threads(store)
@@ -23,44 +23,44 @@ describe('several processes with one file', () => {
     for (let life = 0; life < 5; life++) {
       const writer = other(['write', path, `w${life}`, ...ids])
       const commits = 3 + Math.floor(Math.random() * 40)
-      while (writer.said.length < commits) await writer.next()
+      while (writer.reports.length < commits) await writer.next()
       await writer.kill()
-      const { heads } = writer.said.at(-1) as { heads: number[] }
+      const { heads } = writer.reports.at(-1) as { heads: number[] }
       for (const [index, id] of ids.entries()) {
         const log = await wholeLog(store, id)
         expect(log.length).toBeGreaterThanOrEqual(heads[index] as number)
         expect((await store.get(id))?.head).toBe(log.length)
-        // What one life was told stays through all that come after it.
+        // What was acknowledged to one writer survives all later ones.
         expect(log.length).toBeGreaterThanOrEqual(acknowledged.get(id) ?? 0)
         acknowledged.set(id, log.length)
         const last = log.findLast(({ event }) => event.type === 'text' && event.text.startsWith(`w${life}`))
         expect(last?.seq).toBeGreaterThanOrEqual((heads[index] as number) - 1)
       }
-      // One commit is whole or not there: all threads got the same number of it.
+      // Commits are atomic: all threads got the same number of entries.
       expect(new Set(acknowledged.values()).size).toBe(1)
     }
     await store.close()
     expectIntact(path)
   })
 
-  it('write at the same time, each to its own threads, and to one from outside', async () => {
+  it('write concurrently, each to its own threads, and to one with signals', async () => {
     const path = join(folder, 'two.db')
     const store = sqliteStore(path)
     await threads(store)
-    const heard = new Set<string>()
-    const end = store.watch((id) => heard.add(id))
+    const changed = new Set<string>()
+    const end = store.watch((id) => changed.add(id))
     const writers = [other(['write', path, 'one', 'a', 'b']), other(['write', path, 'two', 'c'])]
-    const talkers = [other(['signal', path, 'a', '40']), other(['signal', path, 'a', '40'])]
-    await Promise.all(talkers.map((talker) => talker.ended()))
-    for (const writer of writers) while (writer.said.length < 30) await writer.next()
+    const signalers = [other(['signal', path, 'a', '40']), other(['signal', path, 'a', '40'])]
+    await Promise.all(signalers.map((signaler) => signaler.ended()))
+    for (const writer of writers) while (writer.reports.length < 30) await writer.next()
     for (const writer of writers) await writer.kill()
-    expect(heard).toEqual(new Set(ids))
+    expect(changed).toEqual(new Set(ids))
     end()
     for (const id of ids) await wholeLog(store, id)
     const log = await wholeLog(store, 'a')
-    const told = talkers.flatMap(({ said }) => said.map(({ seq }) => seq))
-    expect(new Set(told).size).toBe(80)
-    for (const seq of told) expect(log[(seq as number) - 1]?.event.type).toBe('stop')
+    const acknowledged = signalers.flatMap(({ reports }) => reports.map(({ seq }) => seq))
+    expect(new Set(acknowledged).size).toBe(80)
+    for (const seq of acknowledged) expect(log[(seq as number) - 1]?.event.type).toBe('stop')
     await store.close()
     expectIntact(path)
   })
@@ -69,9 +69,9 @@ describe('several processes with one file', () => {
     const path = join(folder, 'frozen.db')
     const store = sqliteStore(path)
     await threads(store)
-    const frozen = other(['obey', path, 'frozen', 'a'])
+    const frozen = other(['echo', path, 'frozen', 'a'])
     await frozen.next()
-    frozen.tell('before')
+    frozen.send('before')
     expect(await frozen.next()).toEqual({ wrote: 2 })
     frozen.signal('SIGSTOP')
     let claim: Awaited<ReturnType<ThreadStore['claim']>>
@@ -81,7 +81,7 @@ describe('several processes with one file', () => {
     })
     expect(claim?.losses).toBe(1)
     await store.append([{ lease: claim?.lease as never, events: [{ type: 'text', text: 'mine' }] }])
-    frozen.tell('too late')
+    frozen.send('too late')
     frozen.signal('SIGCONT')
     expect(await frozen.next()).toEqual({ wrote: 'fenced' })
     await frozen.ended()
@@ -94,11 +94,11 @@ describe('several processes with one file', () => {
     await store.close()
   })
 
-  it('make a new file together', async () => {
+  it('can create a new file at the same time', async () => {
     const path = join(folder, 'deep/er/new.db')
     const others = Array.from({ length: 6 }, () => other(['open', path]))
     await Promise.all(others.map((each) => each.ended()))
-    expect(others.flatMap(({ said }) => said)).toEqual(others.map(() => ({ created: true })))
+    expect(others.flatMap(({ reports }) => reports)).toEqual(others.map(() => ({ created: true })))
     const store = sqliteStore(path)
     expect((await store.list({ limit: 10 })).threads).toHaveLength(6)
     await store.close()
@@ -106,8 +106,8 @@ describe('several processes with one file', () => {
   })
 })
 
-describe('a process that is frozen in the middle of writing', () => {
-  it('keeps others waiting without stopping them, and they go on when it is gone', async () => {
+describe('a process frozen in the middle of writing', () => {
+  it('makes others wait without blocking them, and they continue when it is gone', async () => {
     const path = join(folder, 'held.db')
     const store = sqliteStore(path)
     await threads(store)
@@ -119,7 +119,7 @@ describe('a process that is frozen in the middle of writing', () => {
     void Promise.allSettled(written).then(() => {
       settled = true
     })
-    // Everything else goes on: reading, and the event loop.
+    // Everything else continues: reading, and the event loop.
     for (let turn = 0; turn < 50; turn++) {
       await new Promise((resolve) => setTimeout(resolve, 1))
       expect((await store.get('a'))?.agent).toBe('agent')
@@ -131,7 +131,7 @@ describe('a process that is frozen in the middle of writing', () => {
     expectIntact(path)
   })
 
-  it('is told of when it has taken too long, and nothing was written', async () => {
+  it('is reported when it takes too long, and nothing was written', async () => {
     const path = join(folder, 'stuck.db')
     const store = sqliteStore(path, { busyMs: 50 })
     await threads(store)
@@ -146,7 +146,7 @@ describe('a process that is frozen in the middle of writing', () => {
       await expect(call).rejects.toMatchObject({
         code: 'store_error',
         retryable: true,
-        message: expect.stringMatching(/stuck\.db' is locked: another process.*See which one/),
+        message: expect.stringMatching(/stuck\.db' is locked: another process.*Check which one/),
       })
     expect((await store.get('a'))?.head).toBe(1)
     await holder.kill()

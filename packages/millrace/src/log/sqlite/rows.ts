@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import type { ThreadInfo } from '../../protocol/index.ts'
-import { MillraceError, PROTOCOL_VERSION } from '../../protocol/index.ts'
+import { MillraceError, PROTOCOL_VERSION, upgradeEvent } from '../../protocol/index.ts'
 import type { PackedEntry } from '../entries.ts'
 import { entryUpTo, firstOf } from '../entries.ts'
 import { isExpired } from '../lease.ts'
@@ -16,12 +16,12 @@ export interface EntryRow {
   readonly cuts: string | null
   /** Null in rows of older versions. */
   readonly sum: number | null
-  /** Where a fork shares no more of it. */
+  /** The last number that a fork shares of it. */
   readonly upTo?: number
 }
 
 /** The entries of a thread (its `n`) up to a number. */
-export interface Share {
+export interface LogSegment {
   readonly thread: number
   readonly upTo: number
 }
@@ -47,7 +47,7 @@ export interface ThreadRow {
   readonly lease_ms: number | null
 }
 
-/** Where a row was found, for what there is to say about it. */
+/** Where a row was found, for error messages. */
 export interface Origin {
   readonly op: string
   readonly path: string
@@ -55,8 +55,9 @@ export interface Origin {
 }
 
 /**
- * Text as a column holds it. SQLite keeps UTF-8, which has no lone surrogates (two different ones would become the same), and
- * some of its functions end at a NUL. Such text is kept as JSON, and so is any that looks like it.
+ * Encodes text for a column. SQLite stores UTF-8, which has no lone surrogates (two different ones
+ * would become the same), and some of its functions stop at a NUL. Such text is stored as JSON, and
+ * so is text that looks like JSON.
  */
 export function toColumn(text: string): string {
   return text.isWellFormed() && !text.includes('\0') && !text.startsWith('"') ? text : JSON.stringify(text)
@@ -70,7 +71,10 @@ export function optional(text: string | undefined): string | null {
   return text === undefined ? null : toColumn(text)
 }
 
-/** The values of an entry's columns after the thread's, and how long its text is. JSON escapes lone surrogates, so they survive. */
+/**
+ * The values of an entry's columns after the thread's, and the length of its text. JSON escapes
+ * lone surrogates, so they survive.
+ */
 export function packedColumns({ seq, from, at, event, cuts }: PackedEntry) {
   const text = { event: JSON.stringify(event), cuts: cuts ? JSON.stringify(cuts) : null }
   return {
@@ -93,26 +97,26 @@ function entryOf(row: EntryRow, { op, path, threadId }: Origin): PackedEntry {
     new MillraceError({ op, code: 'store_error', message, cause })
   if (version > PROTOCOL_VERSION)
     throw fail(
-      `entry ${seq} of thread '${threadId}' was written in version ${version} of the protocol and this package reads up to ${PROTOCOL_VERSION}: update millrace`,
+      `entry ${seq} of thread '${threadId}' was written with protocol version ${version}, but this package reads up to ${PROTOCOL_VERSION}: update millrace`,
     )
   if (row.sum !== null && row.sum !== checksum(row))
-    throw fail(damaged(`'${path}'`, `entry ${seq} of thread '${threadId}' is not as it was written`))
+    throw fail(damaged(`'${path}'`, `entry ${seq} of thread '${threadId}' has a wrong checksum`))
   try {
     return {
       seq,
       ...(first !== null && { from: first }),
       at,
-      event: JSON.parse(event),
+      event: version < PROTOCOL_VERSION ? upgradeEvent(JSON.parse(event)) : JSON.parse(event),
       ...(cuts !== null && { cuts: JSON.parse(cuts) }),
     }
   } catch (cause) {
-    throw fail(damaged(`'${path}'`, `entry ${seq} of thread '${threadId}' is no JSON`), cause)
+    throw fail(damaged(`'${path}'`, `entry ${seq} of thread '${threadId}' is not valid JSON`), cause)
   }
 }
 
 /**
- * Rows that follow each other, of which the first reaches beyond a number; each is parsed when it is asked for. A gap is damage: no
- * reader ever gets a log with one.
+ * Parses consecutive rows, each when it is read. The first one must extend beyond `after`. A gap is
+ * reported as damage, so that no reader ever gets a log with one.
  */
 export function* entriesOf(rows: Iterable<EntryRow>, after: number, origin: Origin): Generator<PackedEntry> {
   let next = after + 1

@@ -1,31 +1,42 @@
-/** Written into the file's header: `Mill`. It tells our files from those of other programs. */
+/**
+ * `Mill`, written into the file's header. It distinguishes our files from those of other programs.
+ */
 export const applicationId = 0x4d696c6c
 
-/** Of the tables below. A change of theirs is a new version, and a step from the one before: see migrate.ts. */
+/**
+ * The version of the tables below. Changing them requires a new version and a migration step: see
+ * migrate.ts.
+ */
 export const schemaVersion = 4
 
 /**
- * - `place` is where a thread stands in the order of changes. It grows with every entry and never comes twice, so a page of the
- *   list, and what another process has written since, are each a range of it. A negative place makes a thread invisible: it was
- *   deleted and its rows are removed in slices, as far as no fork needs them.
- * - `base` is the thread that has the entries of a fork up to `base_seq`; the fork's own come after. NULL if it
- *   has all its entries itself.
- * - `due` is from when on a thread can be claimed: since it became runnable or, where it has an owner, when the lease runs out;
- *   NULL if there is nothing to do, and then `resting` says what it is.
- * - `epoch` starts anywhere, so that a lease never fits a thread that was made anew under the same id.
- * - `losses` counts the owners in a row that did not give the thread back.
- * - `lease_ms` is how long the lease was when it was given or renewed.
- * - `caller` is the row of `callers` that the thread counts for; `bytes` and `queued` are what it holds of that row's `bytes` and
- *   `waiting`. The figures of a minute are those of `minute`, counted from 1970.
- * - `sum` is a checksum of `event` and `cuts`; NULL in rows of older versions.
- * - `snapshots` has folded state of a thread, in named parts. Heads are named after their `seq`: see snapshots.ts.
- * - `searches` has what a search looks through. It stands apart since a row of `threads` is written anew with every commit.
- * - `notices` tell other processes of what leaves no entry: a thread is gone, or was handed over.
+ * - `place` is the position of a thread in the order of changes. It grows with every entry and is
+ *   never reused, so a page of the list, and what another process has written since, are each a
+ *   range of places. A thread with a negative place is hidden: it was deleted, and its rows are
+ *   removed in slices as far as no fork needs them.
+ * - `base` is the thread that holds the entries of a fork up to `base_seq`; the fork's own entries
+ *   come after. NULL if the thread holds all its entries itself.
+ * - `due` is when a thread can be claimed: since it became runnable or, if it has an owner, when
+ *   the lease expires. NULL if there is nothing to do; then `resting` is its status.
+ * - `epoch` starts at a random number, so that a lease never matches another thread created later
+ *   under the same id.
+ * - `losses` counts consecutive owners that did not release the thread.
+ * - `lease_ms` is the length of the lease when it was granted or renewed.
+ * - `caller` is the row of `callers` that the thread counts for; `bytes` and `queued` are its share
+ *   of that row's `bytes` and `waiting`. The per-minute values are for `minute`, counted from 1970.
+ * - `sum` is a checksum of `event` and `cuts`; NULL in rows written by older versions.
+ * - `snapshots` holds the folded state of a thread in named parts. Heads are named after their
+ *   `seq`: see snapshots.ts.
+ * - `searches` holds the text that searches match. It is a separate table because a row of
+ *   `threads` is rewritten with every commit.
+ * - `notices` report changes that add no entry to other processes: a thread was deleted or handed
+ *   over.
  *
- * Entries lie together by thread: `n` is the thread's number and the entry's own in one. A key of two columns would have to be read
- * with the rest of its row to be compared, which takes 13 ms for each entry that is written beside one of 8 MB. A table in the order of
- * writing takes a quarter less for the appends of 200 threads that share a commit, but three times as much to compact them, and a
- * page for each entry to read one thread.
+ * Entries are clustered by thread: `n` combines the thread's number and the entry's own. A key of
+ * two columns would have to be read with the rest of its row to be compared, which takes 13 ms for
+ * each entry written next to one of 8 MB. A table in the order of writing takes a quarter less for
+ * the appends of 200 threads that share a commit, but three times as much to pack them, and a page
+ * for each entry to read one thread.
  */
 export const schema = `
 CREATE TABLE threads (

@@ -1,11 +1,11 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ThreadStore } from '../store.ts'
 import type { Commits } from './commits.ts'
-import type { Share } from './rows.ts'
+import type { LogSegment } from './rows.ts'
 import { fromColumn, toColumn } from './rows.ts'
 import type { Statements } from './statements.ts'
 
-/** So that they come in the order of their numbers, which have ten digits at most. */
+/** Zero-padded, so that names sort by number. Numbers have ten digits at most. */
 const headName = (seq: number) => `head/${String(seq).padStart(10, '0')}`
 
 const partName = (name: string) => toColumn(`part/${name}`)
@@ -23,10 +23,13 @@ export function snapshots(
     'INSERT OR REPLACE INTO snapshots (thread, name, seq, text) VALUES (?, ?, ?, ?)',
   )
 
-  /** The first that there is: in the thread, or in those that it shares its log with. */
+  /** Finds the first match in the thread, then in those it shares its log with. */
   function firstOf(threadId: string, find: StatementSync, nameFor: (upTo: number) => string) {
-    const shares = statements.sharesAfter.all({ id: toColumn(threadId), after: 0 }) as unknown as Share[]
-    for (const { thread, upTo } of shares) {
+    const segments = statements.segmentsAfter.all({
+      id: toColumn(threadId),
+      after: 0,
+    }) as unknown as LogSegment[]
+    for (const { thread, upTo } of segments) {
       const row = find.get(thread, nameFor(upTo)) as { seq: number; text: string } | undefined
       if (row) return { seq: row.seq, state: fromColumn(row.text) }
     }
@@ -34,16 +37,16 @@ export function snapshots(
   }
 
   return {
-    snapshot: (threadId, most = Infinity) =>
+    snapshot: (threadId, max = Infinity) =>
       read('store.snapshot', () =>
-        firstOf(threadId, lastHead, (upTo) => headName(Math.max(0, Math.min(most, upTo)))),
+        firstOf(threadId, lastHead, (upTo) => headName(Math.max(0, Math.min(max, upTo)))),
       ),
 
     snapshotPart: (threadId, name) =>
       read('store.snapshotPart', () => firstOf(threadId, getPart, () => partName(name))?.state),
 
     saveSnapshot: ({ threadId, epoch, owner }, snapshot) => {
-      // A commit that found the file locked is tried again.
+      // Copied, since the job runs again if the file was locked.
       const parts = [...snapshot.parts]
       return writeLater('store.saveSnapshot', () => {
         const row = owned.get(toColumn(threadId), epoch, toColumn(owner))

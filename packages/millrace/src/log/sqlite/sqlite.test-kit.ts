@@ -10,37 +10,37 @@ import { expect } from 'vitest'
 import { afterFile } from '../../../../../test/clean-up.ts'
 import type { Entry } from '../../protocol/index.ts'
 import type { ThreadStore } from '../store.ts'
-import type { Said } from './child.test-kit.ts'
+import type { Report } from './child.test-kit.ts'
 
 const script = fileURLToPath(new URL('./child.test-kit.ts', import.meta.url))
 
-/** A folder that is gone after the tests of this file. */
+/** A folder that is removed after the tests of this file. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-sqlite-'))
   afterFile(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** Another process: what it says, one line after the other, and a hand on it. */
+/** Another process, with its reports in order. */
 export interface Other {
-  readonly said: Said[]
-  /** The next thing it says; rejects if it ends before. */
-  next(): Promise<Said>
-  tell(line: string): void
+  readonly reports: Report[]
+  /** The next report; rejects if the process ends first. */
+  next(): Promise<Report>
+  send(line: string): void
   signal(name: NodeJS.Signals): void
-  /** Resolves when it is gone. */
+  /** Resolves when the process is gone. */
   kill(): Promise<void>
-  /** Resolves when it has ended by itself, with success. */
+  /** Closes stdin and resolves when the process has exited successfully. */
   ended(): Promise<void>
 }
 
-/** `before` is a shell script that ends with `exec "$@"`, for a process in a world of its own. */
+/** `before` is a shell script that ends with `exec "$@"`, run in its own namespaces. */
 export function other(args: readonly string[], { before }: { before?: string } = {}): Other {
   const command = [process.execPath, script, ...args]
   const [program = '', ...rest] = before ? ['unshare', '-Urm', 'sh', '-c', before, 'sh', ...command] : command
   const child = spawn(program, rest, { stdio: ['pipe', 'pipe', 'inherit'] })
   afterFile(() => child.kill('SIGKILL'))
-  const said: Said[] = []
+  const reports: Report[] = []
   let taken = 0
   let exited = false
   let wake = () => {}
@@ -49,21 +49,21 @@ export function other(args: readonly string[], { before }: { before?: string } =
     wake()
   })
   createInterface(child.stdout).on('line', (line) => {
-    said.push(JSON.parse(line))
+    reports.push(JSON.parse(line))
     wake()
   })
   return {
-    said,
+    reports,
     async next() {
-      while (taken >= said.length) {
+      while (taken >= reports.length) {
         if (exited) throw new Error(`the other process ended (${child.exitCode ?? child.signalCode})`)
         await new Promise<void>((resolve) => {
           wake = resolve
         })
       }
-      return said[taken++] as Said
+      return reports[taken++] as Report
     },
-    tell: (line) => child.stdin.write(`${line}\n`),
+    send: (line) => child.stdin.write(`${line}\n`),
     signal: (name) => child.kill(name),
     async kill() {
       child.kill('SIGKILL')
@@ -77,10 +77,10 @@ export function other(args: readonly string[], { before }: { before?: string } =
   }
 }
 
-/** Whether this system lets a process mount a small disk for itself alone. */
+/** Whether a process may mount a small disk for itself on this system. */
 export const canMount = spawnSync('unshare', ['-Urm', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0
 
-/** The whole log, which must have every number once. */
+/** Reads the whole log, and checks that it has every number once. */
 export async function wholeLog(store: ThreadStore, id: string): Promise<Entry[]> {
   const log: Entry[] = []
   for (;;) {
@@ -92,7 +92,7 @@ export async function wholeLog(store: ThreadStore, id: string): Promise<Entry[]>
   }
 }
 
-/** What SQLite itself says of a file that nobody has open any more. */
+/** Runs SQLite's integrity check on a file that is not open any more. */
 export function expectIntact(path: string): void {
   const database = new DatabaseSync(path)
   expect(database.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }])

@@ -4,25 +4,28 @@ import { PROTOCOL_VERSION } from '../../protocol/index.ts'
 /** A thread has no owner, or its lease has expired: see `isExpired`. */
 export const unowned = '(owner IS NULL OR due <= :now OR due > :now + 2 * ifnull(lease_ms, due))'
 
-const stranded = `due IS NOT NULL AND ${unowned}`
+const runnable = `due IS NOT NULL AND ${unowned}`
 
 const runs = `
   SELECT count(*) AS runs FROM threads INDEXED BY threads_due
   WHERE due > :now AND owner IS NOT NULL AND NOT ${unowned}`
 
-/** Where entries of `:thread` begin and end in their table: see schema.ts. */
+/** The range of the entries of `:thread` in their table: see schema.ts. */
 const from = (seq: string | number) => `n >= (:thread << 32) | (${seq})`
 const to = (seq: string | number) => `n <= (:thread << 32) | (${seq})`
 const lastSeq = 2 ** 32 - 1
 
-/** Below this are the places of deleted threads that forks need. */
+/** Deleted threads that forks still need have places below the negative of this. */
 const keptPlaces = 2 ** 40
 
-/** Every statement but that of the list, kept ready for as long as the file is open. */
+/** All statements except those of the list, kept prepared while the file is open. */
 export function prepareStatements(database: DatabaseSync) {
   const sql = (text: string) => database.prepare(text)
   return {
-    /** The last place that was ever given out. A deleted thread's own is gone, but it has left a notice with a later one. */
+    /**
+     * The last place ever used. A deleted thread's own place is gone, but its notice has a later
+     * one.
+     */
     lastPlace: sql(`
       SELECT max(ifnull((SELECT max(place) FROM threads), 0), ifnull((SELECT max(place) FROM notices), 0)) AS place`),
     addThread: sql(`
@@ -34,12 +37,15 @@ export function prepareStatements(database: DatabaseSync) {
     getThread: sql(
       'SELECT *, (SELECT name FROM callers WHERE callers.n = caller) AS caller_name FROM threads WHERE id = ?',
     ),
-    /** The id is one that no thread can have: text that begins like this is kept as JSON. The epoch fences the owner. */
+    /**
+     * No thread can have this id: text that starts like this is stored as JSON. The new epoch
+     * fences the owner.
+     */
     hideThread: sql(`
       UPDATE threads SET id = '"deleted:' || n, place = -n, due = NULL, owner = NULL, epoch = epoch + 1,
         caller = NULL, bytes = 0, queued = 0
       WHERE n = ?`),
-    /** With the last number that a fork refers to; null if there is no fork. */
+    /** Also returns the last number that a fork refers to; null if there is no fork. */
     findHidden: sql(`
       SELECT n, caller, bytes, queued, base,
         (SELECT max(base_seq) FROM threads AS forks INDEXED BY threads_base WHERE forks.base = threads.n) AS shared
@@ -62,7 +68,7 @@ export function prepareStatements(database: DatabaseSync) {
     setSearch: sql('INSERT OR REPLACE INTO searches (thread, text) VALUES (?, ?)'),
 
     headOf: sql('SELECT n, head, title IS NULL AS untitled, caller FROM threads WHERE id = ?'),
-    /** The fence: no row if the lease is not the thread's last. */
+    /** The fence: returns no row if the lease is not the thread's latest. */
     headByLease: sql('SELECT n, head, caller FROM threads WHERE id = ? AND epoch = ? AND owner = ?'),
     growByLease: sql('UPDATE threads SET head = ?, updated_at = ?, place = ?, bytes = bytes + ? WHERE n = ?'),
     queuedOf: sql('SELECT queued FROM threads WHERE n = ?'),
@@ -79,31 +85,40 @@ export function prepareStatements(database: DatabaseSync) {
     addSignal: sql('INSERT INTO signals (thread, key, seq) VALUES (?, ?, ?)'),
     getSignal: sql('SELECT seq FROM signals WHERE thread = ? AND key = ?'),
 
-    /** The thread, then those that it shares the entries with that come after a number, each up to its own number. */
-    sharesAfter: sql(`
-      WITH RECURSIVE shares (n, up_to, base, base_seq) AS (
+    /**
+     * The thread, then the threads that hold its earlier entries, back to the one with the entry
+     * after a number; each with the last number to read there.
+     */
+    segmentsAfter: sql(`
+      WITH RECURSIVE segments (n, up_to, base, base_seq) AS (
         SELECT n, head, base, base_seq FROM threads WHERE id = :id
         UNION ALL
-        SELECT threads.n, shares.base_seq, threads.base, threads.base_seq
-        FROM shares JOIN threads ON threads.n = shares.base WHERE shares.base_seq > :after
+        SELECT threads.n, segments.base_seq, threads.base, threads.base_seq
+        FROM segments JOIN threads ON threads.n = segments.base WHERE segments.base_seq > :after
       )
-      SELECT n AS thread, up_to AS upTo FROM shares`),
-    readShare: sql(`
+      SELECT n AS thread, up_to AS upTo FROM segments`),
+    readSegment: sql(`
       SELECT seq, first, at, version, event, cuts, sum FROM entries
       WHERE ${from(':after + 1')} AND ${to(lastSeq)} ORDER BY n LIMIT :limit`),
-    /** In a transaction of a write, or as one of its own: what is read between the two is one state of the file. */
+    /**
+     * Nested in a write transaction, or a transaction of its own: everything read between the two
+     * is one consistent state.
+     */
     beginRead: sql('SAVEPOINT reading'),
     endRead: sql('RELEASE reading'),
 
     claim: sql(`
       UPDATE threads SET epoch = epoch + 1, owner = :owner, due = :due, lease_ms = :leaseMs,
         losses = iif(owner IS NULL, 0, losses + 1)
-      WHERE id = :id AND ${stranded} RETURNING epoch, losses`),
+      WHERE id = :id AND ${runnable} RETURNING epoch, losses`),
     renew: sql('UPDATE threads SET due = ?, lease_ms = ? WHERE id = ? AND epoch = ? AND owner = ?'),
     release: sql(`
       UPDATE threads SET owner = NULL, due = ?, resting = ifnull(?, resting)
       WHERE id = ? AND epoch = ? AND owner = ? AND head = ?`),
-    /** From caller to caller by the index, so that it costs the same however many threads each has. */
+    /**
+     * Steps from caller to caller through the index, so that the cost does not depend on how many
+     * threads each has.
+     */
     callersDue: sql(`
       WITH RECURSIVE due (n) AS (
         SELECT min(caller) FROM threads INDEXED BY threads_due WHERE due IS NOT NULL AND caller > :after
@@ -112,12 +127,14 @@ export function prepareStatements(database: DatabaseSync) {
         FROM due WHERE due.n IS NOT NULL LIMIT :most
       )
       SELECT n, (${runs} AND caller = due.n) AS runs FROM due WHERE n IS NOT NULL`),
-    /** The first few of each caller, in one statement: many short ones take ten times as long. */
-    strandedOf: sql(`
+    /**
+     * The first few of each caller, in a single statement: many short ones take ten times as long.
+     */
+    runnableOf: sql(`
       SELECT threads.n, threads.id, threads.due, threads.caller FROM json_each(:callers) AS asked CROSS JOIN threads
       WHERE threads.n IN (
         SELECT n FROM threads INDEXED BY threads_due
-        WHERE caller IS asked.value AND ${stranded} AND agent IN (SELECT value FROM json_each(:agents))
+        WHERE caller IS asked.value AND ${runnable} AND agent IN (SELECT value FROM json_each(:agents))
         ORDER BY due, n LIMIT :most
       ) ORDER BY threads.due, threads.n`),
 
@@ -129,11 +146,14 @@ export function prepareStatements(database: DatabaseSync) {
       UPDATE callers SET bytes = bytes + ?, waiting = waiting + ?,
         minute_bytes = iif(minute = ?, minute_bytes, 0) + ?, minute_tokens = iif(minute = ?, minute_tokens, 0) + ?, minute = ?
       WHERE n = ?`),
-    /** Every thread counts as some bytes, so a caller without bytes has no threads. What it wrote in this minute still counts. */
+    /**
+     * Every thread counts as some bytes, so a caller without bytes has no threads. What it wrote
+     * this minute still counts.
+     */
     forgetCallers: sql('DELETE FROM callers INDEXED BY callers_empty WHERE bytes = 0 AND minute < ?'),
 
     compactedOf: sql('SELECT n, compacted, caller FROM threads WHERE id = ?'),
-    /** From the entry on that the last time ended with: what follows may be joined to it. */
+    /** From the entry that packing last ended with, since what follows may be joined to it. */
     packable: sql(`
       SELECT seq, first, at, version, iif(octet_length(event) > :longest, NULL, event) AS event, cuts, sum FROM entries
       WHERE ${from(':from')} AND ${to(':to')} ORDER BY n LIMIT :most`),
@@ -144,7 +164,10 @@ export function prepareStatements(database: DatabaseSync) {
     setCompacted: sql('UPDATE threads SET compacted = max(compacted, ?), bytes = bytes - ? WHERE n = ?'),
 
     addNotice: sql('INSERT INTO notices (place, id) VALUES (?, ?)'),
-    /** Others have long read them, but for one that was asleep. The last always stays: it keeps its place taken. */
+    /**
+     * Other processes have long read these, unless they were suspended. The last notice is always
+     * kept, so that its place stays used.
+     */
     forgetNotices: sql('DELETE FROM notices WHERE place < ? - 100000'),
     changedSince: sql(`
       SELECT place, id, head FROM threads WHERE place > :seen

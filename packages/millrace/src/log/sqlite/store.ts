@@ -8,8 +8,8 @@ import {
   byteLength,
   bytesOfThread,
   checkQuotas,
-  heardBy,
   inputQuotas,
+  inputsTakenBy,
   isWaitingInput,
   sharedBytes,
   sumOf,
@@ -18,16 +18,16 @@ import {
 } from '../usage.ts'
 import { watchers } from '../watchers.ts'
 import { callerRows } from './callers.ts'
-import { changes } from './changes.ts'
+import { changePoller } from './changes.ts'
 import { commits } from './commits.ts'
-import { compactSlice } from './compact.ts'
 import { failure } from './failure.ts'
-import { listing } from './list.ts'
-import type { EntryRow, Origin, Share, ThreadRow } from './rows.ts'
+import { runnableFinder } from './find-runnable.ts'
+import { threadLister } from './list.ts'
+import { packSlice } from './pack-deltas.ts'
+import type { EntryRow, LogSegment, Origin, ThreadRow } from './rows.ts'
 import { entriesOf, fromColumn, gap, infoOf, optional, packedColumns, toColumn } from './rows.ts'
 import { snapshots } from './snapshots.ts'
 import { prepareStatements } from './statements.ts'
-import { strandedFinder } from './stranded.ts'
 import { sweeper } from './sweep.ts'
 
 export interface DatabaseStoreOptions {
@@ -50,26 +50,26 @@ interface NewRow {
   readonly quotas: Quotas | undefined
   readonly queued: number
   readonly head: number
-  /** Its time if absent. */
+  /** `time` if absent. */
   readonly updatedAt: number | undefined
-  readonly base?: Share | undefined
+  readonly base?: LogSegment | undefined
 }
 
-/** A page ends after so much text, however few entries that is: a reader that is stuck holds one. */
+/** A page ends after this much text, however few entries that is: a stuck reader holds one page. */
 const pageChars = 256 * 1024
 
-/** A store on an open database, which is its own from here on. */
+/** A store on an open database. It owns the database from here on. */
 export function databaseStore(database: DatabaseSync, options: DatabaseStoreOptions): ThreadStore {
   const { path, busyMs, pollMs } = options
   const now = () => Math.round(options.now())
   const sql = prepareStatements(database)
-  const line = commits(database, { path, busyMs })
-  const { read, write, writeLater, close } = line
-  const list = listing(database, { now, read })
+  const queue = commits(database, { path, busyMs })
+  const { read, write, writeLater, close } = queue
+  const list = threadLister(database, { now, read })
   const callers = callerRows(sql)
-  const findStranded = strandedFinder(sql)
-  const watching = watchers()
-  const others = changes(sql, { pollMs, onChange: (id, head) => watching.tell([id], head) })
+  const findThreads = runnableFinder(sql)
+  const listeners = watchers()
+  const poller = changePoller(sql, { pollMs, onChange: (id, head) => listeners.notify([id], head) })
   const sweep = sweeper({ statements: sql, callers, read, writeLater, now })
   let closing: Promise<void> | undefined
   sweep.start()
@@ -94,7 +94,10 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
     return [toColumn(threadId), epoch, toColumn(owner)] as const
   }
 
-  /** Counts it for its caller, if that has room. Gives its number; undefined if there is a thread of that id. */
+  /**
+   * Adds a thread and counts it for its caller, if the quotas allow. Returns its row number;
+   * undefined if the id is taken.
+   */
   function addThread(op: string, thread: NewThread, row: NewRow): number | undefined {
     const { agent, user, caller: name = user, metadata, forkedFrom, label } = thread
     const { time, quotas, bytes, queued, base } = row
@@ -126,11 +129,11 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
     const n = Number(lastInsertRowid)
     if (label) sql.setSearch.run(n, label.search)
     callers.count(caller, { bytes, waiting: queued }, time)
-    others.wrote()
+    poller.ownWrite()
     return n
   }
 
-  /** Gives the length of its text. */
+  /** Returns the length of its text. */
   function addEntry(n: number, { seq, at, event }: Entry): number {
     const text = JSON.stringify(event)
     sql.addEntry.run(n, seq, at, text, crc32(text))
@@ -142,21 +145,21 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
     sql.setSearch.run(n, search)
   }
 
-  /** Messages of a thread wait no more: gives how many. */
-  function takeQueued(n: number, heard: number): number {
-    if (heard === 0) return 0
+  /** Counts messages of a thread as no longer waiting. Returns how many. */
+  function takeQueued(n: number, inputs: number): number {
+    if (inputs === 0) return 0
     const { queued } = sql.queuedOf.get(n) as { queued: number }
-    const taken = Math.min(heard, queued)
+    const taken = Math.min(inputs, queued)
     sql.setQueued.run(queued - taken, n)
     return taken
   }
 
-  /** For other processes to hear of what leaves no entry. */
-  function leaveNotice(threadId: string): void {
+  /** Notifies other processes of a change that adds no entry. */
+  function addNotice(threadId: string): void {
     const place = nextPlace()
     sql.addNotice.run(place, toColumn(threadId))
     sql.forgetNotices.run(place)
-    others.wrote()
+    poller.ownWrite()
   }
 
   function readFrom(
@@ -173,26 +176,26 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
     }
   }
 
-  /** Where the entries of a thread after a number are, in their order. */
-  function sharesAfter(op: string, threadId: string, after: number): Share[] {
-    const shares = sql.sharesAfter.all({ id: toColumn(threadId), after }) as unknown as Share[]
-    if (shares.length === 0) throw threadNotFound(op, threadId)
-    return shares.reverse()
+  /** The segments with the entries of a thread after a number, in order. */
+  function segmentsAfter(op: string, threadId: string, after: number): LogSegment[] {
+    const segments = sql.segmentsAfter.all({ id: toColumn(threadId), after }) as unknown as LogSegment[]
+    if (segments.length === 0) throw threadNotFound(op, threadId)
+    return segments.reverse()
   }
 
-  /** One page of a log. */
+  /** Yields one page of a log. */
   function* rowsAfter({ after, limit }: { after: number; limit: number }, origin: Origin) {
-    const shares = sharesAfter(origin.op, origin.threadId, after)
+    const segments = segmentsAfter(origin.op, origin.threadId, after)
     let chars = 0
-    for (const share of shares)
-      for (const found of sql.readShare.iterate({ thread: share.thread, after, limit })) {
+    for (const segment of segments)
+      for (const found of sql.readSegment.iterate({ thread: segment.thread, after, limit })) {
         const row = found as unknown as EntryRow
-        if ((row.first ?? row.seq) > share.upTo) break
-        yield row.seq > share.upTo ? { ...row, upTo: share.upTo } : row
+        if ((row.first ?? row.seq) > segment.upTo) break
+        yield row.seq > segment.upTo ? { ...row, upTo: segment.upTo } : row
         chars += row.event.length
         if (chars >= pageChars) return
       }
-    if (chars === 0 && (shares.at(-1) as Share).upTo > after) throw gap(after + 1, origin)
+    if (chars === 0 && (segments.at(-1) as LogSegment).upTo > after) throw gap(after + 1, origin)
   }
 
   return {
@@ -202,7 +205,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
       if (problem) throw badLog(op, problem)
       const rows = entries.map(packedColumns)
       const bytes = rows.reduce((sum, row) => sum + row.bytes, bytesOfThread(thread.metadata))
-      const made = await write(op, () => {
+      const created = await write(op, () => {
         const last = entries.at(-1)
         const n = addThread(op, thread, {
           time: now(),
@@ -215,20 +218,21 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         for (const { columns } of n === undefined ? [] : rows) sql.addPacked.run(n as number, ...columns)
         return n !== undefined
       })
-      if (made) watching.tell([thread.id])
-      return made
+      if (created) listeners.notify([thread.id])
+      return created
     },
 
     async fork(threadId, at, thread, { events = [], waiting = 0, quotas } = {}) {
       const op = 'store.fork'
-      const made = await write(op, () => {
+      const created = await write(op, () => {
         const source = threadRow(threadId)
         if (!source) throw threadNotFound(op, threadId)
         const { head } = source
         if (at > head) throw badFork(op, threadId, { at, head })
         const [last] = at > 0 ? readFrom(op, threadId, { after: at - 1, limit: 1, split: true }) : []
-        // The one that has the entry itself, so that it does not depend on others in between.
-        const [owner] = sharesAfter(op, threadId, at - 1)
+        // The thread that holds the entry itself, so that the fork does not depend on others in
+        // between.
+        const [owner] = segmentsAfter(op, threadId, at - 1)
         const time = now()
         const entries = events.map((event, index) =>
           packedColumns({ seq: at + 1 + index, at: last?.at ?? time, event }),
@@ -248,8 +252,8 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         for (const { columns } of n === undefined ? [] : entries) sql.addPacked.run(n as number, ...columns)
         return n !== undefined
       })
-      if (made) watching.tell([thread.id])
-      return made
+      if (created) listeners.notify([thread.id])
+      return created
     },
 
     get: (threadId) =>
@@ -270,13 +274,13 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
       const existed = await write('store.delete', () => {
         const row = threadRow(threadId)
         if (!row) return false
-        // First: its own place must not be given out again.
-        leaveNotice(threadId)
+        // First, so that its own place is not reused.
+        addNotice(threadId)
         sweep.hide(row)
         return true
       })
       if (existed) {
-        watching.tell([threadId])
+        listeners.notify([threadId])
         sweep.start()
       }
       return existed
@@ -296,18 +300,19 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
           const entries = events.map((event, index): Entry => ({ seq: head + 1 + index, at, event }))
           const bytes = sumOf(entries, (entry) => addEntry(n, entry))
           sql.growByLease.run(head + events.length, at, place++, bytes, n)
-          const heard = takeQueued(n, sumOf(events, heardBy))
-          if (caller !== null) total.add(caller, { bytes, waiting: -heard, tokens: sumOf(events, tokensOf) })
+          const answered = takeQueued(n, sumOf(events, inputsTakenBy))
+          if (caller !== null)
+            total.add(caller, { bytes, waiting: -answered, tokens: sumOf(events, tokensOf) })
           return entries
         })
         total.write(at)
-        others.wrote()
+        poller.ownWrite()
         return results
       })
       for (const [index, { lease }] of batches.entries()) {
         const entries = written[index]
         const last = Array.isArray(entries) ? (entries.at(-1) as Entry | undefined) : undefined
-        if (last) watching.tell([lease.threadId], last.seq)
+        if (last) listeners.notify([lease.threadId], last.seq)
       }
       return written
     },
@@ -332,10 +337,10 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         if (untitled && label) setLabel(n, label)
         if (key !== undefined) sql.addSignal.run(n, toColumn(key), entry.seq)
         callers.count(caller, { bytes, waiting }, at)
-        others.wrote()
+        poller.ownWrite()
         return { entry, repeated: false }
       })
-      if (!result.repeated) watching.tell([threadId], result.entry.seq)
+      if (!result.repeated) listeners.notify([threadId], result.entry.seq)
       return result
     },
 
@@ -359,8 +364,8 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
     renew: (leases, leaseMs) =>
       write('store.renew', () => {
         const columns = [Math.round(now() + leaseMs), Math.round(leaseMs)] as const
-        // While something runs here, changes by others are looked for often.
-        if (leases.length > 0) others.wrote()
+        // While something runs here, poll often for changes by other processes.
+        if (leases.length > 0) poller.ownWrite()
         return leases.filter((lease) => sql.renew.run(...columns, ...leaseColumns(lease)).changes === 0)
       }),
 
@@ -375,34 +380,34 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
           head,
         )
         if (changes === 0) return sql.ownsThread.get(...columns) ? 'moved' : 'fenced'
-        if (runnable) leaveNotice(lease.threadId)
+        if (runnable) addNotice(lease.threadId)
         return 'released'
       })
-      if (runnable && result === 'released') watching.tell([lease.threadId])
+      if (runnable && result === 'released') listeners.notify([lease.threadId])
       return result
     },
 
-    stranded: (limit, agents, runs = Infinity) =>
-      read('store.stranded', () => findStranded(limit, { agents, runs, time: now() })),
+    findRunnable: (limit, agents, runs = Infinity) =>
+      read('store.findRunnable', () => findThreads(limit, { agents, runs, time: now() })),
 
     usage: (caller) => read('store.usage', () => callers.usageByName(caller, now())),
 
-    ...snapshots(database, sql, line),
+    ...snapshots(database, sql, queue),
 
-    async compact(threadId, upTo) {
-      const op = 'store.compact'
+    async packDeltas(threadId, upTo) {
+      const op = 'store.packDeltas'
       const origin = { op, path, threadId }
-      const slice = () => compactSlice({ statements: sql, callers, time: now() }, upTo, origin)
+      const slice = () => packSlice({ statements: sql, callers, time: now() }, upTo, origin)
       while (await writeLater(op, slice)) {}
     },
 
     watch(listener) {
       if (closing) return () => {}
-      const end = watching.add(listener)
-      others.start()
+      const end = listeners.add(listener)
+      poller.start()
       return () => {
         end()
-        if (watching.count === 0) others.stop()
+        if (listeners.count === 0) poller.stop()
       }
     },
 
@@ -413,8 +418,8 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
   }
 
   async function closeAll() {
-    others.stop()
-    watching.clear()
+    poller.stop()
+    listeners.clear()
     await close()
     try {
       database.close()

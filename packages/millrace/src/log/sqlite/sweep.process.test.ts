@@ -12,8 +12,8 @@ const folder = temporaryFolder()
 async function fill(path: string, id: string, entries: number): Promise<ThreadStore> {
   const store = sqliteStore(path)
   await store.create({ id, agent: 'a', user: 'ada', label: { title: 'Hello', search: 'hello' } })
-  const said = { type: 'input', mode: 'queue', message: { role: 'user', content: 'hello' } } as const
-  await Promise.all(Array.from({ length: 1500 }, (_, index) => store.signal(id, `key ${index}`, said)))
+  const input = { type: 'input', mode: 'queue', message: { role: 'user', content: 'hello' } } as const
+  await Promise.all(Array.from({ length: 1500 }, (_, index) => store.signal(id, `key ${index}`, input)))
   const claim = await store.claim(id, 'w', 5000)
   const events = Array.from({ length: entries }, (_, index) => ({ type: 'text', text: `${index} ` }) as const)
   if (claim) await store.append([{ lease: claim.lease, events }])
@@ -44,7 +44,7 @@ function countOf(path: string, table: string): number {
   return count
 }
 
-/** Nothing more can be removed. */
+/** Whether nothing more can be removed. */
 function isSwept(path: string): boolean {
   const database = new DatabaseSync(path)
   const found = prepareStatements(database).findHidden.get()
@@ -60,7 +60,7 @@ function lastEntry(path: string): number {
   return last
 }
 
-it('a deleted thread is invisible at once, and its rows are removed in slices', async () => {
+it('a deleted thread is hidden right away, and its rows are removed in slices', async () => {
   const path = join(folder, 'slices.db')
   const store = await fill(path, 't', 5000)
   expect(await store.delete('t')).toBe(true)
@@ -72,13 +72,13 @@ it('a deleted thread is invisible at once, and its rows are removed in slices', 
   await store.create({ id: 't', agent: 'b', user: 'ada', label: { search: 'hallo' } })
   expect(await store.read('t', { after: 0, limit: 9 })).toEqual([])
   expect((await store.signal('t', 'key 1', { type: 'stop', reason: '' })).entry.seq).toBe(1)
-  // What is left: the new thread with its entry, its key and its search text.
+  // What remains is the new thread with its entry, its key and its search text.
   await soon(() => rowsIn(path) === 4)
   await store.close()
   expectIntact(path)
 })
 
-it('what a killed process has not removed yet, the next one removes', async () => {
+it('what a killed process did not remove, the next one removes', async () => {
   const path = join(folder, 'killed.db')
   await (await fill(path, 't', 20_000)).close()
   const child = other(['delete', path, 't'])
@@ -91,16 +91,16 @@ it('what a killed process has not removed yet, the next one removes', async () =
   expectIntact(path)
 })
 
-it('what forks share of a deleted thread stays until the last of them is removed, and nothing else does', async () => {
+it('only what forks share of a deleted thread is kept, until the last of them is deleted', async () => {
   const path = join(folder, 'forks.db')
   const store = await fill(path, 't', 6000)
-  await store.compact('t', 7500)
+  await store.packDeltas('t', 7500)
   await store.fork('t', 6000, { id: 'f', agent: 'a' })
   await store.fork('f', 1510, { id: 'g', agent: 'a' })
   await store.fork('f', 6000, { id: 'h', agent: 'a' })
   const logs = { f: await wholeLog(store, 'f'), g: await wholeLog(store, 'g') }
   await store.delete('t')
-  // What was written after the number of the last fork, and its keys.
+  // Removes the entries after the last fork point, and the keys.
   await soon(() => isSwept(path))
   expect(countOf(path, 'signals')).toBe(0)
   expect(lastEntry(path)).toBeLessThan(7000)
@@ -119,7 +119,7 @@ it('what forks share of a deleted thread stays until the last of them is removed
   expectIntact(path)
 })
 
-it('many deleted threads whose forks are there are not looked at again and again', async () => {
+it('deleted threads that forks still need are not scanned again and again', async () => {
   const path = join(folder, 'kept.db')
   const store = sqliteStore(path)
   for (let index = 0; index < 20; index++) {

@@ -3,29 +3,33 @@ import type { CallerRows } from './callers.ts'
 import type { Commits } from './commits.ts'
 import type { Statements } from './statements.ts'
 
-// Deleted threads are removed in slices, each in a commit of its own, by any process that finds them: what one leaves when it
-// ends, or is killed, the next one to open the file removes. What forks share of a thread stays until the last of them is removed.
+// Deleted threads are removed in slices, each in its own commit, by any process that finds them.
+// What a process leaves when it ends or is killed, the next one to open the file removes. The part
+// of a thread that forks share is kept until the last of them is removed.
 
-/** So many rows, or so much text, are removed in one commit, which takes a few milliseconds. */
+/** How many rows, or how much text, one commit removes. That takes a few milliseconds. */
 const sliceLength = 500
 const sliceBytes = 512 * 1024
 
-interface Held {
+interface CountedThread {
   readonly n: number
   readonly caller: number | null
   readonly bytes: number
   readonly queued: number
 }
 
-interface Hidden extends Held {
+interface HiddenThread extends CountedThread {
   readonly base: number | null
   readonly shared: number | null
 }
 
 export interface Sweeper {
-  /** Makes a thread invisible, within a transaction of the caller's. What it held of its caller's quotas is given back. */
-  hide(thread: Held): void
-  /** Removes what is invisible, in the background. */
+  /**
+   * Hides a thread, within the caller's transaction, and returns what it used of its caller's
+   * quotas.
+   */
+  hide(thread: CountedThread): void
+  /** Removes hidden threads in the background. */
   start(): void
 }
 
@@ -43,21 +47,21 @@ export function sweeper({
   const op = 'store.delete'
   let sweeping = false
 
-  function hide({ n, caller, bytes, queued }: Held): void {
+  function hide({ n, caller, bytes, queued }: CountedThread): void {
     callers.count(caller, { bytes: -bytes, waiting: -queued }, now())
     statements.hideThread.run(n)
   }
 
-  function find(): Hidden | undefined {
-    return statements.findHidden.get() as unknown as Hidden | undefined
+  function find(): HiddenThread | undefined {
+    return statements.findHidden.get() as unknown as HiddenThread | undefined
   }
 
-  /** Gives false when nothing is left to remove. */
+  /** Returns false when nothing is left to remove. */
   function removeSlice(): boolean {
     const thread = find()
     if (!thread) return false
     const { n, base, shared } = thread
-    // A fork that an older version left behind still counts for its caller.
+    // A fork left behind by an older version still counts for its caller.
     hide(thread)
     if (removeEntries(n, shared ?? 0)) return true
     if (statements.deleteSignals.run({ n, most: sliceLength }).changes > 0) return true
@@ -72,7 +76,7 @@ export function sweeper({
     return true
   }
 
-  /** Those after a number. */
+  /** Removes a slice of the entries after a number. Returns false if there are none. */
   function removeEntries(n: number, after: number): boolean {
     let [from, last, bytes] = [0, 0, 0]
     for (const row of statements.entrySizes.iterate({ thread: n, after, most: sliceLength })) {
@@ -89,7 +93,7 @@ export function sweeper({
 
   async function sweep() {
     while ((await read(op, find)) && (await writeLater(op, removeSlice)))
-      // A process that has nothing else to do ends here.
+      // Does not keep a process alive that has nothing else to do.
       await delay(1, undefined, { ref: false })
   }
 

@@ -3,7 +3,7 @@ import type { ThreadEvent } from '../../protocol/index.ts'
 import { toColumn } from './rows.ts'
 import { applicationId } from './schema.ts'
 
-// Files as the first version made them. This is never changed: whoever has such a file wants it read.
+// Files as the first version created them. This never changes, since such files must stay readable.
 
 const tables = `
 CREATE TABLE threads (
@@ -58,7 +58,7 @@ export interface OldThread {
   readonly id: string
   readonly agent?: string
   readonly metadata?: string
-  /** Text is taken as it is, for what no version would write. */
+  /** A string is stored as is, to write what no version would. */
   readonly events?: readonly (ThreadEvent | string)[]
 }
 

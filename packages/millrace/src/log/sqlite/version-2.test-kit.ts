@@ -2,13 +2,13 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { OldThread } from './version-1.test-kit.ts'
 import { makeVersion1 } from './version-1.test-kit.ts'
 
-// Files as the second version left them. This is never changed: such files must stay readable.
+// Files as the second version left them. This never changes, since such files must stay readable.
 
 export interface ThreadOfVersion2 extends OldThread {
   readonly user?: string
 }
 
-/** A connection to a file of the first version that the second version has brought up to date. */
+/** A connection to a file that the second version has migrated from the first. */
 export function makeVersion2(path: string, threads: readonly ThreadOfVersion2[]): DatabaseSync {
   const database = makeVersion1(path, threads)
   database.exec(`

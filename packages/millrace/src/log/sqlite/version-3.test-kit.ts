@@ -2,9 +2,9 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { ThreadOfVersion2 } from './version-2.test-kit.ts'
 import { makeVersion2 } from './version-2.test-kit.ts'
 
-// Files as the third version left them. This is never changed: such files must stay readable.
+// Files as the third version left them. This never changes, since such files must stay readable.
 
-/** A connection to a file of the second version that the third version has brought up to date. */
+/** A connection to a file that the third version has migrated from the second. */
 export function makeVersion3(path: string, threads: readonly ThreadOfVersion2[]): DatabaseSync {
   const database = makeVersion2(path, threads)
   database.exec(`

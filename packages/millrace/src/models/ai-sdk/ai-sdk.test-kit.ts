@@ -2,20 +2,20 @@ import type { ModelEvent, ModelRequest } from '../../protocol/index.ts'
 import type { AISDKCallOptions, AISDKModel, AISDKOptions } from '../ai-sdk.ts'
 import { fromAISDK } from '../ai-sdk.ts'
 
-/** A part of the SDK's stream, or what the stream fails with. */
+/** A part of the SDK's stream, or the error that it fails with. */
 export type Part = { readonly type: string; readonly [field: string]: unknown } | Error
 
-export interface HandMade extends AISDKModel {
-  /** What it was called with, in order. */
+export interface FakeModel extends AISDKModel {
+  /** The options of each call, in order. */
   readonly calls: (AISDKCallOptions & { readonly [option: string]: unknown })[]
 }
 
-/** A model without a provider: each call gets the next list of parts. */
-export function handMade(
+/** A fake model: each call streams the next list of parts. */
+export function fakeModel(
   rounds: readonly (readonly Part[])[],
   overrides: Partial<Pick<AISDKModel, 'specificationVersion' | 'provider' | 'supportedUrls'>> = {},
-): HandMade {
-  const calls: HandMade['calls'] = []
+): FakeModel {
+  const calls: FakeModel['calls'] = []
   return {
     specificationVersion: 'v4',
     provider: 'acme.chat',
@@ -60,8 +60,8 @@ export const request: ModelRequest = {
 
 const never = new AbortController().signal
 
-/** Everything that one answer says; what it fails with is the second. */
-export async function hear(
+/** All events of one answer, and the error that ended it. */
+export async function collect(
   model: AISDKModel,
   asked: Partial<ModelRequest> = {},
   options?: AISDKOptions,

@@ -5,7 +5,9 @@ import { failureFrom } from './failure.ts'
 import { partReader } from './parts.ts'
 import type { AISDKCallOptions, AISDKModel } from './spec.ts'
 
-/** The provider stopped in the middle of its turn, and goes on when it is given back what it has said. */
+/**
+ * The provider paused in the middle of its turn. It continues when it gets back its partial answer.
+ */
 export interface PausedEvent {
   readonly type: 'paused'
   readonly usage: Partial<Usage>
@@ -17,8 +19,8 @@ export interface AnswerOptions {
   readonly signal: AbortSignal
 }
 
-/** Calls the model once and tells what it says, up to `done` or `paused`. Throws only our errors. */
-export async function* answerOf(
+/** Calls the model once and yields its events, up to `done` or `paused`. Throws only our errors. */
+export async function* streamAnswer(
   model: AISDKModel,
   call: () => Promise<AISDKCallOptions>,
   { settings, toolNames, signal }: AnswerOptions,
@@ -35,14 +37,14 @@ export async function* answerOf(
   } catch (thrown) {
     throw failure(thrown)
   }
-  // Not every provider looks at the signal while it waits for bytes; its stream can be closed all the same.
+  // Not every provider checks the signal while it waits for bytes, so close its stream as well.
   const close = () => void reader.cancel(signal.reason).catch(() => {})
   signal.addEventListener('abort', close)
   try {
     if (signal.aborted) throw failure(undefined)
     while (!answer.done) {
-      const failed = await step()
-      // What was understood before a failure is told before it is thrown.
+      const failed = await readPart()
+      // Events read before a failure are emitted before it is thrown.
       for (let at = 0; at < events.length; at++) yield events[at] as ModelEvent
       events.length = 0
       if (failed) throw failed
@@ -53,7 +55,7 @@ export async function* answerOf(
     close()
   }
 
-  async function step(): Promise<MillraceError | undefined> {
+  async function readPart(): Promise<MillraceError | undefined> {
     try {
       const { done, value } = await reader.read()
       if (!done) {

@@ -1,14 +1,17 @@
 import type { ModelEvent } from '../../protocol/index.ts'
 import { metadataOf } from './finish.ts'
 
-/** `text` and `reasoning` of the SDK come in blocks with ids, which may overlap; ours are parts, one after the other. */
+/**
+ * The SDK's text and reasoning come in blocks with ids, which may overlap. Ours are consecutive
+ * parts.
+ */
 export interface Blocks {
   start(kind: Kind, id: string, metadata: unknown): void
   delta(kind: Kind, id: string, text: string, metadata: unknown): void
   end(kind: Kind, id: string, metadata: unknown): void
-  /** Something else takes its place in the message: what is being said is cut there. */
+  /** Ends the current part, because something else comes next in the message. */
   interrupt(): void
-  /** Ends what the provider has left open. */
+  /** Ends the blocks that the provider left open. */
   close(): void
 }
 
@@ -17,73 +20,73 @@ type Kind = 'text' | 'reasoning'
 interface Block {
   readonly kind: Kind
   readonly key: string
-  /** The latest that came with it, as it came: a provider repeats what still holds, since the SDK's own loop does the same. */
+  /** Only the latest, like in the SDK's own loop: a provider repeats what is still valid. */
   metadata: unknown
-  /** The words told last were its own, and their part is not ended yet. */
-  speaking: boolean
-  /** Its words were cut by others, and told with what was known then. */
+  /** The current part is its own and has not ended. */
+  isOpen: boolean
+  /** Its part was ended early by another block, with the metadata known at that point. */
   wasCut: boolean
 }
 
 export function blocks(events: ModelEvent[], provider: string): Blocks {
   const open = new Map<string, Block>()
-  /** Whose words were the last to be told. It may have ended already. */
-  let speaker: Block | undefined
-  /** Every `opaque` that was told, so that none is told twice. */
-  const told = new Set<string>()
-  /** What came to blocks that were cut, while another spoke. */
+  /** The block of the latest text. It may have ended already. */
+  let current: Block | undefined
+  /** Every `opaque` that was emitted, so that none is emitted twice. */
+  const emitted = new Set<string>()
+  /** Ended blocks that were cut and got metadata while another block was current. */
   const late: Block[] = []
 
   function blockOf(kind: Kind, id: string): Block {
     const key = `${kind} ${id}`
     const known = open.get(key)
     if (known) return known
-    const block: Block = { kind, key, metadata: undefined, speaking: false, wasCut: false }
+    const block: Block = { kind, key, metadata: undefined, isOpen: false, wasCut: false }
     open.set(key, block)
     return block
   }
 
   function endPart({ kind, metadata }: Block) {
     const data = metadataOf(metadata)
-    if (data) told.add(kind + JSON.stringify(data))
+    if (data) emitted.add(kind + JSON.stringify(data))
     events.push({ type: 'part-end', part: kind, ...(data && { opaque: { provider, data } }) })
   }
 
-  /** What the speaker has said is a part of its own from here on, with what is known of it. */
+  /** Ends the part of the current block, with the metadata known so far. */
   function cut(next?: Kind) {
-    if (!speaker) return
-    // Without anything to carry, a change of kind is enough to part the two.
-    if (speaker.metadata || speaker.kind === next) endPart(speaker)
-    speaker.speaking = false
-    speaker.wasCut = true
-    speaker = undefined
+    if (!current) return
+    // Without metadata, a change of kind is enough to separate the two parts.
+    if (current.metadata || current.kind === next) endPart(current)
+    current.isOpen = false
+    current.wasCut = true
+    current = undefined
   }
 
-  function tellLate() {
+  function emitLate() {
     for (const block of late.splice(0))
-      if (!told.has(block.kind + JSON.stringify(metadataOf(block.metadata)))) endPart(block)
+      if (!emitted.has(block.kind + JSON.stringify(metadataOf(block.metadata)))) endPart(block)
   }
 
   function end(block: Block) {
     open.delete(block.key)
-    if (block.speaking) {
-      // Text with nothing to carry ends by itself; only more text right behind it needs the cut, which `cut` makes.
+    if (block.isOpen) {
+      // Text without metadata needs no `part-end` unless more text follows: `cut` emits it then.
       if (block.kind === 'text' && !block.metadata) return
       endPart(block)
-      block.speaking = false
-      speaker = undefined
-      return tellLate()
+      block.isOpen = false
+      current = undefined
+      return emitLate()
     }
     if (!block.metadata) return
     if (block.wasCut) {
       late.push(block)
-      if (!speaker || !open.has(speaker.key)) {
+      if (!current || !open.has(current.key)) {
         cut(block.kind)
-        tellLate()
+        emitLate()
       }
       return
     }
-    // No words, only something to give back: a redacted block, a signature alone.
+    // No text, only metadata to send back: a redacted block, or a signature alone.
     cut(block.kind)
     endPart(block)
   }
@@ -96,10 +99,10 @@ export function blocks(events: ModelEvent[], provider: string): Blocks {
       const block = blockOf(kind, id)
       if (metadata) block.metadata = metadata
       if (!text) return
-      if (!block.speaking) {
+      if (!block.isOpen) {
         cut(kind)
-        block.speaking = true
-        speaker = block
+        block.isOpen = true
+        current = block
       }
       events.push({ type: kind, text })
     },
@@ -111,7 +114,7 @@ export function blocks(events: ModelEvent[], provider: string): Blocks {
     interrupt: () => cut(),
     close() {
       for (const block of [...open.values()]) end(block)
-      tellLate()
+      emitLate()
     },
   }
 }

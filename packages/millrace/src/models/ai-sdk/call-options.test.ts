@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import type { ModelRequest } from '../../protocol/index.ts'
 import type { AISDKOptions } from '../ai-sdk.ts'
-import { handMade, hear, lookTool, stop } from './ai-sdk.test-kit.ts'
+import { collect, fakeModel, lookTool, stop } from './ai-sdk.test-kit.ts'
 
-/** What the model is called with, but for the prompt and the signal. */
+/** The call options, without the prompt and the signal. */
 async function optionsOf(
   asked: Partial<ModelRequest>,
-  overrides: Parameters<typeof handMade>[1] = {},
+  overrides: Parameters<typeof fakeModel>[1] = {},
   options?: AISDKOptions,
 ) {
-  const model = handMade([[stop]], overrides)
-  const { error } = await hear(model, { tools: [], ...asked }, options)
+  const model = fakeModel([[stop]], overrides)
+  const { error } = await collect(model, { tools: [], ...asked }, options)
   if (error) throw error
   const { prompt, abortSignal, ...rest } = model.calls[0] ?? { prompt: [] }
   expect(prompt).toHaveLength(1)
@@ -19,11 +19,11 @@ async function optionsOf(
 }
 
 describe('settings', () => {
-  test('without any, nothing is said', async () => {
+  test('no settings send no options', async () => {
     expect(await optionsOf({})).toStrictEqual({})
   })
 
-  test('have the names of the SDK', async () => {
+  test('use the names of the SDK', async () => {
     const settings = {
       temperature: 0.5,
       topP: 0.9,
@@ -48,7 +48,7 @@ describe('settings', () => {
       expect(await optionsOf({ settings }, { specificationVersion })).toStrictEqual(same)
   })
 
-  test('of a call lie over those of the model, and extra is joined for each provider', async () => {
+  test("a request's settings override the model's, and extra is merged per provider", async () => {
     const defaults = { temperature: 0, seed: 1, extra: { acme: { a: 1, b: 1 }, other: { c: 1 } } }
     const settings = { temperature: 1, extra: { acme: { b: 2 }, third: { d: 2 } } }
     expect(await optionsOf({ settings }, {}, defaults)).toStrictEqual({
@@ -58,14 +58,14 @@ describe('settings', () => {
     })
   })
 
-  test('extra that is not by provider is refused, with its form', async () => {
+  test('extra that is not keyed by provider is rejected with the expected format', async () => {
     await expect(optionsOf({ settings: { extra: { top_k: 5 } } })).rejects.toMatchObject({
       code: 'invalid_input',
-      message: expect.stringContaining('as { openai: { … } }'),
+      message: expect.stringContaining('keyed by provider: { openai: { … } }'),
     })
   })
 
-  test('a structured answer is JSON of the schema, closed as strict providers want it', async () => {
+  test('a structured answer sends the schema with closed objects, as strict providers require', async () => {
     const output = { type: 'object', properties: { n: { type: 'number' } } }
     const schema = { ...output, additionalProperties: false }
     expect(await optionsOf({ output })).toStrictEqual({ responseFormat: { type: 'json', schema } })
@@ -76,7 +76,7 @@ describe('tools', () => {
   const strict = { ...lookTool, name: 'find', strict: true }
   const look = { type: 'function', ...lookTool }
 
-  test('are function tools in their order', async () => {
+  test('are sent as function tools in order', async () => {
     expect(await optionsOf({ tools: [strict, lookTool] })).toStrictEqual({
       tools: [{ type: 'function', ...strict }, look],
       toolChoice: { type: 'auto' },
@@ -98,13 +98,13 @@ describe('tools', () => {
     ['v4', 'provider'],
     ['v3', 'provider'],
     ['v2', 'provider-defined'],
-  ])('those of the provider come after ours, in the form of %s', async (specificationVersion, type) => {
+  ])('provider tools come after ours, in the format of %s', async (specificationVersion, type) => {
     const tools = { web_search: search }
     const { tools: sent } = await optionsOf({ tools: [lookTool] }, { specificationVersion }, { tools })
     expect(sent).toStrictEqual([look, { type, name: 'web_search', ...search }])
   })
 
-  test('one of the provider with the name of ours takes its place', async () => {
+  test('a provider tool with the name of one of ours replaces it', async () => {
     const { tools } = await optionsOf({ tools: [lookTool, strict] }, {}, { tools: { look: search } })
     expect(tools).toStrictEqual([
       { type: 'provider', name: 'look', ...search },
@@ -120,13 +120,13 @@ describe('tools', () => {
     ['anthropic.messages', { anthropic: { disableParallelToolUse: true } }],
     ['vertex.anthropic.messages', { anthropic: { disableParallelToolUse: true } }],
     ['acme.chat', undefined],
-  ])('one call at a time is told to %s in its own way', async (provider, providerOptions) => {
+  ])('parallelToolCalls: false is sent to %s in its own format', async (provider, providerOptions) => {
     const asked = { tools: [lookTool], settings: { parallelToolCalls: false } }
     expect((await optionsOf(asked, { provider })).providerOptions).toEqual(providerOptions)
     expect((await optionsOf({ ...asked, tools: [] }, { provider })).providerOptions).toBeUndefined()
   })
 
-  test('what extra says of it holds', async () => {
+  test('extra overrides parallelToolCalls', async () => {
     const extra = { openai: { parallelToolCalls: true, user: 'u' } }
     const asked = { tools: [lookTool], settings: { parallelToolCalls: false, extra } }
     expect((await optionsOf(asked, { provider: 'openai.chat' })).providerOptions).toEqual(extra)

@@ -13,7 +13,7 @@ export interface CallOptions {
   readonly signal: AbortSignal
 }
 
-/** What `doStream` is called with. */
+/** The options for `doStream`. */
 export async function toCallOptions(
   request: ModelRequest,
   { model, version, tools, download, signal }: CallOptions,
@@ -25,54 +25,55 @@ export async function toCallOptions(
   return {
     prompt: await toPrompt(request.messages, { model, version, download, signal }),
     abortSignal: signal,
-    ...given({ temperature, topP, maxOutputTokens, seed, headers, providerOptions }),
+    ...defined({ temperature, topP, maxOutputTokens, seed, headers, providerOptions }),
     ...(stop && { stopSequences: [...stop] }),
-    // Before v4 each provider had its own option for it: `extra: { openai: { reasoningEffort: 'low' } }`.
-    ...(version === 'v4' && given({ reasoning })),
-    // OpenAI's provider asks for it to be strict.
+    // Before v4 each provider had its own option: `extra: { openai: { reasoningEffort: 'low' } }`.
+    ...(version === 'v4' && defined({ reasoning })),
+    // OpenAI's provider requests strict mode, which needs closed objects.
     ...(output && { responseFormat: { type: 'json', schema: closeObjects(output) } }),
-    // The SDK itself always says how tools are chosen, so that is what providers are used to.
+    // The SDK always sends a tool choice, so providers may rely on it.
     ...(allTools.length > 0 && { tools: allTools, toolChoice: toolChoiceOf(request.toolChoice) }),
   }
 }
 
-/** Settings of which `extra` is joined provider by provider. */
+/** Merges `extra` per provider. */
 export function mergeExtra(
   settings: ModelSettings,
-  under: ModelSettings,
-  over: ModelSettings,
+  defaults: ModelSettings,
+  overrides: ModelSettings,
 ): ModelSettings {
-  if (!under.extra || !over.extra) return settings
-  const extra: Record<string, JsonValue> = { ...under.extra }
-  for (const [name, value] of Object.entries(over.extra)) {
+  if (!defaults.extra || !overrides.extra) return settings
+  const extra: Record<string, JsonValue> = { ...defaults.extra }
+  for (const [name, value] of Object.entries(overrides.extra)) {
     const known = extra[name]
     extra[name] = isJsonObject(known) && isJsonObject(value) ? { ...known, ...value } : value
   }
   return { ...settings, extra }
 }
 
-function given(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function defined(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
 /**
- * The request's own tools in their order, then those of the provider. One of the provider that has the name of one of
- * ours takes its place: the provider knows how it is described (`bash`, `computer`, …) and we run it.
+ * The request's tools in order, then the provider's. A provider tool with the name of one of ours
+ * replaces its declaration: the provider knows its description (`bash`, `computer`, …), and we run
+ * it.
  */
 function toolsOf(request: ModelRequest, tools: CallOptions['tools'], version: SpecVersion): unknown[] {
-  const ofProvider = new Map(
+  const providerTools = new Map(
     Object.entries(tools).map(([name, { id, args }]) => [
       name,
       { type: version === 'v2' ? 'provider-defined' : 'provider', id, name, args },
     ]),
   )
-  const ours = request.tools.map(({ name, description, inputSchema, strict }) => {
-    const replacement = ofProvider.get(name)
-    ofProvider.delete(name)
+  const requestTools = request.tools.map(({ name, description, inputSchema, strict }) => {
+    const replacement = providerTools.get(name)
+    providerTools.delete(name)
     const schema = strict ? closeObjects(inputSchema) : inputSchema
-    return replacement ?? { type: 'function', name, description, inputSchema: schema, ...given({ strict }) }
+    return replacement ?? { type: 'function', name, description, inputSchema: schema, ...defined({ strict }) }
   })
-  return [...ours, ...ofProvider.values()]
+  return [...requestTools, ...providerTools.values()]
 }
 
 function toolChoiceOf(choice: ToolChoice = 'auto') {
@@ -88,7 +89,7 @@ function providerOptionsOf(
     if (!isObject(value))
       throw invalidInput(
         'model.stream',
-        `settings.extra.${name} is ${kindOf(value)}: for an AI SDK model, extra holds the options of each provider by its name, as { openai: { … } }`,
+        `settings.extra.${name} must be an object, not ${kindOf(value)}: for an AI SDK model, extra is keyed by provider: { openai: { … } }`,
       )
   const parallel =
     parallelToolCalls === undefined || !withTools
@@ -100,14 +101,14 @@ function providerOptionsOf(
   return { ...extra, [name]: isJsonObject(own) ? { ...option, ...own } : option }
 }
 
-/** There is no common form for it: the providers that are known to have one, and nothing for the others. */
+/** The SDK has no common option for this. Undefined for providers that have none. */
 function parallelOption(
   provider: string,
   parallel: boolean,
   extra: JsonObject,
 ): [name: string, option: JsonObject] | undefined {
   if (/anthropic/.test(provider)) return ['anthropic', { disableParallelToolUse: !parallel }]
-  // Azure's takes the options under its own name or OpenAI's, whichever is there, and never both.
+  // Azure's provider reads its options under its own name or OpenAI's, never both.
   if (provider.startsWith('azure')) return [extra.azure ? 'azure' : 'openai', { parallelToolCalls: parallel }]
   const name = /^(openai|groq|mistral)(\.|$)/.exec(provider)?.[1]
   return name === undefined ? undefined : [name, { parallelToolCalls: parallel }]

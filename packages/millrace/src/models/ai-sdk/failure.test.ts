@@ -11,17 +11,17 @@ import { describe, expect, test } from 'vitest'
 import type { ErrorCode } from '../../protocol/index.ts'
 import { MillraceError } from '../../protocol/index.ts'
 import type { AISDKModel } from '../ai-sdk.ts'
-import { handMade, hear } from './ai-sdk.test-kit.ts'
+import { collect, fakeModel } from './ai-sdk.test-kit.ts'
 
 /** A model whose call fails. */
 const failing = (thrown: unknown): AISDKModel => ({
-  ...handMade([]),
+  ...fakeModel([]),
   doStream: () => Promise.reject(thrown),
 })
 
-const errorOf = async (model: AISDKModel) => (await hear(model)).error
+const errorOf = async (model: AISDKModel) => (await collect(model)).error
 
-/** What a provider throws, in the words of its API. */
+/** What a provider throws for an API error. */
 const apiError = (statusCode: number | undefined, message: string, more: object = {}) =>
   new APICallError({
     message,
@@ -40,30 +40,35 @@ describe('a call that fails', () => {
     ['status 500', apiError(500, 'Oops'), 'llm_error', true],
     ['status 529', apiError(529, 'Overloaded'), 'overloaded', true],
     [
-      'too much',
+      'a conversation that is too long',
       apiError(400, 'prompt is too long: 210000 tokens > 200000 maximum'),
       'context_overflow',
       false,
     ],
     ['no key', new LoadAPIKeyError({ message: 'Set ACME_API_KEY.' }), 'auth', false],
-    ['no such part', new UnsupportedFunctionalityError({ functionality: 'audio' }), 'invalid_input', false],
+    [
+      'an unsupported part',
+      new UnsupportedFunctionalityError({ functionality: 'audio' }),
+      'invalid_input',
+      false,
+    ],
     ['no such model', new NoSuchModelError({ modelId: 'x', modelType: 'languageModel' }), 'llm_error', false],
     ['a plain error', new Error('broken'), 'llm_error', false],
-    ['no error at all', 'broken', 'llm_error', true],
+    ['a string instead of an error', 'broken', 'llm_error', true],
   ])('with %s', async (_, thrown, code, retryable) => {
     expect(await errorOf(failing(thrown))).toMatchObject({ op: 'model.stream', code, retryable })
   })
 
-  test('is told in the provider’s words, with status and delay', async () => {
+  test("has the provider's message, status and delay", async () => {
     const thrown = apiError(429, 'Slow down', { responseHeaders: { 'Retry-After': '3' } })
     expect(await errorOf(failing(thrown))).toMatchObject({
-      message: 'acme.chat answered 429: Slow down',
+      message: 'acme.chat returned 429: Slow down',
       status: 429,
       retryAfterMs: 3000,
     })
   })
 
-  test('because nobody was reached is a broken stream', async () => {
+  test('is a stream error if the provider is unreachable', async () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' })
     const thrown = apiError(undefined, 'Cannot connect to API', {
       cause,
@@ -77,21 +82,21 @@ describe('a call that fails', () => {
     })
   })
 
-  test('of ours stays as it is', async () => {
+  test('is rethrown unchanged if it is our error', async () => {
     const own = new MillraceError({ op: 'x', code: 'timeout', message: 'late' })
     expect(await errorOf(failing(own))).toBe(own)
   })
 
-  test('does not tell keys, neither those it was given nor those it looks like', async () => {
+  test('shows no keys, neither known ones nor strings that look like keys', async () => {
     const settings = { headers: { 'x-acme-key': 'open-sesame-123' } }
     const thrown = [
       apiError(400, 'bad open-sesame-123 and sk-proj-0123456789abcdef'),
       new Error('cannot send header open-sesame-123 with Bearer abcdefgh12345'),
     ]
     for (const error of thrown) {
-      const told = JSON.stringify((await hear(failing(error), { settings })).error)
-      expect(told).toContain('[key]')
-      for (const key of ['open-sesame', 'sk-proj', 'abcdefgh', 'private']) expect(told).not.toContain(key)
+      const shown = JSON.stringify((await collect(failing(error), { settings })).error)
+      expect(shown).toContain('[key]')
+      for (const key of ['open-sesame', 'sk-proj', 'abcdefgh', 'private']) expect(shown).not.toContain(key)
     }
   })
 })
@@ -99,35 +104,35 @@ describe('a call that fails', () => {
 describe('an error in the stream', () => {
   test.each<[string, unknown, ErrorCode, boolean]>([
     [
-      'that the provider understood',
+      'with a status',
       { message: 'Overloaded', type: 'overloaded_error', statusCode: 529, isRetryable: true, data: {} },
       'overloaded',
       true,
     ],
     [
-      'that the provider did not understand',
+      'without a status',
       { message: 'Try later', type: 'rate_limit_error', statusCode: undefined, data: {} },
       'rate_limit',
       true,
     ],
     [
-      'as the wire sent it',
+      "in the API's raw format",
       { type: 'error', error: { type: 'authentication_error', message: 'No' } },
       'auth',
       false,
     ],
     [
-      'as Responses sends it',
+      'in the format of the Responses API',
       { type: 'response.failed', response: { error: { code: 'server_error', message: 'Oops' } } },
       'llm_error',
       true,
     ],
-    ['that is text', 'it broke', 'llm_error', true],
-    ['in a frame that is no JSON', new JSONParseError({ text: '{"a', cause: 0 }), 'stream_error', true],
-    ['in a frame that makes no sense', new InvalidResponseDataError({ data: {} }), 'stream_error', true],
+    ['as a string', 'it broke', 'llm_error', true],
+    ['in a frame that is not JSON', new JSONParseError({ text: '{"a', cause: 0 }), 'stream_error', true],
+    ['in an invalid frame', new InvalidResponseDataError({ data: {} }), 'stream_error', true],
   ])('%s', async (_, reported, code, retryable) => {
-    const { events, error } = await hear(
-      handMade([
+    const { events, error } = await collect(
+      fakeModel([
         [
           { type: 'text-delta', id: 't', delta: 'Half' },
           { type: 'error', error: reported },
@@ -138,13 +143,13 @@ describe('an error in the stream', () => {
     expect(error).toMatchObject({ op: 'model.stream', code, retryable })
   })
 
-  test('that quotes what was sent is not passed on', async () => {
+  test('is not kept as the cause if it quotes the response', async () => {
     const reported = new JSONParseError({ text: '{"key":Zq8xW2vLmN', cause: new SyntaxError('at Zq8x') })
-    const { error } = await hear(handMade([[{ type: 'error', error: reported }]]))
+    const { error } = await collect(fakeModel([[{ type: 'error', error: reported }]]))
     expect(inspect(error, { depth: 9 })).not.toContain('Zq8x')
   })
 
-  test('never shows a key that stood in the address, nor as its cause', async () => {
+  test('never shows a key from the URL, not even in its cause', async () => {
     const call = { requestBodyValues: {}, url: 'https://api.acme.example/v1?key=Zq8xW2vLmN' }
     for (const statusCode of [undefined, 401]) {
       const failed = new APICallError({
@@ -152,16 +157,16 @@ describe('an error in the stream', () => {
         message: 'refused Zq8xW2vLmN',
         ...(statusCode && { statusCode }),
       })
-      const { error } = await hear(handMade([[{ type: 'error', error: failed }]]))
+      const { error } = await collect(fakeModel([[{ type: 'error', error: failed }]]))
       expect(error).toBeInstanceOf(Error)
       expect(inspect(error, { depth: 9 })).not.toContain('Zq8x')
     }
   })
 
-  test('that breaks it is one that may be tried again', async () => {
+  test('is retryable if the stream broke', async () => {
     const cause = Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' })
-    const { events, error } = await hear(
-      handMade([[{ type: 'text-delta', id: 't', delta: 'Half' }, new TypeError('terminated', { cause })]]),
+    const { events, error } = await collect(
+      fakeModel([[{ type: 'text-delta', id: 't', delta: 'Half' }, new TypeError('terminated', { cause })]]),
     )
     expect(events).toHaveLength(1)
     expect(error).toMatchObject({

@@ -1,17 +1,18 @@
 import type { ErrorCode } from '../../protocol/index.ts'
 import { isObject, MillraceError, messageOf } from '../../protocol/index.ts'
 import { failureOf } from '../wire/failures.ts'
-import { isHarmless, secretsInUrl, withoutSecrets } from '../wire/secrets.ts'
+import { isSafeToShow, secretsInUrl, withoutSecrets } from '../wire/secrets.ts'
 import { streamError } from '../wire/stream-error.ts'
 
 const op = 'model.stream'
 
 /**
- * Whatever an AI SDK provider throws, or reports in its stream, as ours. Known by its shape, since a program may hold several
- * copies of the SDK's error classes:
- * - `APICallError`: `statusCode`, `responseHeaders`, `responseBody`; without a status it never reached the provider
- * - in a stream: `{ message, type, code, statusCode, data }`, or the frame of the wire as it came
- * - the SDK's other errors, by their names
+ * Converts what an AI SDK provider throws, or reports in its stream, to our error. Errors are
+ * recognized by shape, since a program may contain several copies of the SDK's error classes:
+ * - `APICallError`: `statusCode`, `responseHeaders`, `responseBody`; without a status, the request
+ *   never reached the provider
+ * - in a stream: `{ message, type, code, statusCode, data }`, or the provider's raw frame
+ * - the SDK's other errors, by name
  */
 export function failureFrom(
   thrown: unknown,
@@ -26,20 +27,21 @@ export function failureFrom(
       code,
       message: clean(message),
       retryable,
-      // Its words would stand in every event of this failure.
-      cause: isHarmless(thrown, secrets) ? thrown : undefined,
+      // The cause would show up in every event of this failure.
+      cause: isSafeToShow(thrown, secrets) ? thrown : undefined,
     })
 
   if (signal.aborted) return fail('stream_interrupted', 'the request was aborted')
   if (!isObject(thrown)) return failureOf({ op, provider, body: thrown, secrets })
 
-  const kind = named(thrown.name)
-  // Their messages quote what was sent, so they are not even the cause.
+  const kind = kindByName(thrown.name)
+  // The messages of these errors quote the response, so they are not kept as the cause either.
   if (kind?.code === 'stream_error')
-    return streamError(`${provider} sent what cannot be read (${thrown.name})`)
+    return streamError(`${provider} sent an invalid response (${thrown.name})`)
   if (kind) return fail(kind.code, `${provider}: ${messageOf(thrown)}`, kind.retryable)
   const status = typeof thrown.statusCode === 'number' ? thrown.statusCode : undefined
-  // A connection that breaks in the middle is `Failed to process successful response`, status 200, to some providers.
+  // Some providers report a broken connection as `Failed to process successful response`, status
+  // 200.
   const broken = status !== undefined && status >= 400 ? undefined : networkProblem(thrown)
   if (broken !== undefined) return fail('stream_error', `${provider}: the connection failed: ${broken}`)
   if (status !== undefined || typeof thrown.responseBody === 'string')
@@ -48,7 +50,7 @@ export function failureFrom(
       provider,
       status,
       headers: headersOf(thrown.responseHeaders),
-      body: thrown.responseBody || saidBy(thrown),
+      body: thrown.responseBody || errorBody(thrown),
       secrets,
     })
 
@@ -56,14 +58,14 @@ export function failureFrom(
   return failureOf({ op, provider, body: wireError(thrown), secrets })
 }
 
-/** A key in the address that was called, as Google's may be. */
+/** A key in the request URL, as Google allows. */
 function secretsOf(thrown: unknown): string[] {
   const url = isObject(thrown) ? thrown.url : undefined
   return typeof url === 'string' && URL.canParse(url) ? secretsInUrl(url) : []
 }
 
-/** `AI_LoadAPIKeyError` and its like say what to do themselves. */
-function named(name: unknown): { code: ErrorCode; retryable: boolean } | undefined {
+/** The messages of `AI_LoadAPIKeyError` and others already say what to do. */
+function kindByName(name: unknown): { code: ErrorCode; retryable: boolean } | undefined {
   switch (name) {
     case 'AI_LoadAPIKeyError':
     case 'AI_LoadSettingError':
@@ -72,7 +74,7 @@ function named(name: unknown): { code: ErrorCode; retryable: boolean } | undefin
     case 'AI_InvalidPromptError':
     case 'AI_InvalidArgumentError':
       return { code: 'invalid_input', retryable: false }
-    // A frame that is no JSON, or not what belongs there.
+    // A frame that is not JSON, or has the wrong shape.
     case 'AI_JSONParseError':
     case 'AI_TypeValidationError':
     case 'AI_InvalidResponseDataError':
@@ -83,12 +85,15 @@ function named(name: unknown): { code: ErrorCode; retryable: boolean } | undefin
   }
 }
 
-function saidBy({ message, type, code, data }: Readonly<Record<string, unknown>>): unknown {
+function errorBody({ message, type, code, data }: Readonly<Record<string, unknown>>): unknown {
   const status = isObject(data) && typeof data.status === 'string' ? data.status : undefined
   return { error: { message, type, code, status } }
 }
 
-/** Responses puts what went wrong one deeper: `{"type":"response.failed","response":{"error":{…}}}`. */
+/**
+ * The Responses API nests the error one level deeper:
+ * `{"type":"response.failed","response":{"error":{…}}}`.
+ */
 function wireError(frame: Readonly<Record<string, unknown>>): unknown {
   return isObject(frame.response) && isObject(frame.response.error) ? frame.response : frame
 }
@@ -105,15 +110,15 @@ function headersOf(headers: unknown): { get(name: string): string | null } | und
 }
 
 /**
- * undici says `fetch failed` or `terminated`, and the SDK `Cannot connect to API: …`; which of the many ways to lose a
- * connection it was is in the innermost cause.
+ * The message of a lost connection. undici says `fetch failed` or `terminated`, and the SDK `Cannot
+ * connect to API: …`; the actual reason is in the innermost cause.
  */
 function networkProblem(thrown: Readonly<Record<string, unknown>>): string | undefined {
   let at = thrown
-  let lost = isLoss(at)
+  let lost = isConnectionLoss(at)
   for (let depth = 0; depth < 5 && isObject(at.cause); depth++) {
     at = at.cause
-    lost ||= isLoss(at)
+    lost ||= isConnectionLoss(at)
   }
   if (!lost) return undefined
   const code = typeof at.code === 'string' ? at.code : ''
@@ -121,7 +126,7 @@ function networkProblem(thrown: Readonly<Record<string, unknown>>): string | und
   return text.includes(code) ? text : `${code} ${text}`
 }
 
-function isLoss(error: Readonly<Record<string, unknown>>): boolean {
+function isConnectionLoss(error: Readonly<Record<string, unknown>>): boolean {
   const { code } = error
   return (
     (typeof code === 'string' && /^(E[A-Z]{4,}|UND_ERR_\w+|HPE_\w+|Connection\w+)$/.test(code)) ||

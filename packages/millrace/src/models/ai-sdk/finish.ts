@@ -4,7 +4,7 @@ import { cutOff, streamError } from '../wire/stream-error.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Why the SDK says that it ended. v2 has a word, v3 and v4 `{ unified, raw }`. */
+/** The SDK's finish reason: a string in v2, `{ unified, raw }` in v3 and v4. */
 export interface Ending {
   readonly unified: string
   readonly raw: string | undefined
@@ -15,28 +15,27 @@ export function endingOf(finishReason: unknown): Ending {
   return { unified: String(unified), raw: typeof raw === 'string' ? raw : undefined }
 }
 
-/** The end of the attempt, not of the answer. */
+/** The attempt failed: this is not the end of the answer. */
 export function isBroken({ unified }: Ending): boolean {
   return unified === 'interrupted' || unified === 'error'
 }
 
 /**
- * A clean end of the connection is no end of the answer. Providers of v4 say `interrupted` then. Those before could only
- * leave the reason as it was at the beginning, `unknown` (v2) or `other` without a word of the wire (v3); so do some servers
- * that never give a reason, but these have told their usage, or a call.
+ * Throws if the connection closed before the end of the answer. v4 providers report `interrupted`
+ * then. Older ones keep the initial reason: `unknown` (v2), or `other` without a raw reason (v3).
+ * Some servers never send a reason, but those have reported usage or a call.
  */
 export function checkEnding(
   { unified, raw }: Ending,
   { provider, usage, called }: { provider: string; usage: Partial<Usage>; called: boolean },
 ): void {
-  const unsaid = unified === 'unknown' || (unified === 'other' && raw === undefined)
-  const silent = unsaid && !called && !Object.values(usage).some((count) => count > 0)
-  if (unified === 'interrupted' || silent) throw cutOff(provider)
-  if (unified === 'error')
-    throw streamError(`${provider} ended the stream with an error and did not say which`)
+  const hasNoReason = unified === 'unknown' || (unified === 'other' && raw === undefined)
+  const isCutOff = hasNoReason && !called && !Object.values(usage).some((count) => count > 0)
+  if (unified === 'interrupted' || isCutOff) throw cutOff(provider)
+  if (unified === 'error') throw streamError(`${provider} ended the stream with an unspecified error`)
 }
 
-/** Beside calls of ours it is `tool-calls`, whatever it says; without any it is not: the provider ran its own. */
+/** `tool-calls` only if there are calls for us: otherwise the provider ran its own tools. */
 export function finishOf({ unified, raw }: Ending, called: boolean): FinishReason {
   switch (unified) {
     case 'length':
@@ -51,7 +50,7 @@ export function finishOf({ unified, raw }: Ending, called: boolean): FinishReaso
   }
 }
 
-/** v2 has numbers, v3 and v4 objects with the totals and what they are made of. */
+/** v2 has numbers; v3 and v4 have objects with totals and details. */
 export function usageOf(usage: unknown): Partial<Usage> {
   if (!isObject(usage)) return {}
   const { inputTokens, outputTokens, reasoningTokens, cachedInputTokens } = usage
@@ -74,7 +73,7 @@ export function usageOf(usage: unknown): Partial<Usage> {
   return checkUsage(Object.fromEntries(numbers))
 }
 
-/** The SDK's provider metadata, if there is any. It may hold `undefined`, which a log cannot. */
+/** The SDK's provider metadata, if any, as JSON: it may contain `undefined`. */
 export function metadataOf(value: unknown): JsonObject | undefined {
   if (!isObject(value)) return undefined
   const json = toJson(value)

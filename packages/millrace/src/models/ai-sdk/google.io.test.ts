@@ -11,7 +11,10 @@ import { fromAISDK } from '../ai-sdk.ts'
 
 type Reply = readonly object[] | { readonly status: number; readonly body: object }
 
-/** Answers each request with the next list of chunks. `null` in a list leaves the connection open from there on. */
+/**
+ * Answers each request with the next list of chunks. `hang` in a list leaves the connection open
+ * from there on.
+ */
 async function gemini(replies: readonly Reply[]) {
   const bodies: {
     contents: { role: string; parts: Record<string, unknown>[] }[]
@@ -71,7 +74,7 @@ const tools = ['look', 'find', 'count'].map((name) =>
 )
 
 describe('a model of @ai-sdk/google', () => {
-  test('runs two rounds and three tools, and its signatures go back where they came from', async () => {
+  test('runs two rounds and three tools, and sends signatures back in their original place', async () => {
     const { model, bodies } = await gemini([
       [
         chunk([{ text: 'I should look.', thought: true }]),
@@ -120,7 +123,7 @@ describe('a model of @ai-sdk/google', () => {
     expect(JSON.stringify(bodies[2]?.contents)).toContain('c2lnbmF0dXJlLTI=')
   })
 
-  test('tells of what the provider ran itself, and gives it back', async () => {
+  test('emits provider-run tools and sends them back', async () => {
     const { model, google, bodies } = await gemini([
       [
         chunk([{ executableCode: { language: 'PYTHON', code: 'print(1)' } }]),
@@ -150,7 +153,7 @@ describe('a model of @ai-sdk/google', () => {
     ])
   })
 
-  test('takes images and files, and refuses a URL that Google does not fetch', async () => {
+  test('sends images and files, and rejects a URL that Google does not fetch', async () => {
     const { model, bodies } = await gemini([[chunk([{ text: 'A cat.' }], end)]])
     const asked = agent({ model: fromAISDK(model) })
     const content = [
@@ -166,7 +169,7 @@ describe('a model of @ai-sdk/google', () => {
     const { error } = await asked.stream({ role: 'user', content: url }).result
     expect(error).toMatchObject({
       code: 'invalid_input',
-      message: expect.stringContaining('give fromAISDK a download'),
+      message: expect.stringContaining('pass a download function to fromAISDK()'),
     })
   })
 
@@ -185,14 +188,14 @@ describe('a model of @ai-sdk/google', () => {
       'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
       { code: 'context_overflow', retryable: false },
     ],
-  ])('its %i is told in its words', async (status, kind, message, expected) => {
+  ])('status %i is reported with its message', async (status, kind, message, expected) => {
     const { model } = await gemini([{ status, body: { error: { code: status, status: kind, message } } }])
     const { error } = await agent({ model: fromAISDK(model), retry: { attempts: 1 } }).stream('Hi').result
     expect(error).toMatchObject({ ...expected, status })
     expect(JSON.stringify(error)).not.toContain('AIza')
   })
 
-  test('an error in the middle is one, and so is an end without a reason', async () => {
+  test('a mid-stream error and an end without a reason are failures', async () => {
     const { model } = await gemini([
       [chunk([{ text: 'Half' }]), { error: { code: 503, status: 'UNAVAILABLE', message: 'Overloaded.' } }],
       [chunk([{ text: 'Half' }])],
@@ -202,11 +205,11 @@ describe('a model of @ai-sdk/google', () => {
     expect((await asked.stream('Hi').result).error).toMatchObject({ code: 'stream_error', retryable: true })
   })
 
-  test('a cancel closes its connection', async () => {
+  test('canceling closes the connection', async () => {
     const { model, idle } = await gemini([[chunk([{ text: 'I could go on' }]), hang]])
     const run = agent({ model: fromAISDK(model) }).stream('Talk.')
     for await (const _ of run.text()) run.cancel()
-    expect((await run.result).outcome).toBe('cancelled')
+    expect((await run.result).outcome).toBe('canceled')
     await idle()
   })
 })

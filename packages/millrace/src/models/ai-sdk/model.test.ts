@@ -4,17 +4,17 @@ import { agent } from '../../agent/index.ts'
 import type { AISDKModel, AISDKOptions } from '../ai-sdk.ts'
 import { fromAISDK } from '../ai-sdk.ts'
 import type { Part } from './ai-sdk.test-kit.ts'
-import { handMade, hear, request, stop, usage } from './ai-sdk.test-kit.ts'
+import { collect, fakeModel, request, stop, usage } from './ai-sdk.test-kit.ts'
 
-describe('what is a model', () => {
-  test('those of every specification are, by their types', () => {
+describe('fromAISDK', () => {
+  test('accepts models of every specification version', () => {
     expectTypeOf<LanguageModelV4>().toExtend<AISDKModel>()
     expectTypeOf<LanguageModelV3>().toExtend<AISDKModel>()
     expectTypeOf<LanguageModelV2>().toExtend<AISDKModel>()
     expectTypeOf<LanguageModelV4>().toExtend<Parameters<typeof fromAISDK>[0]>()
   })
 
-  test('it has the SDK’s name and provider, and can do everything unless told otherwise', () => {
+  test("uses the SDK's model name and provider, and all capabilities by default", () => {
     const all = {
       tools: true,
       images: true,
@@ -23,31 +23,34 @@ describe('what is a model', () => {
       streaming: true,
       structuredOutput: true,
     }
-    expect(fromAISDK(handMade([]))).toMatchObject({
+    expect(fromAISDK(fakeModel([]))).toMatchObject({
       id: 'acme-1',
       provider: 'acme.chat',
       capabilities: all,
     })
-    const blind = fromAISDK(handMade([]), { id: 'blind', capabilities: { images: false } })
+    const blind = fromAISDK(fakeModel([]), { id: 'blind', capabilities: { images: false } })
     expect([blind.id, blind.capabilities]).toEqual(['blind', { ...all, images: false }])
   })
 
   test.each<[unknown, string]>([
     [
       'gpt-5',
-      'fromAISDK takes a model, not its name: pass what the provider\'s package makes, such as openai("gpt-5")',
+      `fromAISDK() takes a model, not its name: pass a model from the provider's package, such as openai("gpt-5")`,
     ],
     [
       undefined,
-      'fromAISDK takes a language model of an AI SDK provider (with modelId and doStream), not undefined',
+      'fromAISDK() takes a language model of an AI SDK provider (with modelId and doStream), not undefined',
     ],
-    [{ modelId: 'embedding', doEmbed() {} }, 'fromAISDK takes a language model of an AI SDK provider'],
+    [{ modelId: 'embedding', doEmbed() {} }, 'fromAISDK() takes a language model of an AI SDK provider'],
     [
-      { ...handMade([]), specificationVersion: 'v1' },
-      `the model 'acme-1' has specification "v1", and v2, v3 and v4 are known`,
+      { ...fakeModel([]), specificationVersion: 'v1' },
+      `the model 'acme-1' has specification version "v1"; supported are v2, v3 and v4`,
     ],
-    [{ ...handMade([]), specificationVersion: undefined }, "the model 'acme-1' has specification undefined"],
-  ])('%o is none', (model, message) => {
+    [
+      { ...fakeModel([]), specificationVersion: undefined },
+      "the model 'acme-1' has specification version undefined",
+    ],
+  ])('rejects %o', (model, message) => {
     expect(() => fromAISDK(model as AISDKModel)).toThrow(
       expect.objectContaining({ code: 'invalid_input', message: expect.stringContaining(message) }),
     )
@@ -60,80 +63,80 @@ describe('what is a model', () => {
     [{ tools: [] }, "'tools' must be an object of tools, not an array"],
     [
       { tools: { look: { name: 'look' } } },
-      "'tools' has at 'look' no tool of a provider (with id and args): your own tools go to agent({ tools })",
+      "'tools' must hold provider tools (with id and args), but 'look' is not one: pass your own tools to agent({ tools })",
     ],
     ['fast', 'the options of fromAISDK() must be an object, not a string'],
-  ])('options such as %j are refused', (options, message) => {
-    expect(() => fromAISDK(handMade([]), options as AISDKOptions)).toThrow(
+  ])('rejects the options %j', (options, message) => {
+    expect(() => fromAISDK(fakeModel([]), options as AISDKOptions)).toThrow(
       expect.objectContaining({ code: 'invalid_input', message: expect.stringContaining(message) }),
     )
   })
 })
 
-describe('a cancel', () => {
-  /** Says one word and then nothing, and never looks at the signal. */
-  function deaf() {
-    const cancelled = Promise.withResolvers<unknown>()
+describe('canceling', () => {
+  /** Emits one word and then nothing, and ignores the signal. */
+  function signalIgnorer() {
+    const canceled = Promise.withResolvers<unknown>()
     const model: AISDKModel = {
-      ...handMade([]),
+      ...fakeModel([]),
       doStream: async () => ({
         stream: new ReadableStream({
           start: (controller) => controller.enqueue({ type: 'text-delta', id: 't', delta: 'Well' }),
-          cancel: cancelled.resolve,
+          cancel: canceled.resolve,
         }),
       }),
     }
-    return { model: fromAISDK(model), cancelled: cancelled.promise }
+    return { model: fromAISDK(model), canceled: canceled.promise }
   }
 
-  test('closes the stream of a provider that does not look at the signal', async () => {
-    const { model, cancelled } = deaf()
+  test('closes the stream of a provider that ignores the signal', async () => {
+    const { model, canceled } = signalIgnorer()
     const run = agent({ model }).stream('Talk.')
     for await (const _ of run.text()) run.cancel()
-    await cancelled
-    expect((await run.result).outcome).toBe('cancelled')
+    await canceled
+    expect((await run.result).outcome).toBe('canceled')
   })
 
-  test('ends a reader that waits', async () => {
-    const { model, cancelled } = deaf()
+  test('ends a pending read', async () => {
+    const { model, canceled } = signalIgnorer()
     const controller = new AbortController()
     const iterator = model.stream(request, { signal: controller.signal })[Symbol.asyncIterator]()
     await iterator.next()
     const next = iterator.next()
     controller.abort()
     await expect(next).rejects.toMatchObject({ code: 'stream_interrupted' })
-    await cancelled
+    await canceled
   })
 
-  test('that came before the stream did closes it when it comes', async () => {
-    const { model, cancelled } = deaf()
+  test('before the stream is open closes it once it is', async () => {
+    const { model, canceled } = signalIgnorer()
     const controller = new AbortController()
     const first = model.stream(request, { signal: controller.signal })[Symbol.asyncIterator]().next()
     controller.abort()
     await expect(first).rejects.toMatchObject({ code: 'stream_interrupted' })
-    await cancelled
+    await canceled
   })
 
   test('reaches the provider through its signal', async () => {
-    const model = handMade([[stop]])
+    const model = fakeModel([[stop]])
     const controller = new AbortController()
     await fromAISDK(model).stream(request, { signal: controller.signal })[Symbol.asyncIterator]().next()
     expect(model.calls[0]?.abortSignal).toBe(controller.signal)
   })
 
-  test('whoever has read the end leaves nothing open', async () => {
-    const cancelled = Promise.withResolvers<unknown>()
+  test('reading to the end closes the stream', async () => {
+    const canceled = Promise.withResolvers<unknown>()
     const model: AISDKModel = {
-      ...handMade([]),
+      ...fakeModel([]),
       doStream: async () => ({
         stream: new ReadableStream({
           start: (controller) => controller.enqueue(stop),
-          cancel: cancelled.resolve,
+          cancel: canceled.resolve,
         }),
       }),
     }
-    expect((await hear(model)).events).toHaveLength(1)
-    await cancelled.promise
+    expect((await collect(model)).events).toHaveLength(1)
+    await canceled.promise
   })
 
   test('leaves no listener on the signal after the end', async () => {
@@ -177,12 +180,12 @@ describe('a turn that the provider pauses', () => {
     providerExecuted: true,
   }
 
-  test('is gone on with from what was said, as one answer', async () => {
-    const model = handMade([
+  test('continues from the partial answer, as one answer', async () => {
+    const model = fakeModel([
       [{ type: 'text-delta', id: 't', delta: 'I search. ' }, search, pause],
       [{ type: 'text-delta', id: 't', delta: 'Found.' }, stop],
     ])
-    const { events } = await hear(model)
+    const { events } = await collect(model)
     expect(events.map(({ type }) => type)).toEqual(['text', 'provider-tool', 'text', 'done'])
     expect(events.at(-1)).toMatchObject({
       finish: 'stop',
@@ -200,8 +203,8 @@ describe('a turn that the provider pauses', () => {
     ])
   })
 
-  test('again and again is a failure', async () => {
-    const { error } = await hear(handMade(Array.from({ length: 30 }, () => [search, pause])))
-    expect(error).toMatchObject({ code: 'llm_error', message: expect.stringContaining('came to no end') })
+  test('too often is a failure', async () => {
+    const { error } = await collect(fakeModel(Array.from({ length: 30 }, () => [search, pause])))
+    expect(error).toMatchObject({ code: 'llm_error', message: expect.stringContaining('without finishing') })
   })
 })

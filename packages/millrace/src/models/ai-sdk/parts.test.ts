@@ -2,17 +2,17 @@ import { describe, expect, test } from 'vitest'
 import type { ModelEvent } from '../../protocol/index.ts'
 import { foldMessage } from '../../protocol/index.ts'
 import type { Part } from './ai-sdk.test-kit.ts'
-import { handMade, hear, stop, toolCalls, usage } from './ai-sdk.test-kit.ts'
+import { collect, fakeModel, stop, toolCalls, usage } from './ai-sdk.test-kit.ts'
 import { partReader } from './parts.ts'
 
-const told = async (...parts: Part[]) => {
-  const { events, error } = await hear(handMade([parts]))
+const eventsOf = async (...parts: Part[]) => {
+  const { events, error } = await collect(fakeModel([parts]))
   if (error) throw error
   return events
 }
 
-/** The assistant's message in what was told. */
-const folded = async (...parts: Part[]) => foldMessage(await told(...parts, stop))?.content
+/** The assistant message folded from the events. */
+const folded = async (...parts: Part[]) => foldMessage(await eventsOf(...parts, stop))?.content
 
 const words = (id: string, ...deltas: string[]): Part[] =>
   deltas.map((delta) => ({ type: 'text-delta', id, delta }))
@@ -22,8 +22,8 @@ const meta = (signature: string) => ({ acme: { signature } })
 const opaque = (signature: string) => ({ provider: 'acme.chat', data: meta(signature) })
 
 describe('text and reasoning', () => {
-  test('are told as they come, without the empty ones', async () => {
-    const events = await told(
+  test('are emitted as they arrive, without empty deltas', async () => {
+    const events = await eventsOf(
       { type: 'stream-start', warnings: [] },
       { type: 'reasoning-start', id: 'r' },
       ...thoughts('r', 'h', '', 'm'),
@@ -43,7 +43,7 @@ describe('text and reasoning', () => {
     ])
   })
 
-  test('the latest metadata of a block goes with its part', async () => {
+  test('the latest metadata of a block is attached to its part', async () => {
     const content = await folded(
       { type: 'reasoning-start', id: 'r', providerMetadata: meta('first') },
       ...thoughts('r', 'hm'),
@@ -59,7 +59,7 @@ describe('text and reasoning', () => {
     ])
   })
 
-  test('a block without words is kept for what it carries, in its place', async () => {
+  test('a block without text keeps its metadata and its position', async () => {
     const content = await folded(
       ...words('a', 'A'),
       { type: 'reasoning-start', id: 'r', providerMetadata: meta('redacted') },
@@ -76,7 +76,7 @@ describe('text and reasoning', () => {
     ])
   })
 
-  test('two blocks of one kind are two parts', async () => {
+  test('two blocks of the same kind are two parts', async () => {
     const content = await folded(
       ...words('a', 'A'),
       { type: 'text-end', id: 'a' },
@@ -95,7 +95,7 @@ describe('text and reasoning', () => {
     ])
   })
 
-  test('blocks that overlap do not take each other’s metadata', async () => {
+  test('overlapping blocks keep their own metadata', async () => {
     const content = await folded(
       { type: 'reasoning-start', id: 'a', providerMetadata: meta('a') },
       ...thoughts('a', 'A'),
@@ -110,7 +110,7 @@ describe('text and reasoning', () => {
     ])
   })
 
-  test('what comes late to a block is told once, and after whoever speaks', async () => {
+  test('late metadata of a block is emitted once, after the current block', async () => {
     const content = await folded(
       { type: 'reasoning-start', id: 'a', providerMetadata: meta('early') },
       ...thoughts('a', 'A'),
@@ -132,8 +132,8 @@ describe('text and reasoning', () => {
     ])
   })
 
-  test('what the provider never ends is ended with the answer', async () => {
-    const events = await told(
+  test('a block that never ends is ended with the answer', async () => {
+    const events = await eventsOf(
       { type: 'reasoning-start', id: 'r', providerMetadata: meta('r') },
       ...thoughts('r', 'R'),
       stop,
@@ -144,7 +144,7 @@ describe('text and reasoning', () => {
     ])
   })
 
-  test('a call in the middle of a text parts it, and waits for nothing', async () => {
+  test('a call in the middle of a text splits it and is emitted at once', async () => {
     const content = await folded(
       { type: 'text-start', id: '0' },
       ...words('0', 'A'),
@@ -167,8 +167,8 @@ describe('calls', () => {
     ...more,
   })
 
-  test('are told as they are written, and closed by the call', async () => {
-    const events = await told(
+  test('are emitted as they stream, and closed by the tool-call part', async () => {
+    const events = await eventsOf(
       start,
       delta('{"id"'),
       delta(':1}'),
@@ -188,30 +188,37 @@ describe('calls', () => {
   test.each<[string, Part]>([
     ['in one piece', call('{"id":1}')],
     ['with an object for its input', call({ id: 1 })],
-  ])('one that comes %s is begun and written all the same', async (_, part) => {
-    expect((await told(part, toolCalls)).slice(0, 3)).toStrictEqual([
+  ])('a call %s still emits its start and input', async (_, part) => {
+    expect((await eventsOf(part, toolCalls)).slice(0, 3)).toStrictEqual([
       { type: 'tool-input-start', callId: 'c1', name: 'look' },
       { type: 'tool-input', callId: 'c1', delta: '{"id":1}' },
       { type: 'tool-call', callId: 'c1', name: 'look', input: { id: 1 } },
     ])
   })
 
-  test('the end of its input does not close a call', async () => {
+  test('tool-input-end does not close a call', async () => {
     const length: Part = { type: 'finish', finishReason: { unified: 'length', raw: 'max' }, usage }
-    const events = await told(start, delta('{"id":1}'), { type: 'tool-input-end', id: 'c1' }, length)
+    const events = await eventsOf(start, delta('{"id":1}'), { type: 'tool-input-end', id: 'c1' }, length)
     expect(events.map(({ type }) => type)).toEqual(['tool-input-start', 'tool-input', 'done'])
     expect(events.at(-1)).toMatchObject({ finish: 'length' })
   })
 
-  test('arguments that are no JSON are a problem', async () => {
-    const events = await told(start, delta('{"id'), call('{"id'), toolCalls)
+  test('arguments that are not JSON are a problem', async () => {
+    const events = await eventsOf(start, delta('{"id'), call('{"id'), toolCalls)
     expect(events[2]).toMatchObject({ raw: '{"id', problem: expect.stringContaining('not valid JSON') })
   })
 
-  test.each(['stop', 'other', 'tool-calls'])('beside a call, %s is tool-calls', async (unified) => {
-    const events = await told(call('{}'), { type: 'finish', finishReason: { unified, raw: 'x' }, usage })
-    expect(events.at(-1)).toMatchObject({ finish: 'tool-calls' })
-  })
+  test.each(['stop', 'other', 'tool-calls'])(
+    'with a call, the finish reason %s becomes tool-calls',
+    async (unified) => {
+      const events = await eventsOf(call('{}'), {
+        type: 'finish',
+        finishReason: { unified, raw: 'x' },
+        usage,
+      })
+      expect(events.at(-1)).toMatchObject({ finish: 'tool-calls' })
+    },
+  )
 
   test.each(['', ' ', '{}', '{"id":'])('that are cut off are not closed: %j', (input) => {
     const finish = (unified: string) => ({
@@ -242,8 +249,8 @@ describe('calls', () => {
 })
 
 describe('a tool that the provider runs', () => {
-  test('is told as it goes, and is no call of ours', async () => {
-    const events = await told(
+  test('is emitted as it runs, and not as a tool call', async () => {
+    const events = await eventsOf(
       { type: 'tool-input-start', id: 's1', toolName: 'web_search', providerExecuted: true },
       { type: 'tool-input-delta', id: 's1', delta: '{"query":"x"}' },
       { type: 'tool-input-end', id: 's1' },
@@ -276,8 +283,8 @@ describe('a tool that the provider runs', () => {
     ])
   })
 
-  test('one that is marked only with its call is not begun as ours', async () => {
-    const events = await told(
+  test('a tool that is flagged only in its call does not start as a tool call', async () => {
+    const events = await eventsOf(
       { type: 'tool-input-start', id: 's1', toolName: 'computer' },
       { type: 'tool-input-delta', id: 's1', delta: '{}' },
       { type: 'tool-call', toolCallId: 's1', toolName: 'computer', input: '{}', providerExecuted: true },
@@ -286,8 +293,8 @@ describe('a tool that the provider runs', () => {
     expect(events.map(({ type }) => type)).toEqual(['provider-tool', 'done'])
   })
 
-  test('one that nobody has is a call that can be answered', async () => {
-    const events = await told(
+  test('an unknown tool is emitted as a tool call', async () => {
+    const events = await eventsOf(
       { type: 'tool-input-start', id: 'c1', toolName: 'invented' },
       { type: 'tool-input-delta', id: 'c1', delta: '{"a":1}' },
       { type: 'tool-call', toolCallId: 'c1', toolName: 'invented', input: '{"a":1}' },
@@ -296,7 +303,7 @@ describe('a tool that the provider runs', () => {
     expect(events.map(({ type }) => type)).toEqual(['tool-input-start', 'tool-input', 'tool-call', 'done'])
   })
 
-  test('an item of the provider’s own is carried along', async () => {
+  test('a custom provider item is kept', async () => {
     const content = await folded({ type: 'custom', kind: 'acme.compaction', providerMetadata: meta('c') })
     expect(content).toStrictEqual([
       {
@@ -308,14 +315,17 @@ describe('a tool that the provider runs', () => {
     ])
   })
 
-  test('one that asks for approval fails with what to do', async () => {
-    const { error } = await hear(
-      handMade([[{ type: 'tool-approval-request', approvalId: 'a', toolCallId: 's' }]]),
+  test('a provider tool that needs approval fails with advice', async () => {
+    const { error } = await collect(
+      fakeModel([[{ type: 'tool-approval-request', approvalId: 'a', toolCallId: 's' }]]),
     )
-    expect(error).toMatchObject({ code: 'llm_error', message: expect.stringContaining('asks for none') })
+    expect(error).toMatchObject({
+      code: 'llm_error',
+      message: expect.stringContaining('configure that tool to run without approval'),
+    })
   })
 
-  test('stands behind the calls that came before it', () => {
+  test('comes after the calls before it', () => {
     const events: ModelEvent[] = []
     const reader = partReader(events, {
       provider: 'p',
@@ -352,7 +362,7 @@ describe('the end', () => {
     [{ unified: 'content-filter', raw: 'SAFETY' }, 'content-filter'],
     [{ unified: 'other', raw: 'compaction' }, 'other'],
   ])('%j is %s', async (finishReason, finish) => {
-    expect((await told({ type: 'finish', finishReason, usage })).at(-1)).toMatchObject({ finish })
+    expect((await eventsOf({ type: 'finish', finishReason, usage })).at(-1)).toMatchObject({ finish })
   })
 
   test.each<[string, unknown, object]>([
@@ -371,16 +381,16 @@ describe('the end', () => {
       { inputTokens: 10, outputTokens: 8, reasoningTokens: 3, cacheReadTokens: 5 },
     ],
     ['half', { inputTokens: { total: undefined }, outputTokens: { total: 8 } }, { outputTokens: 8 }],
-  ])('usage in the form of %s is ours', async (_, usage, ours) => {
-    expect((await told({ type: 'finish', finishReason: 'stop', usage })).at(-1)).toStrictEqual({
+  ])('usage in the format of %s is converted', async (_, usage, ours) => {
+    expect((await eventsOf({ type: 'finish', finishReason: 'stop', usage })).at(-1)).toStrictEqual({
       type: 'done',
       finish: 'stop',
       usage: ours,
     })
   })
 
-  test('keeps what else is worth keeping', async () => {
-    const events = await told(
+  test('keeps warnings, sources, files and provider metadata', async () => {
+    const events = await eventsOf(
       { type: 'stream-start', warnings: [{ type: 'unsupported', feature: 'seed' }] },
       { type: 'response-metadata', id: 'r1', modelId: 'acme-1-0901', timestamp: new Date(0) },
       { type: 'source', sourceType: 'url', id: 's', url: 'https://a.example' },
@@ -422,15 +432,18 @@ describe('the end', () => {
   const noUsage = { inputTokens: undefined, outputTokens: undefined }
   test.each<[string, Part[]]>([
     ['without a finish', []],
-    ['that the provider calls interrupted', [{ type: 'finish', finishReason: { unified: 'interrupted' } }]],
+    [
+      'that the provider reports as interrupted',
+      [{ type: 'finish', finishReason: { unified: 'interrupted' } }],
+    ],
     ['of unknown reason and no usage (v2)', [{ type: 'finish', finishReason: 'unknown', usage: noUsage }]],
     [
-      'of no reason and no usage (v3)',
+      'without a reason or usage (v3)',
       [{ type: 'finish', finishReason: { unified: 'other', raw: undefined }, usage: noUsage }],
     ],
-    ['in an error that was not told', [{ type: 'finish', finishReason: { unified: 'error' }, usage }]],
-  ])('an end %s is a failure that may be tried again', async (_, parts) => {
-    const { events, error } = await hear(handMade([[...words('t', 'Half'), ...parts]]))
+    ['with an unspecified error', [{ type: 'finish', finishReason: { unified: 'error' }, usage }]],
+  ])('an end %s is a retryable failure', async (_, parts) => {
+    const { events, error } = await collect(fakeModel([[...words('t', 'Half'), ...parts]]))
     expect(events).toStrictEqual([{ type: 'text', text: 'Half' }])
     expect(error).toMatchObject({ code: 'stream_error', retryable: true })
   })

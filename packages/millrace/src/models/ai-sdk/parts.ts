@@ -4,21 +4,21 @@ import { blocks } from './blocks.ts'
 import { checkEnding, endingOf, finishOf, isBroken, metadataOf, usageOf } from './finish.ts'
 import { base64 } from './media.ts'
 
-/** Understands the parts of one answer, and pushes what they say into the list it was opened with. */
+/** Reads the stream parts of one answer and pushes model events into a list. */
 export interface PartReader {
-  /** Takes one part. Throws our error if the SDK reports one, or if it cannot be gone on with. */
+  /** Reads one part. Throws our error if the SDK reports one, or if the answer cannot continue. */
   read(part: unknown): void
-  /** The last event, once it is known; nothing more is read. */
+  /** The last event, once it is known. Later parts are ignored. */
   readonly done: DoneEvent | undefined
-  /** The provider wants its own words back and will go on from there: Anthropic's `pause_turn`. */
+  /** The provider continues when it gets back its partial answer: Anthropic's `pause_turn`. */
   readonly paused: boolean
 }
 
 export interface PartReaderOptions {
   readonly provider: string
-  /** Of the tools that are ours to run. */
+  /** The names of the tools that we run. */
   readonly toolNames: ReadonlySet<string>
-  /** Makes what the stream reports as an error into ours. */
+  /** Converts an error reported in the stream to ours. */
   readonly failure: (reported: unknown) => MillraceError
 }
 
@@ -26,78 +26,80 @@ export function partReader(
   events: ModelEvent[],
   { provider, toolNames, failure }: PartReaderOptions,
 ): PartReader {
-  const said = blocks(events, provider)
-  /** Calls that were begun and not closed, and whether any arguments of theirs were told. */
-  const begun = new Map<string, { told: boolean }>()
+  const textBlocks = blocks(events, provider)
+  /**
+   * Calls that have started and are not complete, and whether any of their arguments were emitted.
+   */
+  const openCalls = new Map<string, { hasInput: boolean }>()
   const metadata: Record<string, JsonValue> = {}
   const sources: JsonValue[] = []
   const files: JsonValue[] = []
   /**
-   * Calls that the SDK has told as complete. When a stream breaks off or is cut, providers tell the calls they had begun in the
-   * same way; only what comes next shows which it was.
+   * Calls that the SDK reported as complete. If a stream breaks or is cut off, providers report
+   * unfinished calls the same way; only the next part shows which it was.
    */
-  let held: Call[] = []
+  let pending: Call[] = []
   let called = false
-  let customs = 0
+  let customCount = 0
   let done: DoneEvent | undefined
   let paused = false
 
-  function begin(callId: string, name: string) {
-    begun.set(callId, { told: false })
+  function startCall(callId: string, name: string) {
+    openCalls.set(callId, { hasInput: false })
     events.push({ type: 'tool-input-start', callId, name })
   }
 
-  function tellInput(callId: string, delta: string) {
-    const call = begun.get(callId)
+  function emitInput(callId: string, delta: string) {
+    const call = openCalls.get(callId)
     if (!call || !delta) return
-    call.told = true
+    call.hasInput = true
     events.push({ type: 'tool-input', callId, delta })
   }
 
-  /** Only this closes a call: `tool-input-end` also comes where the arguments broke off. */
-  function call(part: Fields) {
+  /** Only `tool-call` closes a call: `tool-input-end` also comes if the arguments broke off. */
+  function readCall(part: Fields) {
     const callId = text(part.toolCallId)
     const name = text(part.toolName)
-    // A JSON string by the specification; some providers of v2 give the object.
+    // A JSON string by the specification; some v2 providers send the object.
     const raw = typeof part.input === 'string' ? part.input : (JSON.stringify(part.input) ?? '')
     const opaque = metadataOf(part.providerMetadata)
-    said.interrupt()
+    textBlocks.interrupt()
     if (part.providerExecuted === true) {
-      // It goes on, so those before it are complete, and stand before it.
-      close(held)
-      held = []
+      // The stream continues, so the calls before it are complete and come first.
+      closeCalls(pending)
+      pending = []
       const { input, problem } = parseArguments(raw)
       const given = problem === undefined ? input : raw
-      return tellProviderTool('tool-call', { callId, name, input: given }, opaque)
+      return emitProviderTool('tool-call', { callId, name, input: given }, opaque)
     }
-    if (!begun.has(callId)) begin(callId, name)
-    if (!begun.get(callId)?.told) tellInput(callId, raw)
-    held.push({ callId, name, raw, ...(opaque && { opaque: { provider, data: opaque } }) })
+    if (!openCalls.has(callId)) startCall(callId, name)
+    if (!openCalls.get(callId)?.hasInput) emitInput(callId, raw)
+    pending.push({ callId, name, raw, ...(opaque && { opaque: { provider, data: opaque } }) })
   }
 
-  function close(calls: readonly Call[]) {
+  function closeCalls(calls: readonly Call[]) {
     for (const call of calls) {
       called = true
-      begun.delete(call.callId)
+      openCalls.delete(call.callId)
       events.push(toolCall(call))
     }
   }
 
-  function result(part: Fields) {
+  function readResult(part: Fields) {
     const event = {
       callId: text(part.toolCallId),
       name: text(part.toolName),
       output: toJson(part.result),
       ...(part.isError === true && { isError: true }),
     }
-    // A preview: the one that goes back comes later.
+    // A preview: the result to send back comes later.
     if (part.preliminary === true) return void events.push({ type: 'provider-tool', ...event })
-    said.interrupt()
-    tellProviderTool('tool-result', event, metadataOf(part.providerMetadata))
+    textBlocks.interrupt()
+    emitProviderTool('tool-result', event, metadataOf(part.providerMetadata))
   }
 
-  /** Read back in `prompt.ts`. */
-  function tellProviderTool(
+  /** Converted back in `prompt.ts`. */
+  function emitProviderTool(
     type: 'tool-call' | 'tool-result' | 'custom',
     event: { callId: string; name: string; input?: JsonValue; output?: JsonValue; isError?: boolean },
     providerMetadata: JsonObject | undefined,
@@ -109,16 +111,16 @@ export function partReader(
   function finish(part: Fields) {
     const ending = endingOf(part.finishReason)
     const usage = usageOf(part.usage)
-    const last = held.at(-1)
-    // Cut off, the last of them may not be all of it: without arguments (of which Anthropic's provider makes `{}`), or with such as
-    // cannot be read, it is not.
+    const last = pending.at(-1)
+    // If the answer was cut off, the last call may be incomplete: it is if it has no arguments (for
+    // which Anthropic's provider sends `{}`), or arguments that cannot be parsed.
     const cut = ending.unified === 'length' || ending.unified === 'content-filter'
     if (cut && last && (/^\s*(\{\s*\}\s*)?$/.test(last.raw) || toolCall(last).problem !== undefined))
-      held.pop()
-    if (!isBroken(ending)) close(held)
-    held = []
+      pending.pop()
+    if (!isBroken(ending)) closeCalls(pending)
+    pending = []
     checkEnding(ending, { provider, usage, called })
-    said.close()
+    textBlocks.close()
     paused = ending.raw === 'pause_turn' && !called
     const ofProvider = metadataOf(part.providerMetadata)
     const reason = finishOf(ending, called)
@@ -144,52 +146,53 @@ export function partReader(
     read(part) {
       if (!isObject(part)) return
       const id = text(part.id)
-      if (!tellsNothing.has(part.type)) {
-        close(held)
-        held = []
+      if (!inconclusive.has(part.type)) {
+        closeCalls(pending)
+        pending = []
       }
       switch (part.type) {
         case 'text-delta':
-          return said.delta('text', id, text(part.delta), part.providerMetadata)
+          return textBlocks.delta('text', id, text(part.delta), part.providerMetadata)
         case 'reasoning-delta':
-          return said.delta('reasoning', id, text(part.delta), part.providerMetadata)
+          return textBlocks.delta('reasoning', id, text(part.delta), part.providerMetadata)
         case 'tool-input-delta':
-          return tellInput(id, text(part.delta))
+          return emitInput(id, text(part.delta))
         case 'text-start':
-          return said.start('text', id, part.providerMetadata)
+          return textBlocks.start('text', id, part.providerMetadata)
         case 'text-end':
-          return said.end('text', id, part.providerMetadata)
+          return textBlocks.end('text', id, part.providerMetadata)
         case 'reasoning-start':
-          return said.start('reasoning', id, part.providerMetadata)
+          return textBlocks.start('reasoning', id, part.providerMetadata)
         case 'reasoning-end':
-          return said.end('reasoning', id, part.providerMetadata)
+          return textBlocks.end('reasoning', id, part.providerMetadata)
         case 'tool-input-start': {
           const name = text(part.toolName)
           if (part.providerExecuted === true)
             return void events.push({ type: 'provider-tool', callId: id, name })
-          // OpenAI's `computer` is begun without that mark and turns out to be the provider's own only with the call. What
-          // is no tool of ours can wait for that.
-          if (toolNames.has(name)) begin(id, name)
+          // OpenAI's `computer` starts without that flag and turns out to be the provider's only
+          // with the call, so unknown tools wait for their call.
+          if (toolNames.has(name)) startCall(id, name)
           return
         }
         case 'tool-call':
-          return call(part)
+          return readCall(part)
         case 'tool-result':
-          return result(part)
+          return readResult(part)
         case 'custom': {
-          // An item of the provider's own that must go back, such as OpenAI's compaction: it has nothing but metadata.
+          // A provider item that must be sent back, such as OpenAI's compaction. It has only
+          // metadata.
           const name = text(part.kind)
-          // Every answer of Anthropic's has this one, for those who count tokens early; nothing of it goes back.
+          // Anthropic sends this in every answer, for early token counts; it is not sent back.
           if (name === 'anthropic.message_start') return
-          said.interrupt()
-          const callId = `${name}_${++customs}`
-          return tellProviderTool('custom', { callId, name }, metadataOf(part.providerMetadata))
+          textBlocks.interrupt()
+          const callId = `${name}_${++customCount}`
+          return emitProviderTool('custom', { callId, name }, metadataOf(part.providerMetadata))
         }
         case 'tool-approval-request':
           throw new MillraceError({
             op: 'model.stream',
             code: 'llm_error',
-            message: `${provider} asks for approval before it runs a tool of its own, which cannot be given here: configure that tool so that it asks for none`,
+            message: `${provider} asks for approval before it runs one of its own tools, which is not supported: configure that tool to run without approval`,
           })
         case 'source':
           return void sources.push(withoutType(part))
@@ -208,7 +211,7 @@ export function partReader(
           return finish(part)
         case 'error':
           throw failure(part.error)
-        // `tool-input-end`, `raw`, `ping`, and whatever comes to be.
+        // `tool-input-end`, `raw`, `ping` and future types are ignored.
       }
     },
   }
@@ -216,11 +219,11 @@ export function partReader(
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** A call as it was told. */
+/** A call as it was emitted. */
 type Call = Parameters<typeof toolCall>[0]
 
-/** Parts after which it is still not known whether the calls before them are complete. */
-const tellsNothing: ReadonlySet<unknown> = new Set(['tool-call', 'tool-input-end', 'raw', 'finish', 'error'])
+/** Parts that do not show whether the calls before them are complete. */
+const inconclusive: ReadonlySet<unknown> = new Set(['tool-call', 'tool-input-end', 'raw', 'finish', 'error'])
 
 function text(value: unknown): string {
   return typeof value === 'string' ? value : ''
@@ -230,7 +233,9 @@ function withoutType({ type: _, ...source }: Fields): JsonValue {
   return toJson(source)
 }
 
-/** Something the model made that is no text. Bare data before v4, `{ type: 'data', data }` or `{ type: 'url', url }` since. */
+/**
+ * A generated file. Plain data before v4, `{ type: 'data', data }` or `{ type: 'url', url }` since.
+ */
 function fileOf({ mediaType, data: given }: Fields): JsonValue {
   if (isObject(given) && 'url' in given) return toJson({ mediaType, url: String(given.url) })
   const data = isObject(given) && 'data' in given ? given.data : given

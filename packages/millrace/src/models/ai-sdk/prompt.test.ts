@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import type { Message, ToolMessage } from '../../protocol/index.ts'
 import type { AISDKOptions } from '../ai-sdk.ts'
-import { handMade, hear, stop } from './ai-sdk.test-kit.ts'
+import { collect, fakeModel, stop } from './ai-sdk.test-kit.ts'
 
-/** The prompt that a conversation becomes. */
+/** The prompt for a conversation. */
 async function promptOf(
   messages: readonly Message[],
-  overrides: Parameters<typeof handMade>[1] = {},
+  overrides: Parameters<typeof fakeModel>[1] = {},
   options?: AISDKOptions,
 ) {
-  const model = handMade([[stop]], overrides)
-  const { error } = await hear(model, { messages }, options)
+  const model = fakeModel([[stop]], overrides)
+  const { error } = await collect(model, { messages }, options)
   if (error) throw error
   return model.calls[0]?.prompt
 }
@@ -18,7 +18,7 @@ async function promptOf(
 const opaque = (data: object, provider = 'acme.chat') => ({ provider, data: data as never })
 
 describe('a conversation', () => {
-  test('becomes a prompt, the results of a round one message', async () => {
+  test('becomes a prompt, with the results of a round in one message', async () => {
     const prompt = await promptOf([
       { role: 'system', content: 'Be kind.' },
       { role: 'user', content: 'Look twice.' },
@@ -72,7 +72,7 @@ describe('a conversation', () => {
     ])
   })
 
-  test('what came with a part goes back with it, and with the result of a call', async () => {
+  test('the metadata of a part is sent back with it, and with the result of a call', async () => {
     const [, assistant, tool] = (await promptOf([
       { role: 'user', content: 'hi' },
       {
@@ -108,7 +108,7 @@ describe('a conversation', () => {
     })
   })
 
-  test('what another provider put in stays out', async () => {
+  test('data of other providers is left out', async () => {
     const foreign = opaque({ acme: { signature: 'x' } }, 'other')
     const prompt = await promptOf([
       { role: 'user', content: 'hi' },
@@ -146,7 +146,7 @@ describe('a conversation', () => {
     ])
   })
 
-  test('what the provider’s own tools did goes back in the SDK’s form', async () => {
+  test("provider-run tools are sent back in the SDK's format", async () => {
     const providerMetadata = { acme: { id: 1 } }
     const part = { type: 'provider-tool', callId: 's', name: 'search' } as const
     const result = opaque({ type: 'tool-result' })
@@ -186,7 +186,7 @@ describe('a conversation', () => {
     ['mistral.chat', 'call_1', /^[a-zA-Z0-9]{9}$/],
     ['openai.responses', 'x'.repeat(80), /^call_\w+$/],
     ['acme.chat', 'functions.look:0', /^functions\.look:0$/],
-  ])('for %s the id %s is one that it takes, in call and result alike', async (provider, callId, form) => {
+  ])('for %s the id %s is made valid, in call and result alike', async (provider, callId, form) => {
     const [, assistant, tool] = (await promptOf(
       [
         { role: 'user', content: 'hi' },
@@ -207,7 +207,7 @@ describe('images and files', () => {
   const file = { type: 'file', data: 'JVBERi0=', mediaType: 'application/pdf', name: 'a.pdf' } as const
   const messages: Message[] = [{ role: 'user', content: [image, picture, inline, file] }]
 
-  test.each(['v2', 'v3'])('are bare data in %s', async (specificationVersion) => {
+  test.each(['v2', 'v3'])('are plain data in %s', async (specificationVersion) => {
     expect(await promptOf(messages, { specificationVersion })).toStrictEqual([
       {
         role: 'user',
@@ -242,7 +242,7 @@ describe('images and files', () => {
 
   const supportedUrls = { 'image/*': [/^https:\/\/a\.example\//g], 'application/pdf': [/^gs:/] }
 
-  test('a URL that the provider fetches is left to it, however often it is asked', async () => {
+  test('a URL that the provider fetches is passed through every time', async () => {
     const asked = { supportedUrls: Promise.resolve(supportedUrls) }
     for (let times = 0; times < 3; times++)
       expect(await promptOf([{ role: 'user', content: [picture] }], asked)).toMatchObject([
@@ -261,14 +261,14 @@ describe('images and files', () => {
     },
   ]
 
-  test('one that it does not fetch is refused, with what to do', async () => {
+  test('a URL that it does not fetch is rejected with advice', async () => {
     await expect(promptOf(elsewhere, { supportedUrls })).rejects.toMatchObject({
       code: 'invalid_input',
-      message: `'acme-1' does not fetch application/pdf from "https://a.example/c.pdf": pass the data instead, or give fromAISDK a download`,
+      message: `'acme-1' does not fetch application/pdf from "https://a.example/c.pdf": pass the data instead, or pass a download function to fromAISDK()`,
     })
   })
 
-  test('with a download it is fetched', async () => {
+  test('a URL that it does not fetch goes through download', async () => {
     const download = async (url: string) => ({ data: new TextEncoder().encode(url.slice(-5)) })
     expect(await promptOf(elsewhere, { supportedUrls }, { download })).toMatchObject([
       {
@@ -314,16 +314,16 @@ describe('images and files', () => {
     [
       'v2',
       { type: 'media', mediaType: 'image/png', data: 'iVBORw==' },
-      { type: 'text', text: 'an image: https://a.example/b.png' },
+      { type: 'text', text: 'Image: https://a.example/b.png' },
     ],
-  ])('in the result of a tool they have the form of %s', async (version, data, url) => {
+  ])('in a tool result they have the format of %s', async (version, data, url) => {
     expect(await outputOf({ content: [text, image, picture] }, version)).toStrictEqual({
       type: 'content',
       value: [text, data, url],
     })
   })
 
-  test('a result of several words is one text, and a failed one says so', async () => {
+  test('several texts in a result are joined, and a failed result is marked', async () => {
     const content = [text, { type: 'json', value: { a: 1 } }] as const
     expect(await outputOf({ content }, 'v4')).toStrictEqual({ type: 'text', value: 'Here:\n{"a":1}' })
     expect(await outputOf({ content, isError: true }, 'v4')).toMatchObject({ type: 'error-text' })

@@ -25,14 +25,19 @@ interface PromptMessage {
   readonly content: string | Fields[]
 }
 
-/** The conversation in the SDK's form. What another provider put into it stays out, but for words, calls and results. */
+/**
+ * Converts a conversation to the SDK's format. Of other providers, only text, calls and results are
+ * kept.
+ */
 export async function toPrompt(
   messages: readonly Message[],
   options: PromptOptions,
 ): Promise<PromptMessage[]> {
   const { provider } = options.model
   const rename = idsFor(provider)
-  /** The SDK's loop sends with a result what came with its call: OpenAI's provider looks for it there. */
+  /**
+   * The SDK's loop repeats a call's metadata in its result, where OpenAI's provider looks for it.
+   */
   const metadata = new Map<string, Fields>()
   const prompt: PromptMessage[] = []
   for (const message of messages) {
@@ -47,7 +52,7 @@ export async function toPrompt(
         const content = message.content.flatMap((part) => assistantPart(part, provider, rename))
         for (const part of message.content)
           if (part.type === 'tool-call') metadata.set(part.callId, providerOptions(part.opaque, provider))
-        // All of it may have been another provider's reasoning.
+        // Empty if it was all another provider's reasoning.
         if (content.length > 0) prompt.push({ role: 'assistant', content })
         break
       }
@@ -59,7 +64,7 @@ export async function toPrompt(
           output: await toolOutput(message, options),
           ...metadata.get(message.callId),
         }
-        // The results of one round are one message here.
+        // The results of one round form one message.
         const last = prompt.at(-1)
         if (last?.role === 'tool' && typeof last.content !== 'string') last.content.push(result)
         else prompt.push({ role: 'tool', content: [result] })
@@ -69,13 +74,17 @@ export async function toPrompt(
   return prompt
 }
 
-/** Whose ids have a form, and which. Providers send on what they are given, and the wire refuses it. */
+/**
+ * The call id format of each provider: the SDK passes ids through, and the API would reject invalid
+ * ones.
+ */
 function idsFor(provider: string): (callId: string) => string {
   if (/anthropic|bedrock/.test(provider))
-    return callIds({ fits: /^[\w-]{1,64}$/, make: (token) => `toolu_${token}` })
-  if (provider.startsWith('mistral')) return callIds({ fits: /^[a-zA-Z0-9]{9}$/, make: (token) => token })
+    return callIds({ pattern: /^[\w-]{1,64}$/, create: (token) => `toolu_${token}` })
+  if (provider.startsWith('mistral'))
+    return callIds({ pattern: /^[a-zA-Z0-9]{9}$/, create: (token) => token })
   if (/^(openai|azure)/.test(provider))
-    return callIds({ fits: /^[\w.:-]{1,40}$/, make: (token) => `call_${token}` })
+    return callIds({ pattern: /^[\w.:-]{1,40}$/, create: (token) => `call_${token}` })
   return (callId) => callId
 }
 
@@ -103,7 +112,7 @@ function assistantPart(part: AssistantPart, provider: string, rename: (callId: s
   const options = providerOptions(part.opaque, provider)
   switch (part.type) {
     case 'text':
-      // Google's provider gives a signature that stands alone an empty text, and wants it back there.
+      // Google's provider puts a lone signature into an empty text, and needs it back there.
       if (part.text === '' && options.providerOptions === undefined) return []
       return [{ type: 'text', text: part.text, ...options }]
     case 'reasoning':
@@ -119,7 +128,7 @@ function assistantPart(part: AssistantPart, provider: string, rename: (callId: s
   }
 }
 
-/** The other way round in `parts.ts`. */
+/** The inverse of `emitProviderTool` in `parts.ts`. */
 function providerTool({ callId, name, input, output, isError, opaque }: ProviderToolPart): Fields[] {
   if (!isObject(opaque.data)) return []
   const { type, providerMetadata } = opaque.data
@@ -151,7 +160,7 @@ async function toolOutput({ content, isError }: ToolMessage, options: PromptOpti
   const [first] = content
   if (first?.type === 'json' && content.length === 1)
     return { type: isError ? 'error-json' : 'json', value: first.value }
-  // Several texts are one: some providers make a result of each part, and a call has only one.
+  // Texts are joined: some providers make a result of each part, but a call has only one result.
   if (!content.some(({ type }) => type === 'image'))
     return { type: isError ? 'error-text' : 'text', value: content.map(asText).join('\n') }
   const value: Fields[] = isError ? [{ type: 'text', text: 'The call failed.' }] : []

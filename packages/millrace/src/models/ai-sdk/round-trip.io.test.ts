@@ -9,7 +9,8 @@ import type { ScriptRound } from '../../testing/index.ts'
 import { tool } from '../../tools/index.ts'
 import { fromAISDK } from '../ai-sdk.ts'
 
-// What a provider said once, it gets back as it came. The simulator refuses what was changed, as the real ones do.
+// A provider gets its own data back unchanged. Like real providers, the simulator rejects modified
+// data.
 
 async function simulate(rounds: readonly ScriptRound[]) {
   const sim = await providerSimulator(rounds)
@@ -20,7 +21,10 @@ async function simulate(rounds: readonly ScriptRound[]) {
 
 const look = tool({ name: 'look', description: 'Looks', input: z.object({}), run: () => 'seen' })
 
-/** Everything a provider can want back: thoughts, sealed thoughts, a tool of its own, words, a call. */
+/**
+ * Everything a provider may need back: reasoning, redacted reasoning, a provider tool, text, a
+ * call.
+ */
 const first: ScriptRound = [
   { reasoning: 'Let me think.' },
   { reasoning: '', opaque: { provider: 'anthropic', data: { redacted: true } } },
@@ -41,20 +45,20 @@ const first: ScriptRound = [
   { call: 'look' },
 ]
 
-/** The second request's copy of what was said in the first round, in the order it was said. */
-function said(sim: ProviderSimulator): { type?: string; role?: string; [field: string]: unknown }[] {
+/** The second request's copy of the first round's content, in order. */
+function sentBack(sim: ProviderSimulator): { type?: string; role?: string; [field: string]: unknown }[] {
   const body = sim.requests[1]?.body as { messages?: { content: object[] }[]; input?: object[] } | undefined
   return (body?.messages?.[1]?.content ?? body?.input?.slice(1) ?? []) as never
 }
 
-test('Anthropic’s signatures, redacted thoughts and searches go back as they came', async () => {
+test("Anthropic's signatures, redacted thinking and searches are sent back unchanged", async () => {
   const { sim, anthropic } = await simulate([first, 'Done.'])
   const tools = { web_search: anthropic.tools.webSearch_20250305() }
   const { text } = await agent({ model: fromAISDK(anthropic('claude-sim'), { tools }), tools: [look] }).run(
     'Go.',
   )
   expect(text).toBe('Done.')
-  expect(said(sim)).toMatchObject([
+  expect(sentBack(sim)).toMatchObject([
     { type: 'thinking', thinking: 'Let me think.', signature: expect.any(String) },
     { type: 'redacted_thinking', data: expect.any(String) },
     { type: 'server_tool_use', name: 'web_search', input: { query: 'q' } },
@@ -67,11 +71,11 @@ test('Anthropic’s signatures, redacted thoughts and searches go back as they c
   ])
 })
 
-test('OpenAI’s items go back as references where it keeps them', async () => {
+test("OpenAI's stored items are sent back as references", async () => {
   const { sim, openai } = await simulate([first, 'Done.'])
   const model = fromAISDK(openai.responses('gpt-5'), { tools: { web_search: openai.tools.webSearch() } })
   await agent({ model, tools: [look] }).run('Go.')
-  expect(said(sim).map(({ type }) => type)).toEqual([
+  expect(sentBack(sim).map(({ type }) => type)).toEqual([
     'item_reference',
     'item_reference',
     'item_reference',
@@ -81,14 +85,14 @@ test('OpenAI’s items go back as references where it keeps them', async () => {
   ])
 })
 
-test('and with encrypted thoughts where it does not', async () => {
+test("OpenAI's items that are not stored are sent back with encrypted reasoning", async () => {
   const { sim, openai } = await simulate([first, 'Done.'])
   const model = fromAISDK(openai.responses('gpt-5'), {
     tools: { web_search: openai.tools.webSearch() },
     extra: { openai: { store: false } },
   })
   await agent({ model, tools: [look] }).run('Go.')
-  expect(said(sim)).toMatchObject([
+  expect(sentBack(sim)).toMatchObject([
     {
       type: 'reasoning',
       summary: [{ type: 'summary_text', text: 'Let me think.' }],
@@ -102,23 +106,23 @@ test('and with encrypted thoughts where it does not', async () => {
   ])
 })
 
-test('a conversation begun with one provider goes on with another, without what only the first can read', async () => {
+test('a conversation continues with another provider, without data that only the first can read', async () => {
   const { sim, openai, anthropic } = await simulate([first, 'Done.', first, 'Done again.', 'And again.'])
   const ask = (model: Parameters<typeof fromAISDK>[0]) => agent({ model: fromAISDK(model), tools: [look] })
-  const begun = await ask(anthropic('claude-sim')).run('Go.')
-  const goneOn = await ask(openai.responses('gpt-5')).run([
-    ...begun.messages,
+  const started = await ask(anthropic('claude-sim')).run('Go.')
+  const continued = await ask(openai.responses('gpt-5')).run([
+    ...started.messages,
     { role: 'user', content: 'Once more.' },
   ])
-  const back = await ask(anthropic('claude-sim')).run([
-    ...goneOn.messages,
+  const returned = await ask(anthropic('claude-sim')).run([
+    ...continued.messages,
     { role: 'user', content: 'And once more.' },
   ])
-  expect([begun.text, goneOn.text, back.text]).toEqual(['Done.', 'Done again.', 'And again.'])
-  const elsewhere = JSON.stringify(sim.requests[2]?.body)
-  expect(elsewhere).toContain('I see. ')
-  for (const foreign of ['Let me think.', 'web_search', 'sealed']) expect(elsewhere).not.toContain(foreign)
-  const home = JSON.stringify(sim.requests[4]?.body)
-  for (const own of ['thinking', 'server_tool_use', 'sealed']) expect(home).toContain(own)
-  expect(home).not.toContain('rs_')
+  expect([started.text, continued.text, returned.text]).toEqual(['Done.', 'Done again.', 'And again.'])
+  const openaiBody = JSON.stringify(sim.requests[2]?.body)
+  expect(openaiBody).toContain('I see. ')
+  for (const foreign of ['Let me think.', 'web_search', 'sealed']) expect(openaiBody).not.toContain(foreign)
+  const anthropicBody = JSON.stringify(sim.requests[4]?.body)
+  for (const own of ['thinking', 'server_tool_use', 'sealed']) expect(anthropicBody).toContain(own)
+  expect(anthropicBody).not.toContain('rs_')
 })

@@ -1,17 +1,17 @@
 import type { Usage } from '../../protocol/index.ts'
-import { heardBy } from '../wire/reader.test-kit.ts'
+import { readWith } from '../wire/reader.test-kit.ts'
 import { anthropicReader } from './reader.ts'
 
-/** What a reader understands of these events. */
-export function hear(frames: readonly unknown[], spent?: Usage) {
-  const heard = heardBy(
-    (events) => anthropicReader(events, { provider: 'anthropic', ...(spent && { spent }) }),
+/** Reads these events. */
+export function readFrames(frames: readonly unknown[], priorUsage?: Usage) {
+  const result = readWith(
+    (events) => anthropicReader(events, { provider: 'anthropic', ...(priorUsage && { priorUsage }) }),
     frames,
   )
-  return { ...heard, paused: heard.reader.paused }
+  return { ...result, paused: result.reader.paused }
 }
 
-export const started = (usage: object = { input_tokens: 10, output_tokens: 1 }) => ({
+export const messageStart = (usage: object = { input_tokens: 10, output_tokens: 1 }) => ({
   type: 'message_start',
   message: {
     id: 'msg_1',
@@ -25,7 +25,7 @@ export const started = (usage: object = { input_tokens: 10, output_tokens: 1 }) 
   },
 })
 
-export const begun = (index: number, content_block: object) => ({
+export const blockStart = (index: number, content_block: object) => ({
   type: 'content_block_start',
   index,
   content_block,
@@ -35,10 +35,10 @@ export const delta = (index: number, type: string, more: object) => ({
   index,
   delta: { type, ...more },
 })
-export const closed = (index: number) => ({ type: 'content_block_stop', index })
+export const blockStop = (index: number) => ({ type: 'content_block_stop', index })
 
-/** The end of an answer: why, and what it took. */
-export const ended = (
+/** The end of an answer, with its stop reason and usage. */
+export const messageEnd = (
   stop_reason: string | null,
   more: object = {},
   usage: object = { output_tokens: 9 },
@@ -48,15 +48,15 @@ export const ended = (
 ]
 
 /** A whole block of text. */
-export const said = (index: number, text: string) => [
-  begun(index, { type: 'text', text: '' }),
+export const textBlock = (index: number, text: string) => [
+  blockStart(index, { type: 'text', text: '' }),
   delta(index, 'text_delta', { text }),
-  closed(index),
+  blockStop(index),
 ]
 
 /** A whole call with its arguments in pieces. */
-export const called = (index: number, id: string, name: string, ...pieces: readonly string[]) => [
-  begun(index, { type: 'tool_use', id, name, input: {} }),
+export const toolUse = (index: number, id: string, name: string, ...pieces: readonly string[]) => [
+  blockStart(index, { type: 'tool_use', id, name, input: {} }),
   ...pieces.map((partial_json) => delta(index, 'input_json_delta', { partial_json })),
-  closed(index),
+  blockStop(index),
 ]

@@ -3,20 +3,20 @@ import { isObject, parseArguments } from '../../protocol/index.ts'
 
 export type Fields = Record<string, unknown>
 
-/** A content block while it is being written, of a known type or not. */
+/** A content block that is being streamed, of a known or unknown type. */
 export interface Block {
   readonly type: string
-  /** As it was opened. In a block of unknown type, with what its deltas added since. */
+  /** The start event's block. For unknown types, its deltas are merged in. */
   start: Fields
-  /** Text, thinking, or the JSON of an input. */
+  /** The text, thinking or input JSON so far. */
   written: string
   signature: string
   readonly citations: JsonValue[]
   closed: boolean
 }
 
-/** The same start once more, before anything was added to the block. */
-export function isStutter({ closed, written, start }: Block, again: Fields): boolean {
+/** The same start again, before any delta. */
+export function isDuplicateStart({ closed, written, start }: Block, again: Fields): boolean {
   return !closed && written === '' && JSON.stringify(start) === JSON.stringify(again)
 }
 
@@ -25,7 +25,7 @@ export function isUnknown(type: string): boolean {
   return !/^(text|thinking|redacted_thinking)$|tool_use$|_tool_result$/.test(type)
 }
 
-/** Adds an unknown delta to its block: text is appended, any other value replaces the one before. */
+/** Adds an unknown delta to its block: strings are appended, other values are replaced. */
 export function withDelta(start: Fields, { type: _, ...more }: Fields): Fields {
   const entries = Object.entries(more).map(([key, value]) => {
     const before = start[key]
@@ -34,31 +34,31 @@ export function withDelta(start: Fields, { type: _, ...more }: Fields): Fields {
   return { ...start, ...Object.fromEntries(entries) }
 }
 
-/** `server_tool_use`, `mcp_tool_use`: the provider runs it. */
+/** `server_tool_use`, `mcp_tool_use`: the provider runs the tool. */
 export function isServerTool(type: string): boolean {
   return type !== 'tool_use' && type.endsWith('_tool_use')
 }
 
-/** The result of a server's tool says it in one of two ways. */
+/** Results of server tools report an error in one of two ways. */
 export function isFailed({ is_error: failed, content }: Fields): boolean {
   return failed === true || (isObject(content) && String(content.type).endsWith('_error'))
 }
 
-/** Text without a word in it is refused when it comes back. */
-export function isWorthSending({ type, written, closed }: Block): boolean {
+/** Blank text is rejected when it is sent back. */
+export function isSendable({ type, written, closed }: Block): boolean {
   return closed && !(type === 'text' && written.trim() === '')
 }
 
-/** A block as it must come back. */
-export function whole(block: Block): JsonObject {
+/** A block as it must be sent back. */
+export function finishedBlock(block: Block): JsonObject {
   const { type, start, written, signature, citations } = block
-  const begun = start as JsonObject
+  const opened = start as JsonObject
   if (type === 'text') return { type, text: written, ...(citations.length > 0 && { citations }) }
   if (type === 'thinking') return { type, thinking: written, signature }
-  return type.endsWith('tool_use') ? { ...begun, input: parseArguments(rawOf(block)).input } : begun
+  return type.endsWith('tool_use') ? { ...opened, input: parseArguments(rawOf(block)).input } : opened
 }
 
-/** What was written of an input, or what stood in the start of its block already. */
+/** The input JSON from the deltas, or from the start of the block. */
 export function rawOf({ written, start }: Block): string {
   if (written !== '') return written
   return isObject(start.input) && Object.keys(start.input).length > 0 ? JSON.stringify(start.input) : ''

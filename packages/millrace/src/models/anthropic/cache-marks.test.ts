@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import type { JsonObject, Message } from '../../protocol/index.ts'
 import { look } from '../openai-chat/conversation.test-kit.ts'
-import { del, sent, user } from '../wires.test-kit.ts'
+import { del, sentBody, user } from '../wires.test-kit.ts'
 import type { CacheTime } from './cache-marks.ts'
 import { anthropicBody } from './request.ts'
 import { traitsOf } from './traits.ts'
 
 const model = 'claude-sonnet-4-5'
 
-/** Where the marks are: the paths of everything that has one. */
+/** The paths of everything that has a cache breakpoint. */
 function marks(
   messages: readonly Message[],
   { tools = [look], cache = '5m' as CacheTime, extra = {} as JsonObject } = {},
@@ -38,7 +38,7 @@ const beginning: readonly Message[] = [
   { role: 'user', content: 'Hi' },
 ]
 
-test('a conversation is marked behind the tools, the system prompt and the last two turns of the user', () => {
+test('breakpoints are set after the tools, the system prompt and the last two user turns', () => {
   const messages = [...beginning, ...round(1), ...round(2), ...round(3)]
   expect(marks(messages)).toEqual(
     ['system.0', 'messages.4.content.0', 'messages.6.content.0', 'tools.0'].map((path) => [
@@ -48,14 +48,14 @@ test('a conversation is marked behind the tools, the system prompt and the last 
   )
 })
 
-test('each request has the mark that the one before has written', () => {
+test('each request repeats a breakpoint of the previous one', () => {
   const paths = (messages: readonly Message[]) => marks(messages).map(([path]) => path)
   const before = paths([...beginning, ...round(1)])
   const after = paths([...beginning, ...round(1), ...round(2)])
   expect(after).toContain(before.findLast((path) => path.startsWith('messages')))
 })
 
-test('there are four at most, and none where there is nothing to mark', () => {
+test('at most four breakpoints are set, and none in an empty conversation', () => {
   const long = Array.from({ length: 20 }, (_, at) => round(at)).flat()
   expect(marks([...beginning, ...long])).toHaveLength(4)
   expect(marks(beginning).map(([path]) => path)).toEqual(['system.0', 'messages.0.content.0', 'tools.0'])
@@ -64,11 +64,11 @@ test('there are four at most, and none where there is nothing to mark', () => {
   ])
 })
 
-test('an hour is said, five minutes are the usual', () => {
+test('the ttl is sent for one hour and omitted for five minutes', () => {
   expect(marks(beginning, { cache: '1h' })[0]).toEqual(['system.0', { type: 'ephemeral', ttl: '1h' }])
 })
 
-test('only the last of several tools and prompts is marked', () => {
+test('only the last of several tools and system prompts gets a breakpoint', () => {
   const tools = [look, { ...look, name: 'other' }]
   const messages: Message[] = [{ role: 'system', content: 'First.' }, ...beginning]
   expect(marks(messages, { tools }).map(([path]) => path)).toEqual([
@@ -78,16 +78,16 @@ test('only the last of several tools and prompts is marked', () => {
   ])
 })
 
-test('where the provider is to mark by itself, it does so alone', () => {
+test('automatic caching by the provider turns our breakpoints off', () => {
   expect(marks(beginning, { extra: { cache_control: { type: 'ephemeral' } } })).toEqual([
     ['', { type: 'ephemeral' }],
   ])
 })
 
-test('a caller who sets marks sets them all', async () => {
+test("a caller's own breakpoints turn ours off", async () => {
   const search = { type: 'web_search_20250305', name: 'web_search', cache_control: { type: 'ephemeral' } }
   const tools = [{ ...del, inputSchema: {} }]
-  const body = await sent('Messages', {
+  const body = await sentBody('Messages', {
     messages: [{ role: 'system', content: 's' }, user],
     tools,
     settings: { extra: { tools: [search] } },

@@ -1,12 +1,15 @@
 import type { JsonObject } from '../../protocol/index.ts'
 import type { Turn } from './messages.ts'
 
-/** `5m` costs a quarter more to write than input does and is read at a tenth; `1h` costs twice as much to write. */
+/**
+ * How long the cache is kept. Writing costs 1.25 times as much as input with `5m` and twice as much
+ * with `1h`; reading costs a tenth.
+ */
 export type CacheTime = '5m' | '1h'
 
 /**
- * Marks where the prompt cache is to reach, four places at most: behind the tools, behind the system prompt, and behind the last
- * two turns of the user, so that each round reads all that the one before has written, however long its turn was.
+ * Sets cache breakpoints, at most four: after the tools, after the system prompt, and after the
+ * last two user turns, so that each round reads everything that the previous one wrote.
  */
 export function markCache(
   { system, tools, turns }: { system: JsonObject[]; tools: JsonObject[]; turns: readonly Turn[] },

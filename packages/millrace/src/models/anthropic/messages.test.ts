@@ -1,8 +1,8 @@
 import type { MessageParam } from '@anthropic-ai/sdk/resources/messages'
 import { describe, expect, test } from 'vitest'
 import type { AssistantPart, Message, UserPart } from '../../protocol/index.ts'
-import { recorder } from '../openai-chat/provider.test-kit.ts'
-import { openWire, read, sent } from '../wires.test-kit.ts'
+import { recordingFetch } from '../openai-chat/provider.test-kit.ts'
+import { openWire, read, sentBody } from '../wires.test-kit.ts'
 import { anthropicMessages } from './messages.ts'
 
 const turnsOf = (...messages: readonly Message[]) => anthropicMessages(messages, 'anthropic').turns
@@ -13,7 +13,7 @@ const call = { type: 'tool-call', callId: 'a', name: 'look', input: {} } as cons
 const use = { type: 'tool_use', id: 'a', name: 'look', input: {} } as const
 
 describe('turns', () => {
-  test('of one role in a row are one, with the results of tools in front', () => {
+  test('of the same role are merged, with tool results first', () => {
     const expected: MessageParam[] = [
       { role: 'user', content: [words('One.'), words('Two.')] },
       { role: 'assistant', content: [words('Three.'), use] },
@@ -34,7 +34,7 @@ describe('turns', () => {
     ).toEqual(expected)
   })
 
-  test('have no text without a word in it', () => {
+  test('contain no blank text', () => {
     expect(
       turnsOf(
         user([words('Hi'), words(' \n')]),
@@ -51,7 +51,7 @@ describe('turns', () => {
     ])
   })
 
-  test('leave the system prompt out; what is said later is said by the user', () => {
+  test('leave the system prompt out; later system messages become user messages', () => {
     const { system, turns } = anthropicMessages(
       [
         { role: 'system', content: 'Be brief.' },
@@ -67,7 +67,7 @@ describe('turns', () => {
     expect(turns.at(-1)).toEqual({ role: 'user', content: [words('It is late.')] })
   })
 
-  test('are new in every request: what is sent is not what was handed in', () => {
+  test('are new objects in every request', () => {
     const messages = [user('Hi'), user('there')]
     const before = structuredClone(messages)
     turnsOf(...messages)
@@ -75,7 +75,7 @@ describe('turns', () => {
   })
 })
 
-describe('what came from here goes back as it came', () => {
+describe('data of this provider is sent back unchanged', () => {
   const from = (data: object, provider = 'anthropic') => ({ opaque: { provider, data: data as never } })
   const blocks = (...parts: readonly AssistantPart[]) => turnsOf(user('Hi'), assistant(...parts))[1]?.content
 
@@ -96,7 +96,7 @@ describe('what came from here goes back as it came', () => {
     ).toEqual(expected)
   })
 
-  test('thinking without a signature or from elsewhere is left out', () => {
+  test('thinking without a signature or of another provider is left out', () => {
     expect(
       blocks(
         { type: 'reasoning', text: 'Hm.' },
@@ -107,7 +107,7 @@ describe('what came from here goes back as it came', () => {
     ).toEqual([words('Yes.')])
   })
 
-  test('thinking that nothing came of is left out', () => {
+  test('trailing thinking is left out', () => {
     const thought = { type: 'reasoning', text: 'Hm.', ...from({ type: 'thinking', signature: 's' }) } as const
     expect(blocks(words('Yes.'), thought)).toEqual([words('Yes.')])
     expect(turnsOf(user('Hi'), assistant(thought), user('Well?'))).toEqual([
@@ -115,7 +115,7 @@ describe('what came from here goes back as it came', () => {
     ])
   })
 
-  test('citations with their words, a caller with its call', () => {
+  test('citations with their text, a caller with its call', () => {
     const citation = {
       type: 'char_location',
       cited_text: 'cats',
@@ -132,7 +132,7 @@ describe('what came from here goes back as it came', () => {
     expect(
       blocks({ ...words('cats'), ...from({ citations: [citation] }) }, { ...call, ...from({ caller }) }),
     ).toEqual(expected)
-    // Elsewhere they are words and a call.
+    // For another provider they are plain text and a plain call.
     expect(
       blocks(
         { ...words('cats'), ...from({ citations: [citation] }, 'x') },
@@ -141,7 +141,7 @@ describe('what came from here goes back as it came', () => {
     ).toEqual([words('cats'), use])
   })
 
-  test('a tool that the provider ran, and only to it', () => {
+  test('a provider-run tool, and only to that provider', () => {
     const data = { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'cats' } }
     const result = { type: 'web_search_tool_result', tool_use_id: 's', content: [] }
     const ran = (provider: string) =>
@@ -158,7 +158,7 @@ describe('what came from here goes back as it came', () => {
 describe('files', () => {
   const sent = (file: object) => turnsOf(user([{ type: 'file', ...file } as UserPart]))[0]?.content
 
-  test('go by their address where that is possible', () => {
+  test('are sent by URL where possible', () => {
     const expected: MessageParam['content'] = [
       { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } },
     ]
@@ -174,16 +174,16 @@ describe('files', () => {
     ])
   })
 
-  test('that cannot be carried are refused in words', () => {
+  test('of unsupported types are rejected', () => {
     expect(() => sent({ mediaType: 'audio/wav', data: 'AAAA' })).toThrow(
-      'anthropic takes no file of type audio/wav',
+      'anthropic does not support files of type audio/wav',
     )
-    expect(() => sent({ mediaType: 'text/plain', url: 'https://example.com/a.txt' })).toThrow('by its URL')
+    expect(() => sent({ mediaType: 'text/plain', url: 'https://example.com/a.txt' })).toThrow('by URL')
   })
 })
 
-test('a file in what is to be answered is refused, also if more was said after it', async () => {
-  const { fetch } = recorder()
+test('an unsupported file in the latest user messages is rejected', async () => {
+  const { fetch } = recordingFetch()
   const file: Message = { role: 'user', content: [{ type: 'file', mediaType: 'video/mp4', data: 'AAAA' }] }
   const { error } = await read(openWire('Messages', fetch), {
     messages: [file, user('x')],
@@ -193,7 +193,7 @@ test('a file in what is to be answered is refused, also if more was said after i
   expect(error).toMatchObject({ code: 'invalid_input' })
 })
 
-test('nothing of a turn is left that would be thinking alone', async () => {
+test('a turn that would contain only thinking is left out', async () => {
   const thought = {
     type: 'reasoning',
     text: 'x',
@@ -206,19 +206,19 @@ test('nothing of a turn is left that would be thinking alone', async () => {
     name: 'web_search',
     opaque: { provider: 'anthropic', data },
   } as const
-  const { messages } = await sent('Messages', {
+  const { messages } = await sentBody('Messages', {
     messages: [user('x'), { role: 'assistant', content: [thought, search] }, user('x')],
   })
   expect(JSON.stringify(messages)).not.toContain('thinking')
 })
 
-test('a conversation that the assistant opened begins with the user for Anthropic', async () => {
+test('a conversation that starts with the assistant gets a user message first', async () => {
   const hello: Message = { role: 'assistant', content: [{ type: 'text', text: 'Hello!' }] }
-  const { messages } = await sent('Messages', { messages: [hello, user('x')] })
+  const { messages } = await sentBody('Messages', { messages: [hello, user('x')] })
   expect((messages as { role: string }[]).map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
 })
 
-test('a tool of Anthropic whose result never came is left out, unless it is still to come', async () => {
+test('an Anthropic tool without a result is left out, unless the result is still to come', async () => {
   const data = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} }
   const search = {
     type: 'provider-tool',
@@ -227,14 +227,14 @@ test('a tool of Anthropic whose result never came is left out, unless it is stil
     opaque: { provider: 'anthropic', data },
   } as const
   const cut: Message = { role: 'assistant', content: [{ type: 'text', text: 'a' }, search] }
-  expect(JSON.stringify(await sent('Messages', { messages: [user('x'), cut, user('x')] }))).not.toContain(
+  expect(JSON.stringify(await sentBody('Messages', { messages: [user('x'), cut, user('x')] }))).not.toContain(
     'srvtoolu_1',
   )
   const waiting: Message[] = [
     { role: 'assistant', content: [search, { type: 'tool-call', callId: 'c1', name: 'del', input: {} }] },
     { role: 'tool', callId: 'c1', name: 'del', content: [{ type: 'text', text: 'r' }] },
   ]
-  expect(JSON.stringify(await sent('Messages', { messages: [user('x'), ...waiting] }))).toContain(
+  expect(JSON.stringify(await sentBody('Messages', { messages: [user('x'), ...waiting] }))).toContain(
     'srvtoolu_1',
   )
 })

@@ -10,7 +10,7 @@ import type {
 } from '../../protocol/index.ts'
 import { invalidInput, isJsonObject } from '../../protocol/index.ts'
 import { callIds } from '../wire/call-ids.ts'
-import { asText, mentionFiles, sourceOf } from '../wire/media.ts'
+import { asText, omitUnsupportedFiles, sourceOf } from '../wire/media.ts'
 import { sendableName } from '../wire/tool-name.ts'
 
 export interface Turn {
@@ -19,11 +19,11 @@ export interface Turn {
 }
 
 /** `tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`. */
-const ids = { fits: /^[a-zA-Z0-9_-]{1,64}$/, make: (token: string) => `toolu_${token}` }
+const ids = { pattern: /^[a-zA-Z0-9_-]{1,64}$/, create: (token: string) => `toolu_${token}` }
 
 /**
- * A conversation as Messages takes it: the system prompt apart, results of tools in turns of the user, each turn one message. Text
- * without a word in it is refused, and left out.
+ * Converts a conversation for the Messages API: a separate system prompt, tool results in user
+ * turns, one message per turn. Blank text would be rejected and is left out.
  */
 export function anthropicMessages(
   messages: readonly Message[],
@@ -37,10 +37,10 @@ export function anthropicMessages(
     if (last?.role === role) last.content.push(...content)
     else if (content.length > 0) turns.push({ role, content })
   }
-  for (const message of mentionFiles(messages, (file) => documentBlock(file) !== undefined)) {
+  for (const message of omitUnsupportedFiles(messages, (file) => documentBlock(file) !== undefined)) {
     switch (message.role) {
       case 'system':
-        // One that stands further down can only be said by the user.
+        // A later system message is sent as a user message.
         if (turns.length === 0) system.push(...text(message.content))
         else add('user', text(message.content))
         break
@@ -54,12 +54,16 @@ export function anthropicMessages(
         add('user', [resultBlock(message, idOf)])
     }
   }
-  // `messages: first message must use the "user" role`: a greeting of the assistant needs somebody who was greeted.
-  if (turns[0]?.role === 'assistant') turns.unshift({ role: 'user', content: text('(begins)') })
-  return { system, turns: withoutUnanswered(turns), container: latestContainer(messages, provider) }
+  // `messages: first message must use the "user" role`, so an assistant's greeting needs one before
+  // it.
+  if (turns[0]?.role === 'assistant')
+    turns.unshift({ role: 'user', content: text('(start of conversation)') })
+  return { system, turns: withoutUnansweredTools(turns), container: latestContainer(messages, provider) }
 }
 
-/** The container in which the provider last ran code for this conversation, unless it has expired. */
+/**
+ * The container in which the provider last ran code for this conversation, unless it has expired.
+ */
 function latestContainer(messages: readonly Message[], provider: string): string | undefined {
   for (const message of messages.toReversed()) {
     if (message.role !== 'assistant') continue
@@ -74,10 +78,11 @@ function latestContainer(messages: readonly Message[], provider: string): string
 }
 
 /**
- * ``web_search tool use with id srvtoolu_… was found without a corresponding web_search_tool_result block``: a tool of the provider
- * that was cut off before its result came is left out. While only results of ours follow it, its own is still to come.
+ * Leaves out provider tools that were cut off before their result: ``web_search tool use with id
+ * srvtoolu_… was found without a corresponding web_search_tool_result block``. If only our tool
+ * results follow, the provider's result is still to come.
  */
-function withoutUnanswered(turns: readonly Turn[]): Turn[] {
+function withoutUnansweredTools(turns: readonly Turn[]): Turn[] {
   const answered = new Set(turns.flatMap(({ content }) => content.map(({ tool_use_id: id }) => id)))
   const last = turns.findLastIndex(({ role }) => role === 'assistant')
   const after = turns.slice(last + 1).flatMap(({ content }) => content)
@@ -88,7 +93,7 @@ function withoutUnanswered(turns: readonly Turn[]): Turn[] {
       ({ type, id }) =>
         type === 'tool_use' || !String(type).endsWith('_tool_use') || answered.has(id as JsonValue),
     )
-    const content = withoutLastThoughts(kept)
+    const content = withoutTrailingThinking(kept)
     return content.length > 0 ? [{ ...turn, content }] : []
   })
 }
@@ -110,11 +115,11 @@ function assistantTurn(
   idOf: (callId: string) => string,
   provider: string,
 ): JsonObject[] {
-  return withoutLastThoughts(parts.flatMap((part) => assistantBlocks(part, idOf, provider)))
+  return withoutTrailingThinking(parts.flatMap((part) => assistantBlocks(part, idOf, provider)))
 }
 
 /** ``The final block in an assistant message cannot be `thinking`.`` */
-function withoutLastThoughts(blocks: readonly JsonObject[]): JsonObject[] {
+function withoutTrailingThinking(blocks: readonly JsonObject[]): JsonObject[] {
   return blocks.slice(0, blocks.findLastIndex(({ type }) => !String(type).endsWith('thinking')) + 1)
 }
 
@@ -130,7 +135,7 @@ function assistantBlocks(
       return text(part.text).map((block) => ({ ...block, ...data }))
     case 'reasoning':
       if (data?.type === 'redacted_thinking') return [data]
-      // Without its signature, or from elsewhere, it would be refused.
+      // Rejected without its signature, or if it is another provider's.
       return data?.signature ? [{ ...data, type: 'thinking', thinking: part.text }] : []
     case 'tool-call':
       return [
@@ -179,11 +184,11 @@ function document(part: FilePart, provider: string): JsonObject {
   if (block) return block
   throw invalidInput(
     'model.stream',
-    `${provider} takes no file of type ${part.mediaType}${sourceOf(part).url === undefined ? '' : ' by its URL'}: only PDF, text with its data, and images`,
+    `${provider} does not support files of type ${part.mediaType}${sourceOf(part).url === undefined ? '' : ' by URL'}: pass a PDF, an image, or text with its data`,
   )
 }
 
-/** Nothing if it is not taken. */
+/** Undefined if the file is not supported. */
 function documentBlock(part: FilePart): JsonObject | undefined {
   const { mediaType, name } = part
   if (mediaType.startsWith('image/')) return image(part)

@@ -9,7 +9,10 @@ import { anthropicReader } from './reader.ts'
 import { anthropicBody, containerField } from './request.ts'
 import { traitsOf } from './traits.ts'
 
-/** What Messages knows besides; anything else may stand here too. `tools` are added to the agent's own. */
+/**
+ * Further fields of the Messages API; fields that are not listed are sent too. `tools` are added to
+ * the agent's own.
+ */
 export interface AnthropicExtra {
   readonly container?: JsonValue
   readonly context_management?: JsonObject
@@ -26,24 +29,27 @@ export interface AnthropicExtra {
 }
 
 export interface AnthropicOptions extends HttpModelOptions<AnthropicExtra> {
-  /** How long the prompt cache is kept, `5m` by default; `false` sets no marks. */
+  /** How long the prompt cache is kept, `5m` by default. `false` turns caching off. */
   readonly cache?: CacheTime | false | undefined
 }
 
-/** How often a provider may pause for its own tools within one generation. */
-const mostPauses = 20
+/** How often a provider may pause for its own tools in one round. */
+const maxPauses = 20
 
-/** A Claude model over Anthropic's Messages, or whoever else speaks it. Throws `invalid_input` on bad options. */
+/**
+ * A Claude model over Anthropic's Messages API, or any model of a compatible server. Throws
+ * `invalid_input` on bad options.
+ */
 export function anthropic(model: string, options: AnthropicOptions = {}): Model {
   const op = 'anthropic'
   checkHttpOptions(options, op, {
     cache: (value) => value !== false && value !== '5m' && value !== '1h' && "must be '5m', '1h' or false",
   })
-  const place = { op, name: 'ANTHROPIC_BASE_URL', usual: 'https://api.anthropic.com' }
-  const { baseURL, fromEnvironment } = baseUrlOf(options, place)
+  const endpoint = { op, name: 'ANTHROPIC_BASE_URL', defaultURL: 'https://api.anthropic.com' }
+  const { baseURL, fromEnvironment } = baseUrlOf(options, endpoint)
   const { pathname, hostname } = new URL(baseURL)
-  // The key of the environment goes nowhere else, unless the environment says where.
-  const atHome = fromEnvironment || /(^|\.)anthropic\.com$/.test(hostname)
+  // The key from the environment is sent only to Anthropic, or to the address in the environment.
+  const usesEnvKey = fromEnvironment || /(^|\.)anthropic\.com$/.test(hostname)
   const traits = traitsOf(typeof model === 'string' ? model : '')
   const http = httpModel(
     {
@@ -51,10 +57,10 @@ export function anthropic(model: string, options: AnthropicOptions = {}): Model 
       id: model,
       provider: 'anthropic',
       baseURL,
-      // The official SDK's addresses leave the version out, others' have it.
+      // The official SDK's base URLs have no version; others do.
       path: /\/v1\/?$/.test(pathname) ? '/messages' : '/v1/messages',
-      keyName: atHome ? 'ANTHROPIC_API_KEY' : undefined,
-      needsKey: atHome,
+      keyName: usesEnvKey ? 'ANTHROPIC_API_KEY' : undefined,
+      needsKey: usesEnvKey,
       keyHeaders: (key) => ({ 'x-api-key': key }),
       headers: { 'anthropic-version': '2023-06-01' },
       capabilities: {
@@ -78,39 +84,39 @@ export function anthropic(model: string, options: AnthropicOptions = {}): Model 
     stream(request, { signal, wire }) {
       const settings = http.settings(request.settings)
       let reader: AnthropicReader | undefined
-      let spent: Usage = noUsage
+      let priorUsage: Usage = noUsage
       let pauses = 0
       let container: string | undefined
-      /** What was said before the latest pause. */
-      const said: JsonObject[] = []
+      /** The content generated before the latest pause. */
+      const priorContent: JsonObject[] = []
       return streamEvents({
         async prepare() {
           const body = anthropicBody(request, { model, provider, traits, settings, cache })
           const { messages, ...rest } = body
-          const goesOn = said.length > 0 ? [{ role: 'assistant', content: said }] : []
+          const continuation = priorContent.length > 0 ? [{ role: 'assistant', content: priorContent }] : []
           return http.call(
             {
               ...rest,
               ...(container !== undefined && { container: containerField(container, settings.extra) }),
-              messages: [...(messages as JsonValue[]), ...goesOn],
+              messages: [...(messages as JsonValue[]), ...continuation],
             },
             { settings, signal, wire },
           )
         },
         open(events, { secrets }) {
-          reader = anthropicReader(events, { provider, secrets, spent })
+          reader = anthropicReader(events, { provider, secrets, priorUsage })
           return reader
         },
-        goesOn() {
+        needsAnother() {
           if (!reader?.paused) return false
-          said.push(...reader.paused.content)
+          priorContent.push(...reader.paused.content)
           container = reader.paused.container ?? container
-          spent = addUsage(spent, reader.paused.usage)
-          if (++pauses > mostPauses)
+          priorUsage = addUsage(priorUsage, reader.paused.usage)
+          if (++pauses > maxPauses)
             throw new MillraceError({
               op: 'model.stream',
               code: 'llm_error',
-              message: `${provider} paused more than ${mostPauses} times for its own tools without coming to an end`,
+              message: `${provider} paused more than ${maxPauses} times for its own tools without finishing`,
             })
           return true
         },

@@ -7,22 +7,25 @@ import { parseFrame } from '../wire/stream.ts'
 import { streamError } from '../wire/stream-error.ts'
 import type { Block, Fields } from './blocks.ts'
 import {
+  finishedBlock,
   idOf,
   indexOf,
+  isDuplicateStart,
   isFailed,
+  isSendable,
   isServerTool,
-  isStutter,
   isUnknown,
-  isWorthSending,
   nameOf,
   rawOf,
-  whole,
   withDelta,
 } from './blocks.ts'
 import { messageUsage } from './usage.ts'
 
 export interface AnthropicReader extends WireReader {
-  /** Set when the provider paused in the middle of its own tools: it goes on when it is sent what it has said so far. */
+  /**
+   * Set when the provider paused for its own tools. It continues when it gets back its partial
+   * answer.
+   */
   readonly paused: Paused | undefined
 }
 
@@ -36,30 +39,30 @@ interface Paused {
 export interface AnthropicReaderOptions {
   readonly provider: string
   readonly secrets?: readonly string[]
-  /** What was spent before a pause. */
-  readonly spent?: Usage
+  /** The usage before a pause. */
+  readonly priorUsage?: Usage
 }
 
 /** Reads the events of a Messages stream. */
 export function anthropicReader(
   events: ModelEvent[],
-  { provider, secrets = [], spent = noUsage }: AnthropicReaderOptions,
+  { provider, secrets = [], priorUsage = noUsage }: AnthropicReaderOptions,
 ): AnthropicReader {
   const blocks = new Map<number, Block>()
-  /** All of them, in the order in which they were begun. */
+  /** All blocks, in the order in which they started. */
   const order: Block[] = []
   const pattern = framePattern()
   let metadata: Record<string, JsonValue> = {}
   let usage = messageUsage()
   /** The highest index that was opened. */
-  let highest = -1
+  let highestIndex = -1
   let container: JsonObject | undefined
   let stopReason: string | undefined
-  /** A call with no input at all: either its tool takes none, or it was cut off. What comes next tells. */
+  /** A call without input: it either takes none or was cut off. The next event shows which. */
   let emptyCall: Block | undefined
-  /** The latest block was text, and its end has not been told: only another one behind it makes that worth telling. */
+  /** The latest block was text. Its `part-end` is emitted only if more text follows. */
   let afterText = false
-  let over = false
+  let ended = false
   let paused: Paused | undefined
 
   const opaque = (data: JsonValue) => ({ provider, data })
@@ -83,7 +86,7 @@ export function anthropicReader(
         return finish()
       case 'error':
         throw failureOf({ provider, body: event, secrets })
-      // `ping`, Vertex's `vertex_event`, and whatever there will be.
+      // `ping`, Vertex's `vertex_event` and future types are ignored.
     }
   }
 
@@ -91,12 +94,13 @@ export function anthropicReader(
     // Some gateways send `message_start` twice. Another id means another answer.
     const isSame = typeof message.id === 'string' && message.id === metadata.id
     if (order.length > 0 && isSame) return
-    if (order.length > 0) restart('a second message began before the first had ended')
+    if (order.length > 0) restart('a second message started before the first had ended')
     if (typeof message.id === 'string') metadata.id = message.id
     if (typeof message.model === 'string') metadata.model = message.model
     usage.add(message.usage)
     readContainer(message.container)
-    // Programmatic tool calling: when the provider resumes its code, `message_start` has the content written so far.
+    // Programmatic tool calling: when the provider resumes its code, `message_start` has the
+    // content so far.
     if (Array.isArray(message.content))
       for (const [index, block] of message.content.entries()) {
         if (!isObject(block)) continue
@@ -112,26 +116,26 @@ export function anthropicReader(
     order.length = 0
     metadata = {}
     usage = messageUsage()
-    highest = -1
+    highestIndex = -1
     container = undefined
     stopReason = undefined
     emptyCall = undefined
     afterText = false
-    events.push({ type: 'restart', reason: `${provider} began its answer again: ${what}` })
+    events.push({ type: 'restart', reason: `${provider} restarted its answer: ${what}` })
   }
 
   function readContainer(value: unknown) {
     if (isObject(value) && typeof value.id === 'string') container = value as JsonObject
   }
 
-  function start(place: unknown, block: Fields) {
-    const index = indexOf({ index: place })
+  function start(rawIndex: unknown, block: Fields) {
+    const index = indexOf({ index: rawIndex })
     const known = blocks.get(index)
-    if (known && isStutter(known, block)) return
-    // Without indexes, a block begins when the one before is closed.
-    const follows = place === undefined && known?.closed !== false
-    if (index <= highest && !follows) restart(`block ${index} began again`)
-    highest = index
+    if (known && isDuplicateStart(known, block)) return
+    // Without indexes, a block starts when the previous one is closed.
+    const follows = rawIndex === undefined && known?.closed !== false
+    if (index <= highestIndex && !follows) restart(`block ${index} started again`)
+    highestIndex = index
     const type = String(block.type)
     closeEmptyCall()
     if (afterText && type === 'text') events.push({ type: 'part-end', part: 'text' })
@@ -139,11 +143,11 @@ export function anthropicReader(
     const open: Block = { type, start: block, written: '', signature: '', citations: [], closed: false }
     blocks.set(index, open)
     order.push(open)
-    if (type === 'text' && typeof block.text === 'string') say(open, block.text)
+    if (type === 'text' && typeof block.text === 'string') addText(open, block.text)
     if (type === 'text' && Array.isArray(block.citations))
       open.citations.push(...(block.citations as never[]))
     if (type === 'thinking') {
-      if (typeof block.thinking === 'string') think(open, block.thinking)
+      if (typeof block.thinking === 'string') addThinking(open, block.thinking)
       if (typeof block.signature === 'string') open.signature = block.signature
     }
     if (type === 'tool_use')
@@ -155,14 +159,14 @@ export function anthropicReader(
     const block = blocks.get(index)
     if (!block || block.closed)
       throw streamError(
-        `${provider} sent a piece of block ${index}, which is not open: the stream is not in order`,
+        `${provider} sent a delta for block ${index}, which is not open: the stream is out of order`,
       )
     switch (delta.type) {
       case 'text_delta':
-        if (typeof delta.text === 'string') say(block, delta.text)
+        if (typeof delta.text === 'string') addText(block, delta.text)
         return
       case 'thinking_delta':
-        if (typeof delta.thinking === 'string') think(block, delta.thinking)
+        if (typeof delta.thinking === 'string') addThinking(block, delta.thinking)
         return
       case 'signature_delta':
         if (typeof delta.signature === 'string') block.signature += delta.signature
@@ -182,27 +186,27 @@ export function anthropicReader(
   }
 
   function learn(data: string, frame: Fields, delta: Fields) {
-    const key = deltas.get(String(delta.type))
+    const key = deltaFields.get(String(delta.type))
     if (!key) return
     pattern.learn({
       data,
       frame,
       key,
       valueIn: ({ delta: one }) => (isObject(one) ? one[key] : undefined),
-      tell(text) {
+      emit(text) {
         delta[key] = text
         readDelta(indexOf(frame), delta)
       },
     })
   }
 
-  function say(block: Block, text: string) {
+  function addText(block: Block, text: string) {
     if (text === '' || block.type !== 'text') return
     block.written += text
     events.push({ type: 'text', text })
   }
 
-  function think(block: Block, text: string) {
+  function addThinking(block: Block, text: string) {
     if (text === '' || block.type !== 'thinking') return
     block.written += text
     events.push({ type: 'reasoning', text })
@@ -212,53 +216,53 @@ export function anthropicReader(
     const block = blocks.get(index)
     if (!block || block.closed) return
     block.closed = true
-    const { type, start: begun } = block
+    const { type, start: opened } = block
     if (type === 'text') {
       const { citations } = block
-      // Which words a citation belongs to is known by the block: it goes back as one.
+      // A citation belongs to the text of its block, so the block is sent back as one part.
       if (citations.length > 0) events.push({ type: 'part-end', part: 'text', opaque: opaque({ citations }) })
       else afterText = block.written !== ''
     } else if (type === 'thinking') {
       const { signature } = block
-      const { thinking: _, ...rest } = begun as JsonObject
+      const { thinking: _, ...rest } = opened as JsonObject
       events.push({
         type: 'part-end',
         part: 'reasoning',
         ...(signature !== '' && { opaque: opaque({ ...rest, signature }) }),
       })
     } else if (type === 'redacted_thinking') {
-      events.push({ type: 'part-end', part: 'reasoning', opaque: opaque(begun as JsonObject) })
+      events.push({ type: 'part-end', part: 'reasoning', opaque: opaque(opened as JsonObject) })
     } else if (type === 'tool_use') {
       if (rawOf(block).trim() === '') emptyCall = block
       else closeCall(block)
     } else if (isServerTool(type)) {
       events.push({
         type: 'provider-tool',
-        callId: idOf(begun),
-        name: nameOf(begun),
+        callId: idOf(opened),
+        name: nameOf(opened),
         input: parseArguments(rawOf(block)).input,
-        opaque: opaque(whole(block)),
+        opaque: opaque(finishedBlock(block)),
       })
-    } else if (typeof begun.tool_use_id === 'string' && type.endsWith('_tool_result')) {
+    } else if (typeof opened.tool_use_id === 'string' && type.endsWith('_tool_result')) {
       events.push({
         type: 'provider-tool',
-        callId: begun.tool_use_id,
-        name: callName(begun.tool_use_id) ?? type.slice(0, -'_tool_result'.length),
-        output: (begun.content ?? null) as JsonValue,
-        ...(isFailed(begun) && { isError: true }),
-        opaque: opaque(begun as JsonObject),
+        callId: opened.tool_use_id,
+        name: callName(opened.tool_use_id) ?? type.slice(0, -'_tool_result'.length),
+        output: (opened.content ?? null) as JsonValue,
+        ...(isFailed(opened) && { isError: true }),
+        opaque: opaque(opened as JsonObject),
       })
     } else {
-      // `compaction`, `fallback` and any other type: it goes back as it came.
-      const callId = typeof begun.id === 'string' ? begun.id : `${type}_${index}`
-      events.push({ type: 'provider-tool', callId, name: type, opaque: opaque(begun as JsonObject) })
+      // `compaction`, `fallback` and any other type: sent back unchanged.
+      const callId = typeof opened.id === 'string' ? opened.id : `${type}_${index}`
+      events.push({ type: 'provider-tool', callId, name: type, opaque: opaque(opened as JsonObject) })
     }
   }
 
-  /** A result says only what kind it is of: `mcp_tool_result`. */
+  /** The tool's name: a result has only its type, such as `mcp_tool_result`. */
   function callName(id: string): string | undefined {
-    for (const { type, start: begun } of order)
-      if (isServerTool(type) && begun.id === id) return nameOf(begun)
+    for (const { type, start: opened } of order)
+      if (isServerTool(type) && opened.id === id) return nameOf(opened)
     return undefined
   }
 
@@ -276,7 +280,7 @@ export function anthropicReader(
         callId: idOf(block.start),
         name: nameOf(block.start),
         raw: rawOf(block),
-        // `caller`, when the call was made by code that the provider runs.
+        // `caller`, if the call was made by code that the provider runs.
         opaque: Object.keys(rest).length > 0 ? opaque(rest as JsonObject) : undefined,
       }),
     )
@@ -294,32 +298,34 @@ export function anthropicReader(
     if (isObject(details)) metadata.stopDetails = details as JsonObject
     if (typeof reason !== 'string') return
     stopReason = reason
-    // Cut off before its first character, a call would look like one without arguments.
-    if (!cutsOff.has(reason)) closeEmptyCall()
+    // A call that was cut off before its first character looks like one without arguments.
+    if (!cutOffReasons.has(reason)) closeEmptyCall()
   }
 
   function finish() {
-    over = true
+    ended = true
     if (stopReason === undefined) closeEmptyCall()
     const { total: counted, contextTokens } = usage
-    if (pauses.has(stopReason ?? '')) {
-      const content = order.filter(isWorthSending).map(whole)
+    if (pauseReasons.has(stopReason ?? '')) {
+      const content = order.filter(isSendable).map(finishedBlock)
       paused = { content, usage: counted ?? {}, container: container && idOf(container) }
       if (afterText) events.push({ type: 'part-end', part: 'text' })
       return
     }
-    // A part without words. The next request names the container, so that its files and variables are still there.
+    // A part without text. The next request names the container, to keep its files and variables.
     if (container)
       events.push({
         type: 'part-end',
         part: 'reasoning',
         opaque: opaque({ ...container, type: 'container' }),
       })
-    const reason = finishes.get(stopReason ?? '') ?? 'other'
+    const reason = finishReasons.get(stopReason ?? '') ?? 'other'
     events.push({
       type: 'done',
       finish: reason,
-      ...(spent !== noUsage ? { usage: addUsage(spent, counted ?? {}) } : counted && { usage: counted }),
+      ...(priorUsage !== noUsage
+        ? { usage: addUsage(priorUsage, counted ?? {}) }
+        : counted && { usage: counted }),
       ...(contextTokens !== undefined && { contextTokens }),
       metadata: { ...metadata, ...(reason === 'other' && stopReason && { finishReason: stopReason }) },
     })
@@ -330,15 +336,15 @@ export function anthropicReader(
       if (data === '' || pattern.read(data)) return
       const value = parseFrame(data, provider)
       if (!isObject(value)) return
-      // Where the data does not say what it is, the event's name does.
+      // If the data has no type, use the event's name.
       readEvent(value.type === undefined && event !== '' ? { ...value, type: event } : value)
       if (value.type === 'content_block_delta' && isObject(value.delta)) learn(data, value, value.delta)
     },
     end() {
-      // `message_stop` alone is the end.
+      // Only `message_stop` ends an answer.
     },
-    get over() {
-      return over
+    get ended() {
+      return ended
     },
     get paused() {
       return paused
@@ -346,14 +352,14 @@ export function anthropicReader(
   }
 }
 
-/** Where each kind of delta has what it adds. */
-const deltas: ReadonlyMap<string, string> = new Map([
+/** The field with the text of each delta type. */
+const deltaFields: ReadonlyMap<string, string> = new Map([
   ['text_delta', 'text'],
   ['thinking_delta', 'thinking'],
   ['input_json_delta', 'partial_json'],
 ])
 
-const finishes: ReadonlyMap<string, FinishReason> = new Map([
+const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
   ['end_turn', 'stop'],
   ['stop_sequence', 'stop'],
   ['tool_use', 'tool-calls'],
@@ -362,8 +368,8 @@ const finishes: ReadonlyMap<string, FinishReason> = new Map([
   ['refusal', 'refusal'],
 ])
 
-/** After these, what stands there of a call may not be all of it. */
-const cutsOff: ReadonlySet<string> = new Set(['max_tokens', 'model_context_window_exceeded', 'refusal'])
+/** After these, a call may be incomplete. */
+const cutOffReasons: ReadonlySet<string> = new Set(['max_tokens', 'model_context_window_exceeded', 'refusal'])
 
-/** The provider continues when it is sent what it has said: it paused in its own tools, or after a compaction. */
-const pauses: ReadonlySet<string> = new Set(['pause_turn', 'compaction'])
+/** The provider paused for its own tools or after a compaction; it continues in another request. */
+const pauseReasons: ReadonlySet<string> = new Set(['pause_turn', 'compaction'])

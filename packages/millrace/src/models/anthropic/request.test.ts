@@ -3,21 +3,21 @@ import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/m
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import type { JsonObject, Message, ModelRequest, ModelSettings } from '../../protocol/index.ts'
 import { conversation, longId, look, pdf, png, wait } from '../openai-chat/conversation.test-kit.ts'
-import { del, sent, user } from '../wires.test-kit.ts'
+import { del, sentBody, user } from '../wires.test-kit.ts'
 import type { CacheTime } from './cache-marks.ts'
 import type { AnthropicExtra } from './model.ts'
 import { anthropicBody } from './request.ts'
 import { traitsOf } from './traits.ts'
 
-interface Asked extends Partial<ModelRequest> {
+interface BodyOptions extends Partial<ModelRequest> {
   readonly model?: string
   readonly cache?: CacheTime | undefined
 }
 
 const hi: readonly Message[] = [{ role: 'user', content: 'Hi' }]
 
-/** Without marks unless they are asked for. */
-function bodyFor({ model = 'claude-sonnet-4-5', cache, ...request }: Asked): JsonObject {
+/** Without cache breakpoints by default. */
+function bodyFor({ model = 'claude-sonnet-4-5', cache, ...request }: BodyOptions): JsonObject {
   const { settings = {} } = request
   return anthropicBody(
     { messages: hi, tools: [], settings, ...request },
@@ -25,10 +25,10 @@ function bodyFor({ model = 'claude-sonnet-4-5', cache, ...request }: Asked): Jso
   )
 }
 
-const field = (name: string, asked: Asked) => bodyFor(asked)[name]
+const field = (name: string, asked: BodyOptions) => bodyFor(asked)[name]
 
 describe('a body', () => {
-  test('of a rich conversation is what Anthropic takes', () => {
+  test('of a conversation with every part type matches the API', () => {
     const renamed = expect.stringMatching(/^toolu_[a-z0-9]{9}$/) as unknown as string
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } } as const
     const marked = { cache_control: { type: 'ephemeral' } } as const
@@ -101,7 +101,7 @@ describe('a body', () => {
     }
     const body = bodyFor({ messages: conversation, tools: [look, wait], toolChoice: 'auto', cache: '5m' })
     expect(body).toStrictEqual(expected)
-    // The same id in call and result, and none twice.
+    // The same id in call and result, and no duplicates.
     const text = JSON.stringify(body)
     const ids = (name: string) =>
       [...text.matchAll(new RegExp(`"${name}":"([^"]*)"`, 'g'))].map(([, id]) => id)
@@ -110,12 +110,12 @@ describe('a body', () => {
     expect(text).not.toContain(longId)
   })
 
-  test('holds every setting in its field', () => {
+  test('has every setting in its field', () => {
     const settings: ModelSettings = {
       temperature: 0.2,
       maxOutputTokens: 500,
       stop: ['END'],
-      // There is no such thing here.
+      // Not supported by this API.
       seed: 7,
       parallelToolCalls: false,
       extra: { metadata: { user_id: 'u' }, service_tier: 'auto' },
@@ -143,11 +143,11 @@ describe('a body', () => {
     expect(bodyFor({ tools, toolChoice: { name: 'look' }, settings })).toStrictEqual(expected)
   })
 
-  test('with nothing set has nothing that was not asked for', () => {
+  test('without settings has no optional fields', () => {
     expect(Object.keys(bodyFor({}))).toEqual(['model', 'max_tokens', 'messages', 'stream'])
   })
 
-  test('has the tools in the order in which they came, always, and what is extra behind them', () => {
+  test('has the tools in their order, followed by extra tools', () => {
     const search = { type: 'web_search_20250305', name: 'web_search' }
     const names = ['zebra', 'ant', 'mole']
     const tools = names.map((name) => ({ ...look, name }))
@@ -160,25 +160,25 @@ describe('a body', () => {
     })
   })
 
-  test('our names for what is extra are Anthropic’s', () => {
+  test("the types of extra match Anthropic's", () => {
     type Known = { [Key in keyof AnthropicExtra as string extends Key ? never : Key]: AnthropicExtra[Key] }
-    // Models before 4.7 take `top_k`; the SDK has forgotten it.
+    // Models before 4.7 accept `top_k`; the SDK's types lack it.
     expectTypeOf<Exclude<keyof Known, 'top_k'>>().toExtend<keyof BetaParams>()
     expectTypeOf<Pick<Known, 'inference_geo' | 'metadata' | 'service_tier'>>().toExtend<Partial<BetaParams>>()
   })
 })
 
-describe('the choice of tools', () => {
-  const choice = (asked: Asked) => field('tool_choice', { tools: [look], ...asked })
+describe('tool choice', () => {
+  const choice = (asked: BodyOptions) => field('tool_choice', { tools: [look], ...asked })
   const alone: ModelSettings = { parallelToolCalls: false }
 
-  test('is left out where it is the usual one, or where there are none', () => {
+  test('is omitted if it is the default or there are no tools', () => {
     expect(choice({})).toBeUndefined()
     expect(choice({ settings: { parallelToolCalls: true } })).toBeUndefined()
     expect(choice({ tools: [], toolChoice: 'required' })).toBeUndefined()
   })
 
-  test('is said in Anthropic’s words', () => {
+  test("uses Anthropic's format", () => {
     expect(choice({ toolChoice: 'none', settings: alone })).toEqual({ type: 'none' })
     expect(choice({ toolChoice: 'required' })).toEqual({ type: 'any' })
     expect(choice({ toolChoice: 'required', settings: alone })).toEqual({
@@ -188,7 +188,7 @@ describe('the choice of tools', () => {
     expect(choice({ settings: alone })).toEqual({ type: 'auto', disable_parallel_tool_use: true })
   })
 
-  test('is left to a model that cannot be held to one', () => {
+  test('is auto for a model that does not support forced tools', () => {
     expect(choice({ model: 'claude-opus-5-5', toolChoice: 'required' })).toEqual({ type: 'auto' })
     expect(choice({ model: 'claude-opus-5-5', toolChoice: { name: 'look' } })).toEqual({ type: 'auto' })
   })
@@ -201,14 +201,14 @@ describe('sampling', () => {
     return [temperature, top_p]
   }
 
-  test('is sent as far as a model takes it', () => {
+  test('is sent only if the model supports it', () => {
     expect(sampling('claude-3-5-haiku-latest', both)).toEqual([0.2, 0.9])
     expect(sampling('claude-sonnet-4-5', both)).toEqual([0.2, undefined])
     expect(sampling('claude-sonnet-4-5', { topP: 0.9 })).toEqual([undefined, 0.9])
     expect(sampling('claude-opus-4-7', both)).toEqual([undefined, undefined])
   })
 
-  test('is left out while it thinks', () => {
+  test('is omitted with thinking', () => {
     expect(sampling('claude-sonnet-4-5', { ...both, reasoning: 'low' })).toEqual([undefined, undefined])
     expect(sampling('claude-opus-4-6', { ...both, reasoning: 'low' })).toEqual([undefined, undefined])
     expect(sampling('claude-opus-4-6', { ...both, reasoning: 'none' })).toEqual([0.2, undefined])
@@ -216,7 +216,7 @@ describe('sampling', () => {
 })
 
 describe('thinking', () => {
-  const thinking = (model: string, reasoning: ModelSettings['reasoning'], more: Asked = {}) => {
+  const thinking = (model: string, reasoning: ModelSettings['reasoning'], more: BodyOptions = {}) => {
     const settings = { ...more.settings, ...(reasoning && { reasoning }) }
     const { thinking, output_config } = bodyFor({ model, ...more, settings })
     return {
@@ -225,12 +225,12 @@ describe('thinking', () => {
     }
   }
 
-  test('is not spoken of unless it is asked for, nor where there is none', () => {
+  test('is omitted unless requested and supported', () => {
     expect(thinking('claude-opus-4-6', undefined)).toEqual({})
     expect(thinking('claude-3-5-haiku-latest', 'high')).toEqual({})
   })
 
-  test('is given a budget by models that want one', () => {
+  test('has a budget for models that need one', () => {
     const budget = (tokens: number): Pick<MessageCreateParamsStreaming, 'thinking'> => ({
       thinking: { type: 'enabled', budget_tokens: tokens },
     })
@@ -240,14 +240,14 @@ describe('thinking', () => {
     expect(thinking('claude-sonnet-4-5', 'none')).toEqual({})
   })
 
-  test('has a budget that leaves room for the answer, or none', () => {
+  test('leaves room for the answer, or is omitted', () => {
     const within = (maxOutputTokens: number) =>
       thinking('claude-sonnet-4-5', 'high', { settings: { maxOutputTokens } })
     expect(within(4096)).toEqual({ thinking: { type: 'enabled', budget_tokens: 3072 } })
     expect(within(2000)).toEqual({})
   })
 
-  test('is left to newer models, with an effort', () => {
+  test('is adaptive for newer models, with an effort', () => {
     const adaptive = (
       effort: 'low' | 'high',
     ): Pick<MessageCreateParamsStreaming, 'thinking' | 'output_config'> => ({
@@ -257,22 +257,19 @@ describe('thinking', () => {
     expect(thinking('claude-opus-4-6', 'high')).toEqual(adaptive('high'))
     expect(thinking('claude-opus-5-5', 'minimal')).toEqual(adaptive('low'))
     expect(thinking('claude-opus-5', 'none')).toEqual({ thinking: { type: 'disabled' } })
-    // One that always thinks can only be asked not to think for long.
+    // A model that always thinks gets a low effort instead.
     expect(thinking('claude-fable-5', 'none')).toEqual({ output_config: { effort: 'low' } })
   })
 
-  test.each(['required', { name: 'look' }] as const)(
-    'is dropped where a tool is forced (%j)',
-    (toolChoice) => {
-      const forced = { tools: [look], toolChoice }
-      expect(thinking('claude-sonnet-4-5', 'high', forced)).toEqual({})
-      expect(thinking('claude-opus-4-6', 'high', forced)).toEqual({ output_config: { effort: 'high' } })
-      // This one is not forced after all.
-      expect(thinking('claude-opus-5-5', 'high', forced)).toMatchObject({ thinking: { type: 'adaptive' } })
-    },
-  )
+  test.each(['required', { name: 'look' }] as const)('is omitted if a tool is forced (%j)', (toolChoice) => {
+    const forced = { tools: [look], toolChoice }
+    expect(thinking('claude-sonnet-4-5', 'high', forced)).toEqual({})
+    expect(thinking('claude-opus-4-6', 'high', forced)).toEqual({ output_config: { effort: 'high' } })
+    // This model does not support forced tools.
+    expect(thinking('claude-opus-5-5', 'high', forced)).toMatchObject({ thinking: { type: 'adaptive' } })
+  })
 
-  test('is dropped in a turn that was begun without it', () => {
+  test('is omitted in a turn that started without it', () => {
     const call = { type: 'tool-call', callId: 'a', name: 'look', input: {} } as const
     const result: Message = { role: 'tool', callId: 'a', name: 'look', content: [] }
     const opaque = { provider: 'anthropic', data: { type: 'thinking', signature: 's' } }
@@ -289,7 +286,7 @@ describe('thinking', () => {
     )
   })
 
-  test('stays on through a turn that began with it', async () => {
+  test('stays on in a turn that started with it', async () => {
     const thought = {
       type: 'reasoning',
       text: 'x',
@@ -303,22 +300,22 @@ describe('thinking', () => {
       { role: 'tool', callId, name: 'del', content: [{ type: 'text', text: 'r' }] },
     ]
     const settings = { reasoning: 'low' } as const
-    const begun = [user, ...round('a', true), ...round('b', false)]
-    expect(await sent('Messages', { messages: begun, settings })).toHaveProperty('thinking')
+    const started = [user, ...round('a', true), ...round('b', false)]
+    expect(await sentBody('Messages', { messages: started, settings })).toHaveProperty('thinking')
     const elsewhere = [user, ...round('a', false), ...round('b', true)]
-    expect(await sent('Messages', { messages: elsewhere, settings })).not.toHaveProperty('thinking')
+    expect(await sentBody('Messages', { messages: elsewhere, settings })).not.toHaveProperty('thinking')
   })
 })
 
 describe('a schema for the answer', () => {
-  test('is closed, and without what is refused; our own output_config lies under the caller’s', () => {
+  test("is closed and has no rejected keywords; the caller's output_config overrides ours", () => {
     const output = {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       type: 'object',
       properties: {
         total: { type: 'number', minimum: 0 },
         kind: { oneOf: [{ const: 'a' }, { type: 'string', minLength: 1 }] },
-        // Names of properties are no keywords.
+        // Property names are not keywords.
         pattern: { type: 'object', properties: {} },
       },
       required: ['total'],
@@ -344,10 +341,10 @@ describe('a schema for the answer', () => {
   })
 })
 
-test('a tool that Anthropic defines takes the place of ours of that name', async () => {
+test('a tool that Anthropic defines replaces ours with that name', async () => {
   const tools = [{ ...del, name: 'bash', inputSchema: {} }]
   const settings = { extra: { tools: [{ type: 'bash_20250124', name: 'bash' }] } }
-  expect(await sent('Messages', { tools, settings })).toMatchObject({
+  expect(await sentBody('Messages', { tools, settings })).toMatchObject({
     tools: [{ type: 'bash_20250124', name: 'bash' }],
   })
 })

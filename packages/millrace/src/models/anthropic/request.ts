@@ -16,7 +16,7 @@ export interface AnthropicRequestOptions {
   readonly cache: CacheTime | undefined
 }
 
-/** The body of a request to Messages. */
+/** The body of a Messages request. */
 export function anthropicBody(
   request: ModelRequest,
   { model, provider, traits, settings, cache }: AnthropicRequestOptions,
@@ -25,7 +25,8 @@ export function anthropicBody(
   const { system, turns, container } = anthropicMessages(request.messages, provider)
   const native = extraTools(extra)
   const names = new Set(native.map(({ name }) => name))
-  // One that Anthropic itself defines and we run (`bash`, an editor) is declared in its way only.
+  // A tool that Anthropic defines and we run (`bash`, an editor) is declared only in Anthropic's
+  // format.
   const own = request.tools.filter(({ name }) => !names.has(name))
   const tools = own.map((tool): JsonObject => {
     const { schema, strict } = strictTool(tool, closedSchema)
@@ -33,16 +34,16 @@ export function anthropicBody(
     return { name, description, input_schema: schema, ...(strict !== undefined && { strict }) }
   })
   const answer = request.output && closedSchema(request.output)
-  // One that it cannot be held to is asked for in words.
+  // If the schema cannot be enforced, ask for it in the prompt.
   if (request.output && !answer) system.push({ type: 'text', text: askForJson(request.output) })
-  // Four marks are allowed. Whoever sets some sets them all.
+  // At most four breakpoints are allowed. If the caller sets any, we add none.
   const marked = extra?.cache_control !== undefined || native.some((tool) => tool.cache_control !== undefined)
   if (cache && !marked) markCache({ system, tools, turns }, cache)
   const maxTokens = maxOutputTokens ?? traits.maxTokens
-  const choice = toolChoice(request, settings, { traits, any: tools.length + native.length > 0 })
+  const choice = toolChoice(request, settings, { traits, hasTools: tools.length + native.length > 0 })
   const forced = choice?.type === 'any' || choice?.type === 'tool'
   const { thinking, effort } = reasoningOf(settings, { traits, maxTokens, forced, turns })
-  // While it thinks, a model takes no other sampling than its own.
+  // With thinking enabled, sampling settings are rejected.
   const sampling = thinking && thinking.type !== 'disabled' ? 'none' : traits.sampling
   const theirs = isJsonObject(extra?.output_config) ? extra.output_config : {}
   const outputConfig: JsonObject = {
@@ -82,16 +83,16 @@ export function containerField(id: string, extra: JsonObject | undefined): JsonV
 function toolChoice(
   { toolChoice: choice }: ModelRequest,
   { parallelToolCalls }: ModelSettings,
-  { traits: { forcedTools }, any }: { readonly traits: Traits; readonly any: boolean },
+  { traits: { forcedTools }, hasTools }: { readonly traits: Traits; readonly hasTools: boolean },
 ): JsonObject | undefined {
-  if (!any || (choice === undefined && parallelToolCalls !== false)) return undefined
-  const alone = parallelToolCalls === false ? { disable_parallel_tool_use: true } : {}
+  if (!hasTools || (choice === undefined && parallelToolCalls !== false)) return undefined
+  const single = parallelToolCalls === false ? { disable_parallel_tool_use: true } : {}
   if (choice === 'none') return { type: 'none' }
-  // One that cannot be held to a tool is left to choose: better than a refusal.
-  if (choice === undefined || choice === 'auto' || !forcedTools) return { type: 'auto', ...alone }
+  // If the model does not support forced tools, let it choose: better than a rejected request.
+  if (choice === undefined || choice === 'auto' || !forcedTools) return { type: 'auto', ...single }
   return typeof choice === 'object'
-    ? { type: 'tool', name: choice.name, ...alone }
-    : { type: 'any', ...alone }
+    ? { type: 'tool', name: choice.name, ...single }
+    : { type: 'any', ...single }
 }
 
 const budgets = { minimal: 1024, low: 4096, medium: 12_000, high: 32_000 } as const
@@ -110,7 +111,7 @@ function reasoningOf(
     if (reasoning === 'none')
       return traits.alwaysThinks ? { effort: 'low' } : { thinking: { type: 'disabled' } }
     const effort = reasoning === 'minimal' ? 'low' : reasoning
-    // Not every model takes both at once.
+    // Not every model accepts thinking and a forced tool together.
     return forced ? { effort } : { thinking: { type: 'adaptive', display: 'summarized' }, effort }
   }
   if (reasoning === 'none' || forced || beganWithoutThinking(turns)) return {}
@@ -119,8 +120,8 @@ function reasoningOf(
 }
 
 /**
- * `Expected thinking or redacted_thinking, but found tool_use`: a turn that was begun without thinking, by another model for
- * instance, must be ended without it.
+ * A turn that was started without thinking, for example by another model, must be finished without
+ * it: `Expected thinking or redacted_thinking, but found tool_use`.
  */
 function beganWithoutThinking(turns: readonly Turn[]): boolean {
   const asked = turns.findLastIndex(

@@ -4,9 +4,10 @@ import { addUsage, isObject, noUsage } from '../../protocol/index.ts'
 type Fields = Record<string, unknown>
 
 /**
- * The tokens of one message. They are reported at its start and again at its end, where the numbers are totals and not
- * additions; what the end leaves out stays as it was. What was read from the cache and what was written to it is counted beside the
- * input. The tokens of a compaction are only in `iterations`; its input is no longer part of the conversation.
+ * The token usage of one message. It is reported at the start and again at the end, where the
+ * numbers are totals that replace earlier ones. Cache reads and writes are not included in
+ * `input_tokens`. The tokens of a compaction are only in `iterations`; its input is no longer part
+ * of the conversation.
  */
 export function messageUsage() {
   const latest: Record<string, number> = {}
@@ -33,7 +34,7 @@ export function messageUsage() {
       const compactions = iterations.filter(({ type }) => type === 'compaction').map(iterationUsage)
       return compactions.length > 0 ? compactions.reduce(addUsage, { ...noUsage, ...own }) : own
     },
-    /** The length of the conversation after a compaction; `total` cannot tell it. */
+    /** The length of the conversation after a compaction, which cannot be computed from `total`. */
     get contextTokens(): number | undefined {
       if (!iterations.some(({ type }) => type === 'compaction')) return undefined
       const last = iterations.findLast(({ type }) => type !== 'compaction')

@@ -1,13 +1,16 @@
-/** Follows the braces of JSON that comes in pieces. Nothing is looked at before somebody asks, and nothing twice. */
+/** Tracks the braces of JSON that arrives in pieces. Pieces are scanned lazily, and only once. */
 export interface Braces {
   push(piece: string): void
-  /** What came so far begins with `{`, and all that was opened is closed. Whether it is valid is another question. */
+  /**
+   * The text so far starts with `{`, and every brace and bracket is closed. It may still be invalid
+   * JSON.
+   */
   readonly closed: boolean
 }
 
 export function braces(): Braces {
   let unread: string[] = []
-  let begun = false
+  let started = false
   let depth = 0
   let quoted = false
   let escaped = false
@@ -19,7 +22,7 @@ export function braces(): Braces {
       else if (char === '"') quoted = false
     } else if (char === '"') quoted = true
     else if (char === '{' || char === '[') {
-      begun ||= char === '{'
+      started ||= char === '{'
       depth++
     } else if (char === '}' || char === ']') depth--
   }
@@ -31,7 +34,7 @@ export function braces(): Braces {
     get closed() {
       for (const piece of unread) for (const char of piece) read(char)
       unread = []
-      return begun && depth === 0 && !quoted
+      return started && depth === 0 && !quoted
     },
   }
 }

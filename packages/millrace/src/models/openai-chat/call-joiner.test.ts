@@ -1,24 +1,24 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { sized } from '../../../../../test/size.ts'
-import { callsIn as callsOf, told } from '../wires.test-kit.ts'
-import { calling, chunk, ended, hear, type Piece } from './chat.test-kit.ts'
+import { callsIn as callsOf, eventsFrom } from '../wires.test-kit.ts'
+import { callChunk, chunk, finishChunk, type Piece, readChunks } from './chat.test-kit.ts'
 
 const rome = { callId: 'a', name: 'weather', input: { city: 'Rome' } }
 const noon = { callId: 'b', name: 'time', input: { zone: 'UTC' } }
 
-/** The calls in these chunks, ended as calls usually are. */
+/** The calls in these chunks, followed by the usual finish. */
 function callsIn(...chunks: readonly (readonly Piece[])[]) {
-  return hear([...chunks.map((pieces) => calling(...pieces)), ended('tool_calls')]).calls
+  return readChunks([...chunks.map((pieces) => callChunk(...pieces)), finishChunk('tool_calls')]).calls
 }
 
-describe('fragments of one call', () => {
-  test('are told as they come and closed at the finish', () => {
-    const { events } = hear([
-      calling({ index: 0, id: 'a', name: 'weather', args: '' }),
-      calling({ index: 0, args: '{"city":' }),
-      calling({ index: 0, args: '"Rome"}' }),
-      ended('tool_calls'),
+describe('fragments of a single call', () => {
+  test('are emitted as they arrive and closed at the finish', () => {
+    const { events } = readChunks([
+      callChunk({ index: 0, id: 'a', name: 'weather', args: '' }),
+      callChunk({ index: 0, args: '{"city":' }),
+      callChunk({ index: 0, args: '"Rome"}' }),
+      finishChunk('tool_calls'),
     ])
     expect(events.slice(0, -1)).toEqual([
       { type: 'tool-input-start', callId: 'a', name: 'weather' },
@@ -28,13 +28,13 @@ describe('fragments of one call', () => {
     ])
   })
 
-  test('may have blank ids and names after the first', () => {
+  test('may have empty ids and names after the first', () => {
     const first = { index: 0, id: 'a', name: 'weather', args: '{"city":' }
     expect(callsIn([first], [{ index: 0, id: '', name: '', args: '"Rome"}' }])).toEqual([rome])
     expect(callsIn([first], [{ index: 0, id: null, name: null, args: '"Rome"}' }])).toEqual([rome])
   })
 
-  test('may have other ids and names after the first', () => {
+  test('may have different ids and names after the first', () => {
     const first = { index: 0, id: 'a', name: 'weather', args: '{"city":' }
     expect(callsIn([first], [{ index: 0, id: 'z', args: '"Rome"}' }])).toEqual([rome])
     expect(callsIn([first], [{ index: 0, id: 'z', name: 'time', args: '"Rome"}' }])).toEqual([rome])
@@ -49,7 +49,7 @@ describe('fragments of one call', () => {
     expect(callsIn([{ ...first, index: null }], [{ index: null, args: '"Rome"}' }])).toEqual([rome])
   })
 
-  test('without an id get one', () => {
+  test('without an id get a generated one', () => {
     expect(
       callsIn([
         { index: 0, name: 'time', args: '{}' },
@@ -61,23 +61,23 @@ describe('fragments of one call', () => {
     ])
   })
 
-  test('of the old kind are joined too', () => {
-    const { calls, finish } = hear([
+  test('in the old function_call format are joined too', () => {
+    const { calls, finish } = readChunks([
       chunk({ role: 'assistant', content: null, function_call: { name: 'weather', arguments: '' } }),
       chunk({ function_call: { arguments: '{"city":' } }),
       chunk({ function_call: { arguments: '"Rome"}' } }),
-      ended('function_call'),
+      finishChunk('function_call'),
     ])
     expect({ calls, finish }).toEqual({ calls: [{ ...rome, callId: 'call_1' }], finish: 'tool-calls' })
   })
 
-  test('carry back what Gemini gives with them', () => {
+  test("keep Gemini's thought signature", () => {
     const extra_content = { google: { thought_signature: 'sig' } }
-    const { events } = hear([
+    const { events } = readChunks([
       chunk({
         tool_calls: [{ index: 0, id: 'a', extra_content, function: { name: 'time', arguments: '{}' } }],
       }),
-      ended('stop'),
+      finishChunk('stop'),
     ])
     expect(events.find(({ type }) => type === 'tool-call')).toEqual({
       type: 'tool-call',
@@ -90,40 +90,40 @@ describe('fragments of one call', () => {
 })
 
 describe('names', () => {
-  test('in pieces are put together', () => {
+  test('in pieces are joined', () => {
     const args = { index: 0, args: '{"city":"Rome"}' }
     expect(callsIn([{ index: 0, id: 'a', name: 'wea' }], [{ index: 0, name: 'ther' }], [args])).toEqual([
       rome,
     ])
-    // Also one that grows.
+    // Also if the full name is repeated as it grows.
     expect(callsIn([{ index: 0, id: 'a', name: 'wea' }], [{ index: 0, name: 'weather' }], [args])).toEqual([
       rome,
     ])
   })
 
-  test('that come with every fragment are not repeated', () => {
+  test('in every fragment are not repeated', () => {
     const piece = (args: string) => [{ index: 0, id: 'a', name: 'weather', args }]
     expect(callsIn(piece(''), piece('{"city":'), piece('"Rome"}'))).toEqual([rome])
   })
 
-  test('that begin another are told only when they are whole', () => {
+  test('that are a prefix of another are emitted only when complete', () => {
     const chunks = [
-      calling({ index: 0, id: 'a', name: 'time' }),
-      calling({ index: 0, name: '_zone' }),
-      calling({ index: 0, args: '{}' }),
-      ended('tool_calls'),
+      callChunk({ index: 0, id: 'a', name: 'time' }),
+      callChunk({ index: 0, name: '_zone' }),
+      callChunk({ index: 0, args: '{}' }),
+      finishChunk('tool_calls'),
     ]
-    const { events, calls } = hear(chunks, ['time', 'time_zone'])
+    const { events, calls } = readChunks(chunks, ['time', 'time_zone'])
     expect(events[0]).toEqual({ type: 'tool-input-start', callId: 'a', name: 'time_zone' })
     expect(calls).toEqual([{ callId: 'a', name: 'time_zone', input: {} }])
   })
 
-  test('that come late hold the arguments back until then', () => {
-    const { events } = hear([
-      calling({ index: 0, id: 'a', args: '{"city":' }),
-      calling({ index: 0, args: '"Rome"' }),
-      calling({ index: 0, name: 'weather', args: '}' }),
-      ended('tool_calls'),
+  test('that come late delay the arguments', () => {
+    const { events } = readChunks([
+      callChunk({ index: 0, id: 'a', args: '{"city":' }),
+      callChunk({ index: 0, args: '"Rome"' }),
+      callChunk({ index: 0, name: 'weather', args: '}' }),
+      finishChunk('tool_calls'),
     ])
     expect(events.slice(0, -1)).toEqual([
       { type: 'tool-input-start', callId: 'a', name: 'weather' },
@@ -132,13 +132,13 @@ describe('names', () => {
     ])
   })
 
-  test('that come late may come with another id', () => {
+  test('that come late may have another id', () => {
     expect(
       callsIn([{ index: 0, id: 'a', args: '{"city":"Rome"}' }], [{ index: 0, id: 'z', name: 'weather' }]),
     ).toEqual([rome])
   })
 
-  test('of tools that do not exist are told as they are', () => {
+  test('of unknown tools are emitted unchanged', () => {
     expect(callsIn([{ index: 0, id: 'a', name: 'nap', args: '{}' }])).toEqual([
       { callId: 'a', name: 'nap', input: {} },
     ])
@@ -153,7 +153,7 @@ describe('arguments', () => {
     ['white space', ' \n'],
     ['an empty object', {}],
     ['the text of an empty object', '{}'],
-  ])('that are %s are none', (_, args) => {
+  ])('that are %s become an empty object', (_, args) => {
     expect(callsIn([{ index: 0, id: 'a', name: 'time', args }])).toEqual([
       { callId: 'a', name: 'time', input: {} },
     ])
@@ -163,27 +163,27 @@ describe('arguments', () => {
     expect(callsIn([{ index: 0, id: 'a', name: 'weather', args: { city: 'Rome' } }])).toEqual([rome])
   })
 
-  test('may come after an empty object that only stood for them', () => {
+  test('may follow an empty object that is only a placeholder', () => {
     const pieces = [
       [{ index: 0, id: 'a', name: 'weather', args: '{}' }],
       [{ index: 0, args: '{"city":' }],
       [{ index: 0, args: '"Rome"}' }],
     ]
     expect(callsIn(...pieces)).toEqual([rome])
-    const { events } = hear([...pieces.map((piece) => calling(...piece)), ended('stop')])
-    const told = events.flatMap((event) => (event.type === 'tool-input' ? [event.delta] : []))
-    expect(told.join('')).toBe('{"city":"Rome"}')
+    const { events } = readChunks([...pieces.map((piece) => callChunk(...piece)), finishChunk('stop')])
+    const deltas = events.flatMap((event) => (event.type === 'tool-input' ? [event.delta] : []))
+    expect(deltas.join('')).toBe('{"city":"Rome"}')
   })
 
-  test('may be followed by blank ones', () => {
+  test('may be followed by empty ones', () => {
     const first = { index: 0, id: 'a', name: 'weather', args: '{"city":"Rome"}' }
     expect(callsIn([first], [{ index: 0, id: '', args: '' }], [{ index: 0, args: null }])).toEqual([rome])
   })
 
-  test('that are no JSON are a problem with what was written', () => {
-    const { events } = hear([
-      calling({ index: 0, id: 'a', name: 'time', args: '{zone: UTC}' }),
-      ended('stop'),
+  test('that are not JSON are a problem, with the raw text', () => {
+    const { events } = readChunks([
+      callChunk({ index: 0, id: 'a', name: 'time', args: '{zone: UTC}' }),
+      finishChunk('stop'),
     ])
     expect(events.find(({ type }) => type === 'tool-call')).toMatchObject({
       input: {},
@@ -192,11 +192,11 @@ describe('arguments', () => {
     })
   })
 
-  test('of a call that was closed cannot grow', () => {
-    const { error, calls } = hear([
-      calling({ index: 0, id: 'a', name: 'weather', args: '{"city":"Rome"}' }),
-      calling({ index: 1, id: 'b', name: 'time', args: '' }),
-      calling({ index: 0, args: ',"day":1}' }),
+  test('of a closed call cannot grow', () => {
+    const { error, calls } = readChunks([
+      callChunk({ index: 0, id: 'a', name: 'weather', args: '{"city":"Rome"}' }),
+      callChunk({ index: 1, id: 'b', name: 'time', args: '' }),
+      callChunk({ index: 0, args: ',"day":1}' }),
     ])
     expect(calls).toEqual([rome])
     expect(error).toMatchObject({ code: 'stream_error', message: expect.stringContaining("'a'") })
@@ -206,10 +206,10 @@ describe('arguments', () => {
 describe('several calls', () => {
   const both = [rome, noon]
 
-  test('one after the other: the first is closed when the second opens', () => {
-    const { events } = hear([
-      calling({ index: 0, id: 'a', name: 'weather', args: '{"city":"Rome"}' }),
-      calling({ index: 1, id: 'b', name: 'time', args: '{"zone":' }),
+  test('in sequence: the first is closed when the second starts', () => {
+    const { events } = readChunks([
+      callChunk({ index: 0, id: 'a', name: 'weather', args: '{"city":"Rome"}' }),
+      callChunk({ index: 1, id: 'b', name: 'time', args: '{"zone":' }),
     ])
     expect(events.map(({ type }) => type)).toEqual([
       'tool-input-start',
@@ -267,7 +267,7 @@ describe('several calls', () => {
     expect(calls).toEqual(both)
   })
 
-  test('without index, each begun when the one before is whole', () => {
+  test('without index, each starting when the previous one is complete', () => {
     const calls = callsIn(
       [{ id: 'a', name: 'weather', args: '{"city":' }],
       [{ args: '"Rome"}' }],
@@ -277,7 +277,7 @@ describe('several calls', () => {
     expect(calls).toEqual(both)
   })
 
-  test('at one index, with ids of their own', () => {
+  test('at one index, with different ids', () => {
     const calls = callsIn(
       [{ index: 0, id: 'a', name: 'weather', args: '{"city":' }],
       [{ index: 0, args: '"Rome"}' }],
@@ -299,7 +299,7 @@ describe('several calls', () => {
     ])
   })
 
-  test('at one index, with blank ids (Gemini)', () => {
+  test('at one index, with empty ids (Gemini)', () => {
     const gemini = (name: string, args: string) => [{ index: 0, id: '', name, args }]
     expect(callsIn(gemini('weather', '{"city":"Rome"}'), gemini('time', '{"zone":"UTC"}'))).toEqual([
       { ...rome, callId: 'call_1' },
@@ -311,7 +311,7 @@ describe('several calls', () => {
     ])
   })
 
-  test('at one index, none of which takes arguments', () => {
+  test('at one index, all without arguments', () => {
     const calls = callsIn(
       [{ index: 0, id: 'a', name: 'weather', args: '{}' }],
       [{ index: 0, id: 'b', name: 'weather', args: '{}' }],
@@ -325,15 +325,15 @@ describe('several calls', () => {
   })
 
   test('at one index, before the first has any arguments', () => {
-    const begun = [{ index: 0, id: 'a', name: 'weather', args: '' }]
+    const started = [{ index: 0, id: 'a', name: 'weather', args: '' }]
     const named = (...chunks: readonly (readonly Piece[])[]) => callsIn(...chunks).map(({ name }) => name)
-    expect(named(begun, [{ index: 0, id: 'b', name: 'time', args: '{}' }])).toEqual(['weather', 'time'])
-    expect(named(begun, [{ index: 0, id: 'b', name: 'nap', args: '{}' }])).toEqual(['weather', 'nap'])
-    // With the same name it is one whose id has changed.
-    expect(named(begun, [{ index: 0, id: 'b', name: 'weather', args: '{}' }])).toEqual(['weather'])
+    expect(named(started, [{ index: 0, id: 'b', name: 'time', args: '{}' }])).toEqual(['weather', 'time'])
+    expect(named(started, [{ index: 0, id: 'b', name: 'nap', args: '{}' }])).toEqual(['weather', 'nap'])
+    // With the same name, it is one call whose id has changed.
+    expect(named(started, [{ index: 0, id: 'b', name: 'weather', args: '{}' }])).toEqual(['weather'])
   })
 
-  test('at an index whose call was closed long ago', () => {
+  test('at the index of a call that was closed long ago', () => {
     const [first, second] = [
       [{ index: 0, id: 'a', name: 'weather', args: '{"city":"Rome"}' }],
       [{ index: 1, id: 'b', name: 'time', args: '{"zone":"UTC"}' }],
@@ -348,12 +348,12 @@ describe('several calls', () => {
       ...both,
       { ...third, callId: 'call_3' },
     ])
-    // Blank arguments are Alibaba's way to end, and nothing new.
+    // Empty arguments are how Alibaba ends a call, not a new one.
     expect(callsIn(first, second, [{ index: 0, id: '', name: '', args: '' }])).toEqual(both)
     expect(callsIn(first, second, [{ index: 0, id: '', name: 'weather', args: '' }])).toEqual(both)
   })
 
-  test('of one id get an id each', () => {
+  test('with the same id get different ids', () => {
     const calls = callsIn(
       [{ index: 0, id: 'a', name: 'weather', args: '{"city":"Rome"}' }],
       [{ index: 1, id: 'a', name: 'time', args: '{"zone":"UTC"}' }],
@@ -368,7 +368,7 @@ describe('several calls', () => {
       ],
     })
     const end = { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] }
-    const { events } = await told('Chat Completions', call('a', '{}'), call('b', '{"id":2}'), end)
+    const { events } = await eventsFrom('Chat Completions', call('a', '{}'), call('b', '{"id":2}'), end)
     expect(callsOf(events)).toMatchObject([
       { callId: 'a', input: {} },
       { callId: 'b', input: { id: 2 } },
@@ -379,14 +379,14 @@ describe('several calls', () => {
 test('a million characters in small pieces, each with the name again, are one call', () => {
   const text = JSON.stringify({ text: '{"a":[]}'.repeat(125_000) })
   const pieces = text.match(/.{1,9}/gs) ?? []
-  const { calls } = hear([
-    ...pieces.map((args) => JSON.stringify(calling({ index: 0, id: '', name: 'time', args }))),
-    ended('stop'),
+  const { calls } = readChunks([
+    ...pieces.map((args) => JSON.stringify(callChunk({ index: 0, id: '', name: 'time', args }))),
+    finishChunk('stop'),
   ])
   expect(JSON.stringify(calls[0]?.input)).toBe(text)
 })
 
-describe('whatever a server does to its calls', () => {
+describe('calls in every known server format', () => {
   const tools = ['weather', 'time', 'time_zone', 'find']
   const call = fc.record({
     name: fc.constantFrom(...tools),
@@ -397,8 +397,10 @@ describe('whatever a server does to its calls', () => {
   })
   type Call = { readonly name: string; readonly input: object }
 
-  /** Numbers from 0 to 1, the same for the same seed. (mulberry32 by Tommy Ettinger, public domain.) */
-  function dice(seed: number): () => number {
+  /**
+   * Numbers from 0 to 1, the same for the same seed. (mulberry32 by Tommy Ettinger, public domain.)
+   */
+  function seededRandom(seed: number): () => number {
     let state = seed
     return () => {
       state = (state + 0x6d2b79f5) | 0
@@ -419,21 +421,21 @@ describe('whatever a server does to its calls', () => {
     return pieces
   }
 
-  /** Mixes the fragments of several calls, which are begun in order. */
+  /** Interleaves the fragments of several calls, which start in order. */
   function mix(calls: readonly (readonly Piece[])[], random: () => number): Piece[] {
     const queues = calls.map((pieces) => [...pieces])
     const mixed: Piece[] = []
-    let begun = 0
+    let started = 0
     while (queues.some((queue) => queue.length > 0)) {
-      const next = begun < queues.length && (begun === 0 || random() < 0.3)
-      const piece = queues[next ? begun++ : Math.floor(random() * begun)]?.shift()
+      const next = started < queues.length && (started === 0 || random() < 0.3)
+      const piece = queues[next ? started++ : Math.floor(random() * started)]?.shift()
       if (piece) mixed.push(piece)
     }
     return mixed
   }
 
-  interface Dress {
-    /** Whether fragments of several calls may be mixed. */
+  interface Framing {
+    /** Whether fragments of several calls may be interleaved. */
     readonly mixed: boolean
     /** Whether the arguments come in one piece. */
     readonly whole?: boolean
@@ -442,7 +444,7 @@ describe('whatever a server does to its calls', () => {
   }
 
   const opened = ({ name }: Call, at: number, args: string) => [{ index: at, id: `c${at}`, name, args }]
-  const dresses: Readonly<Record<string, Dress>> = {
+  const framings: Readonly<Record<string, Framing>> = {
     plain: { mixed: true, first: opened, next: (_, index, args) => ({ index, args }) },
     blank: { mixed: true, first: opened, next: (_, index, args) => ({ index, id: '', name: '', args }) },
     'other ids': {
@@ -517,8 +519,8 @@ describe('whatever a server does to its calls', () => {
 
   const tidy = (calls: readonly Call[]) => calls.map(({ name, input }) => JSON.stringify([name, input]))
 
-  test.each(Object.keys(dresses))('%s: each call comes out whole, or not at all when it was cut', (key) => {
-    const dress = dresses[key] as Dress
+  test.each(Object.keys(framings))('%s: each call is complete, or not emitted if it was cut off', (key) => {
+    const framing = framings[key] as Framing
     const scenario = fc.record({
       calls: fc.array(call, { minLength: 1, maxLength: 4 }),
       seed: fc.nat(),
@@ -526,28 +528,31 @@ describe('whatever a server does to its calls', () => {
     })
     fc.assert(
       fc.property(scenario, ({ calls, seed, cutAt }) => {
-        const random = dice(seed)
+        const random = seededRandom(seed)
         // JSON has one zero.
         const wanted = JSON.parse(JSON.stringify(calls)) as Call[]
         const queues = wanted.map((one, at) => {
           const text = JSON.stringify(one.input)
-          const [head = '', ...rest] = dress.whole ? [text] : cut(text, random)
-          return [...dress.first(one, at, head), ...rest.map((args) => dress.next(one, at, args))]
+          const [head = '', ...rest] = framing.whole ? [text] : cut(text, random)
+          return [...framing.first(one, at, head), ...rest.map((args) => framing.next(one, at, args))]
         })
-        const pieces = dress.mixed ? mix(queues, random) : queues.flat()
+        const pieces = framing.mixed ? mix(queues, random) : queues.flat()
         const sent = cutAt === undefined ? pieces : pieces.slice(0, cutAt)
         const {
-          calls: heard,
+          calls: read,
           error,
           events,
-        } = hear(
-          [...sent.map((piece) => calling(piece)), ended(cutAt === undefined ? 'tool_calls' : 'length')],
+        } = readChunks(
+          [
+            ...sent.map((piece) => callChunk(piece)),
+            finishChunk(cutAt === undefined ? 'tool_calls' : 'length'),
+          ],
           tools,
         )
         expect(error).toBeUndefined()
         expect(events.filter((event) => 'problem' in event)).toEqual([])
         const left = tidy(wanted)
-        for (const one of tidy(heard as readonly Call[])) {
+        for (const one of tidy(read as readonly Call[])) {
           expect(left).toContain(one)
           left.splice(left.indexOf(one), 1)
         }

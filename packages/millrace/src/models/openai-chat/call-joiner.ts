@@ -4,29 +4,32 @@ import { streamError } from '../wire/stream-error.ts'
 import type { Braces } from './braces.ts'
 import { braces } from './braces.ts'
 
-/** What one chunk says of one call. */
+/** The part of one chunk that belongs to one call. */
 export interface Fragment {
   readonly index: number | undefined
   readonly id: string
   readonly name: string
   readonly text: string
-  /** What must go back with the call: Gemini's thought signature. */
+  /** Must be sent back with the call: Gemini's thought signature. */
   readonly data?: JsonValue
 }
 
 interface Call {
   readonly callId: string
-  /** As it came first; blank if it never did. */
+  /** The first id that was sent; empty if there was none. */
   readonly wireId: string
   name: string
   raw: string
-  /** Whether `raw` is a whole object. Not a proof that the call is complete: that is the next one's beginning. */
+  /**
+   * Whether `raw` is a whole object. This alone does not complete the call: the start of the next
+   * one does.
+   */
   readonly braces: Braces
-  /** Arguments that have not been told, since the name is not known yet. */
-  untold: string
-  begun: boolean
+  /** Arguments that were not emitted yet because the name is unknown. */
+  pendingInput: string
+  started: boolean
   closed: boolean
-  /** `{}` has come, which may be the arguments or only stand for those that follow. */
+  /** `{}` was sent, which may be the arguments or a placeholder for those that follow. */
   placeholder: boolean
   data: JsonValue | undefined
 }
@@ -34,19 +37,21 @@ interface Call {
 export interface CallJoiner {
   /** The fragments of one chunk, in their order. */
   add(fragments: readonly Fragment[]): void
-  /** The wire has said that the calls are complete. */
+  /** The provider has reported that the calls are complete. */
   closeAll(): void
   /** The stream ended without a finish reason: only calls with whole arguments are complete. */
   closeWhole(): void
-  /** True once any call has begun. */
+  /** True once any call has started. */
   readonly called: boolean
 }
 
 /**
- * Puts calls together from their fragments. A fragment belongs to the call of its `index`; without one to that of its `id`;
- * without either to the call at its place in the list, and one that is alone to the latest.
+ * Assembles tool calls from fragments. A fragment belongs to the call with its `index`; without an
+ * index, to the call with its `id`; without either, to the call at its position in the list, or to
+ * the latest call if it is the only fragment.
  *
- * Servers that call themselves compatible differ in everything else (see docs/models.md): this is where it is made good.
+ * Servers that claim to be compatible differ in everything else (see docs/reference/models.md).
+ * This code handles the differences.
  */
 export function callJoiner(
   events: ModelEvent[],
@@ -57,30 +62,31 @@ export function callJoiner(
 
   function add(fragment: Fragment, position: number, count: number) {
     let call = find(fragment, position, count)
-    if (!call || startsAnew(call, fragment)) call = open(fragment)
+    if (!call || startsNewCall(call, fragment)) call = open(fragment)
     if (call.closed) {
-      // Alibaba closes with `"arguments":""` once more. Anything else would change a call that may be running.
+      // Alibaba ends a call with another `"arguments":""`. Anything else would change a call that
+      // may be running.
       if (fragment.text.trim() === '') return
-      throw streamError(`${provider} sent more arguments of the call '${call.callId}' after it was complete`)
+      throw streamError(`${provider} sent more arguments for the call '${call.callId}' after it was complete`)
     }
     call.name = joinName(call, fragment.name)
     call.data ??= fragment.data
     if (fragment.text !== '') append(call, fragment.text)
-    if (!call.begun && isReady(call)) begin(call)
+    if (!call.started && isReady(call)) start(call)
   }
 
   function find({ index, id, name }: Fragment, position: number, count: number): Call | undefined {
     if (index !== undefined) return byIndex.get(index)
     if (id !== '') {
       const same = calls.find((call) => call.wireId === id)
-      // A new id with no name is an id that changed.
+      // A new id without a name: the call's id has changed.
       return same ?? (name === '' ? calls.at(-1) : undefined)
     }
     return count > 1 ? calls[position] : calls.at(-1)
   }
 
-  /** Whether a fragment that points to this call is the beginning of another one: an index used twice, or none at all. */
-  function startsAnew(call: Call, { id, name, text }: Fragment): boolean {
+  /** Whether a fragment for this call starts another one: the index is used twice or missing. */
+  function startsNewCall(call: Call, { id, name, text }: Fragment): boolean {
     if (name === '' || call.name === '' || (id !== '' && id === call.wireId)) return false
     const otherId = id !== '' && call.wireId !== '' && id !== call.wireId
     if (call.closed) return otherId || text !== ''
@@ -88,7 +94,7 @@ export function callJoiner(
       const otherName = tools.has(name) && tools.has(call.name) && name !== call.name
       return otherName || (otherId && (call.placeholder || name !== call.name) && tools.has(call.name))
     }
-    // While its arguments are open, a name or an id that changes means nothing.
+    // While the arguments are open, a different name or id means nothing.
     return (otherId || text !== '') && call.braces.closed
   }
 
@@ -103,8 +109,8 @@ export function callJoiner(
       name: '',
       raw: '',
       braces: braces(),
-      untold: '',
-      begun: false,
+      pendingInput: '',
+      started: false,
       closed: false,
       placeholder: false,
       data: undefined,
@@ -114,21 +120,21 @@ export function callJoiner(
     return call
   }
 
-  /** Once the next one begins, it is complete. One that lacks its name waits for it. */
+  /** Complete once the next call starts. A call without a name waits for it. */
   function isWhole(call: Call): boolean {
     return !call.closed && !call.placeholder && call.name !== '' && call.braces.closed
   }
 
-  /** A name comes at once, in pieces, or again with every fragment. */
-  function joinName({ name, begun }: Call, more: string): string {
-    if (more === '' || more === name || begun) return name
+  /** A name may come at once, in pieces, or again with every fragment. */
+  function joinName({ name, started }: Call, more: string): string {
+    if (more === '' || more === name || started) return name
     if (name === '') return more
     if (tools.has(name + more)) return name + more
     if (tools.has(more) || tools.has(name)) return tools.has(name) ? name : more
     return name + more
   }
 
-  /** It can be told as begun: nothing more will be added to its name. */
+  /** The call can be emitted: its name is complete. */
   function isReady({ name, raw, placeholder }: Call): boolean {
     if (name === '') return false
     if (raw !== '' && !placeholder) return true
@@ -142,31 +148,31 @@ export function callJoiner(
       call.placeholder = false
       // Some servers open every call with `"arguments":"{}"` and send the real ones after it.
       if (text.trimStart().startsWith('{')) call.raw = ''
-      else tell(call, call.raw)
+      else emitInput(call, call.raw)
     }
     const first = call.raw === ''
     call.raw += text
     call.braces.push(text)
     if (first && text.trim() === '{}') call.placeholder = true
-    else tell(call, text)
+    else emitInput(call, text)
   }
 
-  function tell(call: Call, delta: string) {
-    if (call.begun) events.push({ type: 'tool-input', callId: call.callId, delta })
-    else call.untold += delta
+  function emitInput(call: Call, delta: string) {
+    if (call.started) events.push({ type: 'tool-input', callId: call.callId, delta })
+    else call.pendingInput += delta
   }
 
-  function begin(call: Call) {
-    call.begun = true
-    const { callId, name, untold } = call
+  function start(call: Call) {
+    call.started = true
+    const { callId, name, pendingInput } = call
     events.push({ type: 'tool-input-start', callId, name })
-    if (untold !== '') events.push({ type: 'tool-input', callId, delta: untold })
-    call.untold = ''
+    if (pendingInput !== '') events.push({ type: 'tool-input', callId, delta: pendingInput })
+    call.pendingInput = ''
   }
 
   function close(call: Call) {
-    if (!call.begun) begin(call)
-    if (call.placeholder) tell(call, call.raw)
+    if (!call.started) start(call)
+    if (call.placeholder) emitInput(call, call.raw)
     call.closed = true
     const { callId, name, raw, data } = call
     events.push(toolCall({ callId, name, raw, opaque: data === undefined ? undefined : { provider, data } }))

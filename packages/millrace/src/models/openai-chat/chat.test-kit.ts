@@ -1,9 +1,9 @@
-import { heardBy } from '../wire/reader.test-kit.ts'
+import { readWith } from '../wire/reader.test-kit.ts'
 import { chatReader } from './reader.ts'
 
-/** What a reader understands of these chunks. `[DONE]` is sent only if it is among them. */
-export function hear(chunks: readonly unknown[], tools: readonly string[] = ['weather', 'time']) {
-  return heardBy((events) => chatReader(events, { provider: 'acme', tools: new Set(tools) }), chunks)
+/** Reads these chunks. `[DONE]` is sent only if it is one of them. */
+export function readChunks(chunks: readonly unknown[], tools: readonly string[] = ['weather', 'time']) {
+  return readWith((events) => chatReader(events, { provider: 'acme', tools: new Set(tools) }), chunks)
 }
 
 /** A chunk of the first choice. */
@@ -18,7 +18,7 @@ export function chunk(delta: object, finish: string | null = null, more: object 
   }
 }
 
-/** A fragment of a call, as it stands in `tool_calls`. */
+/** A fragment of a call in `tool_calls`. */
 export interface Piece {
   readonly index?: number | null
   readonly id?: string | null
@@ -26,7 +26,7 @@ export interface Piece {
   readonly args?: unknown
 }
 
-export function calling(...pieces: readonly Piece[]) {
+export function callChunk(...pieces: readonly Piece[]) {
   return chunk({
     tool_calls: pieces.map(({ index, id, name, args }) => ({
       ...(index !== undefined && { index }),
@@ -37,4 +37,4 @@ export function calling(...pieces: readonly Piece[]) {
   })
 }
 
-export const ended = (reason: string) => chunk({}, reason)
+export const finishChunk = (reason: string) => chunk({}, reason)

@@ -8,7 +8,7 @@ export const png = 'iVBORw0KGgo='
 /** As long as Azure's or Gemini's ids can be. */
 export const longId = `call_${'x'.repeat(80)}`
 
-/** Everything a conversation can hold that every wire has some form for. */
+/** Everything a conversation can contain that every API supports in some form. */
 export const conversation: readonly Message[] = [
   { role: 'system', content: 'Be brief.' },
   {
@@ -81,7 +81,7 @@ export const wait: ToolSpec = {
   strict: false,
 }
 
-/** A schema that OpenAI can hold a model to. */
+/** A schema that OpenAI can enforce. */
 export const closedAnswer = {
   type: 'object',
   properties: { total: { type: 'number' } },
@@ -89,7 +89,7 @@ export const closedAnswer = {
   additionalProperties: false,
 } as const
 
-/** One that it cannot. */
+/** A schema that OpenAI cannot enforce. */
 export const openAnswer = {
   type: 'object',
   properties: { total: { type: 'number' }, note: { type: 'string' } },

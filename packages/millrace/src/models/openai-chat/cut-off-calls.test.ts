@@ -1,21 +1,23 @@
 import { describe, expect, test } from 'vitest'
-import { callsIn, told } from '../wires.test-kit.ts'
-import { calling, ended, hear } from './chat.test-kit.ts'
+import { callsIn, eventsFrom } from '../wires.test-kit.ts'
+import { callChunk, finishChunk, readChunks } from './chat.test-kit.ts'
 
 const rome = { callId: 'a', name: 'weather', input: { city: 'Rome' } }
 
-describe('a cut', () => {
-  const first = calling({ index: 0, id: 'a', name: 'weather', args: '{"city":"Rome"}' })
+describe('an answer that is cut off', () => {
+  const first = callChunk({ index: 0, id: 'a', name: 'weather', args: '{"city":"Rome"}' })
 
   test.each(['length', 'content_filter'])('by %s leaves the open call unclosed', (reason) => {
-    const cut = calling({ index: 1, id: 'b', name: 'time', args: '{"zone":' })
-    expect(hear([first, cut, ended(reason)]).calls).toEqual([rome])
-    expect(hear([first, ended(reason)]).calls).toEqual([])
-    expect(hear([calling({ index: 0, id: 'a', name: 'time', args: '' }), ended(reason)]).calls).toEqual([])
+    const cut = callChunk({ index: 1, id: 'b', name: 'time', args: '{"zone":' })
+    expect(readChunks([first, cut, finishChunk(reason)]).calls).toEqual([rome])
+    expect(readChunks([first, finishChunk(reason)]).calls).toEqual([])
+    expect(
+      readChunks([callChunk({ index: 0, id: 'a', name: 'time', args: '' }), finishChunk(reason)]).calls,
+    ).toEqual([])
   })
 
-  test('keeps its own finish reason beside calls', () => {
-    expect(hear([first, ended('length')]).finish).toBe('length')
+  test('keeps its finish reason even with calls', () => {
+    expect(readChunks([first, finishChunk('length')]).finish).toBe('length')
   })
 })
 
@@ -31,9 +33,9 @@ describe('a call that was cut off', () => {
   })
   const end = (finish_reason: string) => ({ choices: [{ index: 0, delta: {}, finish_reason }] })
 
-  test('is not closed by a reason that is none, or that is unknown, before its arguments came', async () => {
+  test('is not closed by an empty or unknown reason before its arguments arrive', async () => {
     for (const reason of ['null', 'pending']) {
-      const { events } = await told(
+      const { events } = await eventsFrom(
         'Chat Completions',
         chunk(reason),
         chunk(null, '{"id":1}'),
@@ -45,13 +47,13 @@ describe('a call that was cut off', () => {
   })
 
   test.each(['abort', 'error', 'network_error'])('by %s is a failure', async (reason) => {
-    const { events, error } = await told('Chat Completions', chunk(null), end(reason), '[DONE]')
+    const { events, error } = await eventsFrom('Chat Completions', chunk(null), end(reason), '[DONE]')
     expect(callsIn(events)).toEqual([])
     expect(error).toMatchObject({ code: 'llm_error', retryable: true })
   })
 
   test('by a refusal is not closed', async () => {
-    const { events } = await told('Chat Completions', chunk(null), end('refusal'), '[DONE]')
+    const { events } = await eventsFrom('Chat Completions', chunk(null), end('refusal'), '[DONE]')
     expect(callsIn(events)).toEqual([])
   })
 })

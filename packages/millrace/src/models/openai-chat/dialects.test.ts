@@ -16,7 +16,7 @@ test.each([
   ['https://api.moonshot.cn/v1', 'moonshot', 'MOONSHOT_API_KEY'],
   ['https://openrouter.ai/api/v1', 'openrouter', 'OPENROUTER_API_KEY'],
   ['https://generativelanguage.googleapis.com/v1beta/openai', 'gemini', 'GEMINI_API_KEY'],
-])('%s is %s, and its key is in %s', (address, provider, keyName) => {
+])('%s is %s, with its key in %s', (address, provider, keyName) => {
   expect(dialectOf(address)).toMatchObject({ provider, keyName, needsKey: true })
 })
 
@@ -26,12 +26,12 @@ test.each([
   ['http://[::1]:8000/v1', 'vllm'],
   ['http://host.docker.internal:8080', 'llamacpp'],
   ['http://localhost:5555', 'local'],
-])('%s is %s, and needs no key', (address, provider) => {
+])('%s is %s and needs no key', (address, provider) => {
   expect(dialectOf(address)).toMatchObject({ provider, needsKey: false })
   expect(dialectOf(address)).not.toHaveProperty('keyName')
 })
 
-test('an address that is not known is sent no key of the environment, and its name is its host', () => {
+test('an unknown address gets no key from the environment, and its host is the provider name', () => {
   for (const address of [
     'https://models.acme.com:8443/v1',
     'https://notopenai.com/v1',
@@ -46,7 +46,7 @@ test('an address that is not known is sent no key of the environment, and its na
   }
 })
 
-test('files are taken by OpenAI, Azure and OpenRouter', () => {
+test('OpenAI, Azure and OpenRouter support files', () => {
   const takes = (address: string) => dialectOf(address).files
   const hosts = [
     'api.openai.com',
@@ -58,7 +58,7 @@ test('files are taken by OpenAI, Azure and OpenRouter', () => {
   expect(hosts.map((host) => takes(`https://${host}/v1`))).toEqual([true, true, true, false, false])
 })
 
-test('each is asked for reasoning in its own words', () => {
+test('each provider gets reasoning settings in its own format', () => {
   const asked = (address: string) => {
     const { reasoning } = dialectOf(address)
     return [reasoning('none'), reasoning('low')]

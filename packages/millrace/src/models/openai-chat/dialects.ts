@@ -1,50 +1,59 @@
 import type { JsonObject, ModelSettings } from '../../protocol/index.ts'
-import type { IdRule } from '../wire/call-ids.ts'
+import type { IdFormat } from '../wire/call-ids.ts'
 
 type Effort = NonNullable<ModelSettings['reasoning']>
 
-/** How one provider differs from the rest, in what it is sent. */
+/** How the requests to one provider differ from the rest. */
 export interface Dialect {
   readonly provider: string
-  /** The variable that holds the key. Without one, no key of the environment is sent: it would be somebody else's. */
+  /**
+   * The environment variable of the key. Without one, no key from the environment is sent: it would
+   * belong to another provider.
+   */
   readonly keyName?: string
   readonly needsKey: boolean
   readonly keyHeader: 'authorization' | 'api-key'
-  /** OpenAI's newer models refuse `max_tokens`; hardly anybody else knows `max_completion_tokens`. */
+  /**
+   * OpenAI's newer models reject `max_tokens`; few other providers accept `max_completion_tokens`.
+   */
   readonly maxTokens: 'max_tokens' | 'max_completion_tokens'
-  /** Whether usage has to be asked for, and may be: Mistral refuses fields that it does not know. */
+  /** Whether to send `include_usage`: Mistral rejects unknown fields. */
   readonly asksForUsage: boolean
-  readonly ids: IdRule
+  readonly ids: IdFormat
   readonly reasoning: (effort: Effort) => JsonObject
-  /** Takes files in the user's messages. */
+  /** Supports files in user messages. */
   readonly files: boolean
   readonly seed: 'seed' | 'random_seed'
-  /** Takes a schema for its answer. Others are asked for one in words. */
+  /** Supports a schema for the answer. For others, the prompt asks for it. */
   readonly structuredOutput: boolean
-  /** `Unexpected role 'user' after role 'tool'`: the assistant has to say something in between. */
-  readonly answersTools: boolean
   /**
-   * Stands for the reasoning that a message with calls must have, where there is none: it was made without, or elsewhere.
-   * ``Missing `reasoning_content` field in the assistant message at message index 2`` (DeepSeek), `thinking is enabled but
-   * reasoning_content is missing in assistant tool call message at index 2` (Moonshot, which takes an empty one for missing).
+   * Requires an assistant message between tool results and a user message: `Unexpected role 'user'
+   * after role 'tool'`.
    */
-  readonly noReasoning?: string
+  readonly replyAfterTools: boolean
+  /**
+   * Sent as the required reasoning of a message with calls that has none, because it was generated
+   * without reasoning or by another provider. ``Missing `reasoning_content` field in the assistant
+   * message at message index 2`` (DeepSeek), `thinking is enabled but reasoning_content is missing
+   * in assistant tool call message at index 2` (Moonshot, which treats an empty one as missing).
+   */
+  readonly reasoningPlaceholder?: string
 }
 
-const plain: Omit<Dialect, 'provider'> = {
+const defaults: Omit<Dialect, 'provider'> = {
   needsKey: true,
   keyHeader: 'authorization',
   maxTokens: 'max_tokens',
   asksForUsage: true,
-  ids: { fits: /^[\w.:-]{1,40}$/, make: (token) => `call_${token}` },
+  ids: { pattern: /^[\w.:-]{1,40}$/, create: (token) => `call_${token}` },
   reasoning: (effort) => ({ reasoning_effort: effort }),
   files: false,
   seed: 'seed',
   structuredOutput: true,
-  answersTools: false,
+  replyAfterTools: false,
 }
 
-const local = { ...plain, needsKey: false }
+const local = { ...defaults, needsKey: false }
 
 const thinking = (effort: Effort): JsonObject => ({
   thinking: { type: effort === 'none' ? 'disabled' : 'enabled' },
@@ -52,7 +61,7 @@ const thinking = (effort: Effort): JsonObject => ({
 
 const known: readonly (Dialect & { readonly host: RegExp })[] = [
   {
-    ...plain,
+    ...defaults,
     host: /(^|\.)openai\.com$/,
     provider: 'openai',
     keyName: 'OPENAI_API_KEY',
@@ -60,7 +69,7 @@ const known: readonly (Dialect & { readonly host: RegExp })[] = [
     files: true,
   },
   {
-    ...plain,
+    ...defaults,
     host: /\.(openai|cognitiveservices|ai)\.azure\.com$/,
     provider: 'azure',
     keyName: 'AZURE_OPENAI_API_KEY',
@@ -68,48 +77,48 @@ const known: readonly (Dialect & { readonly host: RegExp })[] = [
     maxTokens: 'max_completion_tokens',
     files: true,
   },
-  { ...plain, host: /(^|\.)groq\.com$/, provider: 'groq', keyName: 'GROQ_API_KEY' },
+  { ...defaults, host: /(^|\.)groq\.com$/, provider: 'groq', keyName: 'GROQ_API_KEY' },
   {
-    ...plain,
+    ...defaults,
     host: /(^|\.)deepseek\.com$/,
     provider: 'deepseek',
     keyName: 'DEEPSEEK_API_KEY',
     reasoning: thinking,
     // `This response_format type is unavailable now`
     structuredOutput: false,
-    noReasoning: '',
+    reasoningPlaceholder: '',
   },
   {
-    ...plain,
+    ...defaults,
     host: /(^|\.)mistral\.ai$/,
     provider: 'mistral',
     keyName: 'MISTRAL_API_KEY',
     asksForUsage: false,
     // `Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.`
-    ids: { fits: /^[a-zA-Z0-9]{9}$/, make: (token) => token },
-    // `high` and `none` are all it knows, and most of its models know neither.
+    ids: { pattern: /^[a-zA-Z0-9]{9}$/, create: (token) => token },
+    // Only `high` and `none` exist, and most of its models support neither.
     reasoning: (effort) => (effort === 'none' ? {} : { reasoning_effort: 'high' }),
     seed: 'random_seed',
-    answersTools: true,
+    replyAfterTools: true,
   },
-  { ...plain, host: /(^|\.)x\.ai$/, provider: 'xai', keyName: 'XAI_API_KEY' },
+  { ...defaults, host: /(^|\.)x\.ai$/, provider: 'xai', keyName: 'XAI_API_KEY' },
   {
-    ...plain,
+    ...defaults,
     host: /(^dashscope[\w-]*|\.maas)\.aliyuncs\.com$/,
     provider: 'alibaba',
     keyName: 'DASHSCOPE_API_KEY',
     reasoning: (effort) => ({ enable_thinking: effort !== 'none' }),
   },
   {
-    ...plain,
+    ...defaults,
     host: /(^|\.)moonshot\.(ai|cn)$/,
     provider: 'moonshot',
     keyName: 'MOONSHOT_API_KEY',
     reasoning: thinking,
-    noReasoning: ' ',
+    reasoningPlaceholder: ' ',
   },
   {
-    ...plain,
+    ...defaults,
     host: /(^|\.)openrouter\.ai$/,
     provider: 'openrouter',
     keyName: 'OPENROUTER_API_KEY',
@@ -117,14 +126,14 @@ const known: readonly (Dialect & { readonly host: RegExp })[] = [
     files: true,
   },
   {
-    ...plain,
+    ...defaults,
     host: /^generativelanguage\.googleapis\.com$/,
     provider: 'gemini',
     keyName: 'GEMINI_API_KEY',
   },
 ]
 
-/** Local servers, known by the port they use unless told otherwise. */
+/** Local servers, recognized by their default port. */
 const localPorts: Readonly<Record<string, string>> = {
   11434: 'ollama',
   1234: 'lmstudio',
@@ -132,7 +141,7 @@ const localPorts: Readonly<Record<string, string>> = {
   8080: 'llamacpp',
 }
 
-/** The provider behind an address; one that is not known is taken for a plain one that may or may not want a key. */
+/** The provider at an address. An unknown one gets the defaults, and its key is optional. */
 export function dialectOf(baseURL: string): Dialect {
   const { hostname, port, host } = new URL(baseURL)
   const dialect = known.find((one) => one.host.test(hostname))

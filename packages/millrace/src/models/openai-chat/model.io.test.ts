@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openaiChat } from '../openai.ts'
-import { calling, chunk, ended } from './chat.test-kit.ts'
+import { callChunk, chunk, finishChunk } from './chat.test-kit.ts'
 import { look } from './conversation.test-kit.ts'
-import { ask, failureOf, provider, recorder } from './provider.test-kit.ts'
+import { ask, provider, recordingFetch, thrownBy } from './provider.test-kit.ts'
 
 beforeEach(() => vi.stubEnv('OPENAI_BASE_URL', undefined))
 afterEach(() => vi.unstubAllEnvs())
 
-const answer = [chunk({ content: 'Hi' }), ended('stop'), '[DONE]']
+const answer = [chunk({ content: 'Hi' }), finishChunk('stop'), '[DONE]']
 
-test('a generation goes over a socket and comes back', async () => {
+test('streams an answer over a socket', async () => {
   const { url, requests } = await provider([
-    calling({ index: 0, id: 'a', name: 'look', args: '{"at":"cat"}' }),
-    ended('tool_calls'),
+    callChunk({ index: 0, id: 'a', name: 'look', args: '{"at":"cat"}' }),
+    finishChunk('tool_calls'),
     '[DONE]',
   ])
   const model = openaiChat('acme-1', { baseURL: `${url}/v1` })
@@ -29,7 +29,7 @@ test('a generation goes over a socket and comes back', async () => {
   expect(requests[0]?.headers).not.toHaveProperty('authorization')
 })
 
-test('an end without a terminal event is an error that may be tried again', async () => {
+test('an end without a terminal event is a retryable error', async () => {
   const { url } = await provider([chunk({ content: 'Hi' })])
   await expect(ask(openaiChat('acme-1', { baseURL: url }))).rejects.toMatchObject({
     code: 'stream_error',
@@ -38,8 +38,8 @@ test('an end without a terminal event is an error that may be tried again', asyn
 })
 
 describe('the request', () => {
-  test('has the model’s settings, and the call’s own over them', async () => {
-    const { fetch, requests } = recorder(answer)
+  test("has the model's settings, overridden by the request's", async () => {
+    const { fetch, requests } = recordingFetch(answer)
     const model = openaiChat('acme-1', {
       fetch,
       baseURL: 'http://localhost:1234/v1',
@@ -66,10 +66,10 @@ describe('the request', () => {
     expect(requests[0]?.headers.get('x-trace')).toBe('on')
   })
 
-  test('carries the key as each provider wants it', async () => {
+  test('has the key in the header that each provider expects', async () => {
     vi.stubEnv('OPENAI_API_KEY', 'sk-from-environment')
     vi.stubEnv('AZURE_OPENAI_API_KEY', 'azure-from-environment')
-    const { fetch, requests } = recorder(answer)
+    const { fetch, requests } = recordingFetch(answer)
     await ask(openaiChat('gpt-5', { fetch }))
     await ask(openaiChat('gpt-5', { fetch, apiKey: async () => 'sk-of-the-minute' }))
     const azure = 'https://acme.openai.azure.com/openai/deployments/gpt-5?api-version=2026-01-01'
@@ -88,14 +88,14 @@ describe('the request', () => {
         null,
         'azure-from-environment',
       ],
-      // Whoever that is, the key is not theirs.
+      // An unknown host must not get the key.
       ['https://models.acme.com/v1/chat/completions', null, null],
     ])
   })
 
-  test('goes where the environment says, unless it is told', async () => {
+  test('goes to the address in the environment, unless baseURL is set', async () => {
     vi.stubEnv('OPENAI_BASE_URL', 'http://localhost:8000/v1/')
-    const { fetch, requests } = recorder(answer)
+    const { fetch, requests } = recordingFetch(answer)
     expect(openaiChat('acme-1', { fetch }).provider).toBe('vllm')
     await ask(openaiChat('acme-1', { fetch }))
     await ask(openaiChat('acme-1', { fetch, baseURL: 'http://localhost:11434/v1' }))
@@ -105,17 +105,17 @@ describe('the request', () => {
     ])
   })
 
-  test('carries the key that stands in the environment beside the address', async () => {
+  test('has the key from the environment if the address is from there too', async () => {
     vi.stubEnv('OPENAI_BASE_URL', 'https://gateway.acme.com/v1')
     vi.stubEnv('OPENAI_API_KEY', 'sk-gateway')
-    const { fetch, requests } = recorder(answer)
+    const { fetch, requests } = recordingFetch(answer)
     await ask(openaiChat('acme-1', { fetch }))
     expect(requests[0]?.headers.get('authorization')).toBe('Bearer sk-gateway')
   })
 
-  test('without a key is not sent where one is needed', async () => {
+  test('is not sent without a required key', async () => {
     vi.stubEnv('GROQ_API_KEY', '')
-    const { fetch, requests } = recorder(answer)
+    const { fetch, requests } = recordingFetch(answer)
     const model = openaiChat('llama', { fetch, baseURL: 'https://api.groq.com/openai/v1' })
     await expect(ask(model)).rejects.toMatchObject({
       code: 'auth',
@@ -124,8 +124,8 @@ describe('the request', () => {
     expect(requests).toEqual([])
   })
 
-  test('gives its own reasoning back under the name that the model was given', async () => {
-    const { fetch, requests } = recorder(answer)
+  test('sends reasoning back by the configured provider name', async () => {
+    const { fetch, requests } = recordingFetch(answer)
     const model = openaiChat('acme-1', {
       fetch,
       baseURL: 'http://localhost:1234/v1',
@@ -148,7 +148,7 @@ describe('the request', () => {
   })
 })
 
-test('a model says what it can do, and can be corrected', () => {
+test('capabilities are known and can be overridden', () => {
   expect(openaiChat('gpt-5').capabilities).toEqual({
     tools: true,
     images: true,
@@ -165,8 +165,8 @@ test('a model says what it can do, and can be corrected', () => {
   })
 })
 
-describe('options that cannot be used', () => {
-  const options = (given: object) => failureOf(() => openaiChat('acme-1', given as never))
+describe('invalid options', () => {
+  const options = (given: object) => thrownBy(() => openaiChat('acme-1', given as never))
 
   test.each([
     ['apiKey', 7],
@@ -192,7 +192,7 @@ describe('options that cannot be used', () => {
     })
   })
 
-  test('one that is misspelt is shown the right one', () => {
+  test('a misspelled option gets a suggestion', () => {
     expect(options({ baseUrl: 'http://localhost' })).toMatchObject({
       code: 'invalid_input',
       message: expect.stringContaining("did you mean 'baseURL'?"),
@@ -202,9 +202,9 @@ describe('options that cannot be used', () => {
     })
   })
 
-  test('nor can a model without a name, options that are none, or a bad address in the environment', () => {
+  test('a missing name, invalid options and a bad address in the environment are rejected', () => {
     for (const name of ['', ' ', undefined, 7])
-      expect(failureOf(() => openaiChat(name as never))).toMatchObject({ code: 'invalid_input' })
+      expect(thrownBy(() => openaiChat(name as never))).toMatchObject({ code: 'invalid_input' })
     for (const given of [null, 'http://localhost', []])
       expect(options(given as never)).toMatchObject({ code: 'invalid_input' })
     vi.stubEnv('OPENAI_BASE_URL', 'nowhere')

@@ -8,7 +8,7 @@ import { chatReader } from './reader.ts'
 import type { SendReasoning } from './request.ts'
 import { chatBody } from './request.ts'
 
-/** What Chat Completions knows besides; anything else a server knows may stand here too. */
+/** Further fields of Chat Completions; fields that are not listed are sent too. */
 export interface ChatExtra {
   readonly frequency_penalty?: number
   readonly presence_penalty?: number
@@ -26,15 +26,16 @@ export interface ChatExtra {
 
 export interface OpenAIChatOptions extends HttpModelOptions<ChatExtra> {
   /**
-   * Which of its own reasoning a provider gets back: by default that of messages with calls, as DeepSeek and Moonshot demand;
-   * older reasoning models refuse any.
+   * Which reasoning is sent back to the provider that generated it. By default that of messages
+   * with calls, as DeepSeek and Moonshot require; older reasoning models reject any.
    */
   readonly sendReasoning?: SendReasoning | undefined
 }
 
 /**
- * A model over OpenAI's Chat Completions, at OpenAI or wherever `baseURL` leads: Azure, Ollama, vLLM, LM Studio, llama.cpp, Groq,
- * DeepSeek, Mistral, xAI, Alibaba, Moonshot, OpenRouter, Gemini's compatible endpoint, … Throws `invalid_input` on bad options.
+ * A model over OpenAI's Chat Completions API, at OpenAI or any compatible `baseURL`: Azure, Ollama,
+ * vLLM, LM Studio, llama.cpp, Groq, DeepSeek, Mistral, xAI, Alibaba, Moonshot, OpenRouter, Gemini's
+ * compatible endpoint, … Throws `invalid_input` on bad options.
  */
 export function openaiChat(model: string, options: OpenAIChatOptions = {}): Model {
   const op = 'openaiChat'

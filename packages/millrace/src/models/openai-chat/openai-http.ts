@@ -4,14 +4,14 @@ import { baseUrlOf, httpModel } from '../wire/http-model.ts'
 import type { Dialect } from './dialects.ts'
 import { dialectOf } from './dialects.ts'
 
-/** What the two APIs of OpenAI share: where they are, which key belongs there, and how it is sent. */
+/** What OpenAI's two APIs share: the address, its API key, and how the key is sent. */
 export function openaiHttp(
   { op, id, path }: { readonly op: string; readonly id: string; readonly path: string },
   options: HttpModelOptions,
   capabilities: (dialect: Dialect) => Pick<ModelCapabilities, 'reasoning' | 'structuredOutput'>,
 ): { readonly http: HttpModel; readonly dialect: Dialect } {
-  const place = { op, name: 'OPENAI_BASE_URL', usual: 'https://api.openai.com/v1' }
-  const { baseURL, fromEnvironment } = baseUrlOf(options, place)
+  const endpoint = { op, name: 'OPENAI_BASE_URL', defaultURL: 'https://api.openai.com/v1' }
+  const { baseURL, fromEnvironment } = baseUrlOf(options, endpoint)
   const dialect = dialectOf(baseURL)
   const http = httpModel(
     {
@@ -20,7 +20,7 @@ export function openaiHttp(
       path,
       provider: dialect.provider,
       baseURL,
-      // An address and a key that stand in the environment side by side belong together, whoever is there.
+      // If the address comes from the environment, the key next to it belongs to it.
       keyName: dialect.keyName ?? (fromEnvironment ? 'OPENAI_API_KEY' : undefined),
       needsKey: dialect.needsKey,
       keyHeaders: (key) =>

@@ -10,7 +10,10 @@ interface Received {
   readonly body: JsonObject
 }
 
-/** A provider on a real socket: each request gets the next list of frames as events. It is gone when the test is over. */
+/**
+ * A provider on a real socket: each request gets the next list of frames. Closed when the test
+ * ends.
+ */
 export async function provider(...answers: readonly (readonly unknown[])[]) {
   const requests: Received[] = []
   const server = createServer(async (request, response) => {
@@ -31,8 +34,8 @@ export async function provider(...answers: readonly (readonly unknown[])[]) {
   return { requests, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-/** A `fetch` that goes nowhere: it notes the request and answers with these frames. */
-export function recorder(frames: readonly unknown[] = []) {
+/** A `fetch` without a network: it records the request and responds with these frames. */
+export function recordingFetch(frames: readonly unknown[] = []) {
   const requests: { url: string; headers: Headers; body: JsonObject }[] = []
   const fetch = async (url: string, init: RequestInit): Promise<Response> => {
     requests.push({ url, headers: new Headers(init.headers), body: JSON.parse(String(init.body)) })
@@ -46,7 +49,7 @@ export function recorder(frames: readonly unknown[] = []) {
 
 const hi: ModelRequest = { messages: [{ role: 'user', content: 'Hi' }], tools: [], settings: {} }
 
-/** Everything one generation says. */
+/** All events of one request. */
 export async function ask(model: Model, request: Partial<ModelRequest> = {}): Promise<ModelEvent[]> {
   const events: ModelEvent[] = []
   const { signal } = new AbortController()
@@ -54,8 +57,8 @@ export async function ask(model: Model, request: Partial<ModelRequest> = {}): Pr
   return events
 }
 
-/** What making something fails with. */
-export function failureOf(make: () => unknown): unknown {
+/** What `make` throws. */
+export function thrownBy(make: () => unknown): unknown {
   try {
     make()
     return undefined

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { foldMessage } from '../../protocol/index.ts'
-import { calling, chunk, ended, hear } from './chat.test-kit.ts'
+import { callChunk, chunk, finishChunk, readChunks } from './chat.test-kit.ts'
 import { chatReader } from './reader.ts'
 
 const usage = {
@@ -12,12 +12,12 @@ const usage = {
 }
 
 describe('text and its end', () => {
-  test('an answer is its deltas and one done', () => {
-    const { events } = hear([
+  test('an answer emits its deltas and one done', () => {
+    const { events } = readChunks([
       chunk({ role: 'assistant', content: '', refusal: null }),
       chunk({ content: 'Good ' }),
       chunk({ content: 'morning.' }),
-      ended('stop'),
+      finishChunk('stop'),
       { ...chunk({}), choices: [], usage },
       '[DONE]',
     ])
@@ -33,29 +33,35 @@ describe('text and its end', () => {
     ])
   })
 
-  test('without [DONE] a finish reason is the end', () => {
-    expect(hear([chunk({ content: 'Hi' }), ended('stop')])).toMatchObject({ over: true, finish: 'stop' })
+  test('without [DONE] a finish reason ends the answer', () => {
+    expect(readChunks([chunk({ content: 'Hi' }), finishChunk('stop')])).toMatchObject({
+      ended: true,
+      finish: 'stop',
+    })
   })
 
-  test('without a finish reason [DONE] is the end', () => {
-    expect(hear([chunk({ content: 'Hi' }), '[DONE]'])).toMatchObject({ over: true, finish: 'stop' })
+  test('without a finish reason [DONE] ends the answer', () => {
+    expect(readChunks([chunk({ content: 'Hi' }), '[DONE]'])).toMatchObject({ ended: true, finish: 'stop' })
   })
 
-  test('with neither it is not over', () => {
-    expect(hear([chunk({ content: 'Hi' })])).toMatchObject({ over: false, finish: undefined })
-    expect(hear([])).toMatchObject({ over: false })
+  test('with neither the answer has not ended', () => {
+    expect(readChunks([chunk({ content: 'Hi' })])).toMatchObject({ ended: false, finish: undefined })
+    expect(readChunks([])).toMatchObject({ ended: false })
   })
 
-  test('what is not a chunk is read over, and what is not JSON is an error', () => {
+  test('other JSON values are ignored, and invalid JSON is an error', () => {
     const odd = ['', '  ', 'null', '[]', '"ping"', { type: 'ping' }, { choices: null }, { choices: [null] }]
-    expect(hear([...odd, chunk({ content: 'Hi' }), ended('stop')])).toMatchObject({ text: 'Hi', over: true })
-    expect(hear([chunk({ content: 'Hi' }), '{"choices":[{"de'])).toMatchObject({
+    expect(readChunks([...odd, chunk({ content: 'Hi' }), finishChunk('stop')])).toMatchObject({
+      text: 'Hi',
+      ended: true,
+    })
+    expect(readChunks([chunk({ content: 'Hi' }), '{"choices":[{"de'])).toMatchObject({
       text: 'Hi',
       error: { code: 'stream_error', retryable: true },
     })
   })
 
-  test('of several choices only the first is told', () => {
+  test('only the first of several choices is emitted', () => {
     const two = (first: string, second: string, finish: string | null) => ({
       ...chunk({}),
       choices: [
@@ -63,16 +69,16 @@ describe('text and its end', () => {
         { index: 0, delta: { content: first }, finish_reason: finish },
       ],
     })
-    expect(hear([two('a', 'x', null), two('b', 'y', 'stop'), '[DONE]'])).toMatchObject({ text: 'ab' })
+    expect(readChunks([two('a', 'x', null), two('b', 'y', 'stop'), '[DONE]'])).toMatchObject({ text: 'ab' })
   })
 
   test('the second choice alone does not end the first', () => {
     const second = { ...chunk({}), choices: [{ index: 1, delta: {}, finish_reason: 'stop' }] }
-    expect(hear([chunk({ content: 'a' }), second])).toMatchObject({ over: false })
+    expect(readChunks([chunk({ content: 'a' }), second])).toMatchObject({ ended: false })
   })
 
-  test("Azure's filter of the prompt and its results beside the text are read over", () => {
-    const { text, finish } = hear([
+  test("Azure's prompt filter and filter results are ignored", () => {
+    const { text, finish } = readChunks([
       {
         choices: [],
         created: 0,
@@ -85,12 +91,12 @@ describe('text and its end', () => {
       {
         choices: [{ index: 0, finish_reason: null, content_filter_results: {}, content_filter_offsets: {} }],
       },
-      ended('stop'),
+      finishChunk('stop'),
     ])
     expect({ text, finish }).toEqual({ text: 'Hi', finish: 'stop' })
   })
 
-  test('a whole message instead of a delta is the answer', () => {
+  test('a whole message instead of a delta is read', () => {
     const message = {
       role: 'assistant',
       content: 'Look.',
@@ -99,7 +105,7 @@ describe('text and its end', () => {
         { id: 'b', type: 'function', function: { name: 'time', arguments: '{}' } },
       ],
     }
-    expect(hear([{ choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }])).toMatchObject({
+    expect(readChunks([{ choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }])).toMatchObject({
       text: 'Look.',
       calls: [
         { callId: 'a', name: 'weather', input: { city: 'Rome' } },
@@ -109,8 +115,8 @@ describe('text and its end', () => {
     })
   })
 
-  test('a Responses stream is named for what it is', () => {
-    expect(hear([{ type: 'response.created', response: {} }]).error).toMatchObject({
+  test('a Responses stream gets a specific error', () => {
+    expect(readChunks([{ type: 'response.created', response: {} }]).error).toMatchObject({
       code: 'llm_error',
       message: expect.stringContaining('openai()'),
     })
@@ -132,11 +138,11 @@ describe('finish reasons', () => {
     ['content_filter: PROHIBITED_CONTENT', 'content-filter'],
     ['sensitive', 'content-filter'],
   ])('%s is %s', (reason, finish) => {
-    expect(hear([chunk({ content: 'Hi' }), ended(reason)])).toMatchObject({ finish, over: true })
+    expect(readChunks([chunk({ content: 'Hi' }), finishChunk(reason)])).toMatchObject({ finish, ended: true })
   })
 
-  test('one that is not known is other, and kept', () => {
-    expect(hear([chunk({ content: 'Hi' }), ended('moon_phase')]).events.at(-1)).toEqual({
+  test('an unknown reason becomes other and is kept in the metadata', () => {
+    expect(readChunks([chunk({ content: 'Hi' }), finishChunk('moon_phase')]).events.at(-1)).toEqual({
       type: 'done',
       finish: 'other',
       metadata: { id: 'chatcmpl-1', model: 'acme-1', finishReason: 'moon_phase' },
@@ -144,89 +150,95 @@ describe('finish reasons', () => {
   })
 
   test.each(['tool_calls', 'function_call', 'tool_call', 'tool_use', 'stop', 'eos', 'moon_phase'])(
-    'beside complete calls %s means that they are to be run',
+    'with complete calls, %s means that they should run',
     (reason) => {
-      const call = calling({ index: 0, id: 'a', name: 'weather', args: '{"city":"Rome"}' })
-      expect(hear([call, ended(reason)])).toMatchObject({
+      const call = callChunk({ index: 0, id: 'a', name: 'weather', args: '{"city":"Rome"}' })
+      expect(readChunks([call, finishChunk(reason)])).toMatchObject({
         calls: [{ name: 'weather', input: { city: 'Rome' } }],
         finish: 'tool-calls',
       })
     },
   )
 
-  test('beside complete calls none at all means so too', () => {
-    const call = calling({ index: 0, id: 'a', name: 'weather', args: '{"city":"Rome"}' })
-    expect(hear([call, '[DONE]'])).toMatchObject({ calls: [{ name: 'weather' }], finish: 'tool-calls' })
-    // But the end of the connection says nothing.
-    expect(hear([call])).toMatchObject({ calls: [], over: false })
+  test('complete calls also run without any reason', () => {
+    const call = callChunk({ index: 0, id: 'a', name: 'weather', args: '{"city":"Rome"}' })
+    expect(readChunks([call, '[DONE]'])).toMatchObject({ calls: [{ name: 'weather' }], finish: 'tool-calls' })
+    // But not at the mere end of the connection.
+    expect(readChunks([call])).toMatchObject({ calls: [], ended: false })
   })
 
   test.each(['error', 'network_error', 'insufficient_system_resource'])(
-    '%s is a failure, and closes no call',
+    '%s is a failure and closes no call',
     (reason) => {
-      const call = calling({ index: 0, id: 'a', name: 'weather', args: '{"city":"Rome"}' })
-      const { error, calls, over } = hear([chunk({ content: 'Hi' }), call, ended(reason)])
+      const call = callChunk({ index: 0, id: 'a', name: 'weather', args: '{"city":"Rome"}' })
+      const { error, calls, ended } = readChunks([chunk({ content: 'Hi' }), call, finishChunk(reason)])
       expect(error).toMatchObject({
         code: 'llm_error',
         retryable: true,
         message: expect.stringContaining(reason),
       })
-      expect({ calls, over }).toEqual({ calls: [], over: false })
+      expect({ calls, ended }).toEqual({ calls: [], ended: false })
     },
   )
 })
 
 describe('usage', () => {
-  test('is not invented where it is not reported', () => {
-    expect(hear([chunk({ content: 'Hi' }, null, { usage: null }), ended('stop')]).events.at(-1)).toEqual({
+  test('is omitted if it is not reported', () => {
+    expect(
+      readChunks([chunk({ content: 'Hi' }, null, { usage: null }), finishChunk('stop')]).events.at(-1),
+    ).toEqual({
       type: 'done',
       finish: 'stop',
       metadata: { id: 'chatcmpl-1', model: 'acme-1' },
     })
   })
 
-  test('of the last chunk that has any is the one that counts', () => {
+  test('of the last chunk that reports it is used', () => {
     const growing = (count: number) => ({ usage: { prompt_tokens: 5, completion_tokens: count } })
     const chunks = [chunk({ content: 'a' }, null, growing(1)), chunk({ content: 'b' }, 'stop', growing(2))]
-    expect(hear(chunks).usage).toEqual({ inputTokens: 5, outputTokens: 2 })
+    expect(readChunks(chunks).usage).toEqual({ inputTokens: 5, outputTokens: 2 })
   })
 
-  test('is found in x_groq, in the choice, and in everybody’s words for the cache', () => {
+  test('is found in x_groq, in the choice, and in every name for cache tokens', () => {
     const counts = { prompt_tokens: 5, completion_tokens: 2 }
-    const told = { inputTokens: 5, outputTokens: 2 }
-    expect(hear([chunk({}, 'stop', { x_groq: { id: 'req_1', usage: counts } })]).usage).toEqual(told)
+    const expected = { inputTokens: 5, outputTokens: 2 }
+    expect(readChunks([chunk({}, 'stop', { x_groq: { id: 'req_1', usage: counts } })]).usage).toEqual(
+      expected,
+    )
     const inChoice = {
       ...chunk({}),
       choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage: counts }],
     }
-    expect(hear([inChoice]).usage).toEqual(told)
-    expect(hear([chunk({}, 'stop', { usage: { ...counts, prompt_cache_hit_tokens: 3 } })]).usage).toEqual({
-      ...told,
+    expect(readChunks([inChoice]).usage).toEqual(expected)
+    expect(
+      readChunks([chunk({}, 'stop', { usage: { ...counts, prompt_cache_hit_tokens: 3 } })]).usage,
+    ).toEqual({
+      ...expected,
       cacheReadTokens: 3,
     })
-    expect(hear([chunk({}, 'stop', { usage: { ...counts, cached_tokens: 4 } })]).usage).toEqual({
-      ...told,
+    expect(readChunks([chunk({}, 'stop', { usage: { ...counts, cached_tokens: 4 } })]).usage).toEqual({
+      ...expected,
       cacheReadTokens: 4,
     })
   })
 
-  test('has what was written to a cache too, and nothing that is no count', () => {
+  test('includes cache writes, and ignores invalid counts', () => {
     const details = { cached_tokens: null, cache_write_tokens: 6 }
     const counts = { prompt_tokens: 8, completion_tokens: -1, prompt_tokens_details: details }
-    expect(hear([chunk({}, 'stop', { usage: counts })]).usage).toEqual({
+    expect(readChunks([chunk({}, 'stop', { usage: counts })]).usage).toEqual({
       inputTokens: 8,
       cacheWriteTokens: 6,
     })
   })
 
-  test('reasoning that xAI counts beside the completion is part of the output', () => {
-    const beside = {
+  test('reasoning that xAI counts separately is added to the output', () => {
+    const separate = {
       prompt_tokens: 10,
       completion_tokens: 3,
       total_tokens: 33,
       completion_tokens_details: { reasoning_tokens: 20 },
     }
-    expect(hear([chunk({}, 'stop', { usage: beside })]).usage).toEqual({
+    expect(readChunks([chunk({}, 'stop', { usage: separate })]).usage).toEqual({
       inputTokens: 10,
       outputTokens: 23,
       reasoningTokens: 20,
@@ -235,24 +247,24 @@ describe('usage', () => {
 })
 
 describe('refusals', () => {
-  test('a refusal is told as text and as the reason of the end', () => {
+  test('a refusal is emitted as text and as the finish reason', () => {
     const chunks = [
       chunk({ role: 'assistant', content: null, refusal: '' }),
       chunk({ refusal: 'I cannot ' }),
       chunk({ refusal: 'help.' }),
-      ended('stop'),
+      finishChunk('stop'),
     ]
-    expect(hear(chunks)).toMatchObject({ text: 'I cannot help.', finish: 'refusal' })
+    expect(readChunks(chunks)).toMatchObject({ text: 'I cannot help.', finish: 'refusal' })
   })
 })
 
 describe('reasoning', () => {
-  test.each(['reasoning_content', 'reasoning'])('%s is told, and remembers its field', (field) => {
-    const { events } = hear([
+  test.each(['reasoning_content', 'reasoning'])('%s is emitted and keeps its field', (field) => {
+    const { events } = readChunks([
       chunk({ role: 'assistant', content: '', [field]: 'Let me ' }),
       chunk({ content: null, [field]: 'think.' }),
       chunk({ content: 'Yes.', [field]: null }),
-      ended('stop'),
+      finishChunk('stop'),
     ])
     expect(foldMessage(events)?.content).toEqual([
       { type: 'reasoning', text: 'Let me think.', opaque: { provider: 'acme', data: { field } } },
@@ -260,23 +272,26 @@ describe('reasoning', () => {
     ])
   })
 
-  test('that is all there is ends with the answer', () => {
-    const { events } = hear([chunk({ reasoning: 'Hm.' }), ended('length')])
+  test('without text ends with the answer', () => {
+    const { events } = readChunks([chunk({ reasoning: 'Hm.' }), finishChunk('length')])
     expect(foldMessage(events)?.content).toEqual([
       { type: 'reasoning', text: 'Hm.', opaque: { provider: 'acme', data: { field: 'reasoning' } } },
     ])
   })
 
-  test('the same words in both fields are told once', () => {
-    const { reasoning } = hear([chunk({ reasoning: 'Hm', reasoning_content: 'Hm' }), ended('stop')])
+  test('the same text in both fields is emitted once', () => {
+    const { reasoning } = readChunks([
+      chunk({ reasoning: 'Hm', reasoning_content: 'Hm' }),
+      finishChunk('stop'),
+    ])
     expect(reasoning).toBe('Hm')
   })
 
-  test('it ends where a call begins', () => {
-    const { events } = hear([
+  test('ends where a call starts', () => {
+    const { events } = readChunks([
       chunk({ reasoning_content: 'Look.' }),
-      calling({ index: 0, id: 'a', name: 'time', args: '{}' }),
-      ended('tool_calls'),
+      callChunk({ index: 0, id: 'a', name: 'time', args: '{}' }),
+      finishChunk('tool_calls'),
     ])
     expect(events.map(({ type }) => type)).toEqual([
       'reasoning',
@@ -288,8 +303,8 @@ describe('reasoning', () => {
     ])
   })
 
-  test("Mistral's content in parts is reasoning and text", () => {
-    const { events } = hear([
+  test("Mistral's content parts are reasoning and text", () => {
+    const { events } = readChunks([
       chunk({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'One ' }] }] }),
       chunk({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'two.' }] }] }),
       chunk({
@@ -299,7 +314,7 @@ describe('reasoning', () => {
         ],
       }),
       chunk({ content: '.' }),
-      ended('stop'),
+      finishChunk('stop'),
     ])
     expect(foldMessage(events)?.content).toEqual([
       { type: 'reasoning', text: 'One two.', opaque: { provider: 'acme', data: { field: 'thinking' } } },
@@ -307,15 +322,15 @@ describe('reasoning', () => {
     ])
   })
 
-  test("OpenRouter's details are joined by index, with what came later", () => {
+  test("OpenRouter's details are joined by index, with later fields", () => {
     const detail = (more: object) => ({ type: 'reasoning.text', index: 0, format: 'anthropic-v1', ...more })
-    const { events } = hear([
+    const { events } = readChunks([
       chunk({ reasoning: 'Let me ', reasoning_details: [detail({ text: 'Let me ' })] }),
       chunk({ reasoning: 'think.', reasoning_details: [detail({ text: 'think.', signature: null })] }),
       chunk({ reasoning_details: [detail({ text: '', signature: 'sig' })] }),
       chunk({ reasoning_details: [{ type: 'reasoning.encrypted', index: 1, data: 'xx' }] }),
       chunk({ content: 'Yes.' }),
-      ended('stop'),
+      finishChunk('stop'),
     ])
     expect(foldMessage(events)?.content[0]).toEqual({
       type: 'reasoning',
@@ -333,13 +348,13 @@ describe('reasoning', () => {
     })
   })
 
-  test('details that stand alone are told, and kept if they have no words', () => {
-    const told = (details: object[]) =>
-      hear([chunk({ reasoning_details: details }), chunk({ content: 'Yes.' }, 'stop')])
-    expect(told([{ type: 'reasoning.text', index: 0, text: 'Hm' }]).reasoning).toBe('Hm')
-    expect(told([{ type: 'reasoning.summary', index: 0, summary: 'Hm' }]).reasoning).toBe('Hm')
+  test('details without another field are emitted, and kept if they have no text', () => {
+    const readDetails = (details: object[]) =>
+      readChunks([chunk({ reasoning_details: details }), chunk({ content: 'Yes.' }, 'stop')])
+    expect(readDetails([{ type: 'reasoning.text', index: 0, text: 'Hm' }]).reasoning).toBe('Hm')
+    expect(readDetails([{ type: 'reasoning.summary', index: 0, summary: 'Hm' }]).reasoning).toBe('Hm')
     const encrypted = { type: 'reasoning.encrypted', index: 0, data: 'xx' }
-    expect(foldMessage(told([encrypted]).events)?.content).toEqual([
+    expect(foldMessage(readDetails([encrypted]).events)?.content).toEqual([
       {
         type: 'reasoning',
         text: '',
@@ -350,7 +365,7 @@ describe('reasoning', () => {
   })
 })
 
-describe('errors inside a stream that began well', () => {
+describe('errors inside a stream', () => {
   test.each([
     [
       'an object',
@@ -364,7 +379,7 @@ describe('errors inside a stream that began well', () => {
       'llm_error',
     ],
     ['a bare message', { message: 'invalid key', code: 401 }, 'auth'],
-    ['an event that says so', { type: 'error', message: 'boom' }, 'llm_error'],
+    ['a frame of type error', { type: 'error', message: 'boom' }, 'llm_error'],
     [
       'the choice',
       { choices: [{ index: 0, delta: {}, error: { code: 502, message: 'Provider returned error' } }] },
@@ -383,39 +398,47 @@ describe('errors inside a stream that began well', () => {
       },
       'rate_limit',
     ],
-  ])('%s is thrown after what was said before', (_, frame, code) => {
-    const { text, error, over } = hear([chunk({ content: 'Hi' }), frame, ended('stop'), '[DONE]'])
-    expect({ text, over }).toEqual({ text: 'Hi', over: false })
+  ])('%s is thrown after the events before it', (_, frame, code) => {
+    const { text, error, ended } = readChunks([
+      chunk({ content: 'Hi' }),
+      frame,
+      finishChunk('stop'),
+      '[DONE]',
+    ])
+    expect({ text, ended }).toEqual({ text: 'Hi', ended: false })
     expect(error).toMatchObject({ name: 'MillraceError', code })
   })
 
-  test('so is an event named error', () => {
+  test('an event named error is thrown too', () => {
     const reader = chatReader([], { provider: 'acme', tools: new Set() })
     expect(() => reader.read('{"message":"boom"}', 'error')).toThrow('acme failed: boom')
   })
 
-  test('a code alone, or a message alone, is none', () => {
+  test('a code or a message alone is not an error', () => {
     const odd = [{ code: 7 }, { message: 'hello' }, chunk({ content: 'Hi' }, null, { code: 0 })]
-    expect(hear([...odd, ended('stop')])).toMatchObject({ text: 'Hi', over: true })
+    expect(readChunks([...odd, finishChunk('stop')])).toMatchObject({ text: 'Hi', ended: true })
   })
 
-  test('an error that is null is none', () => {
-    expect(hear([chunk({ content: 'Hi' }, 'stop', { error: null })])).toMatchObject({ over: true })
+  test('a null error is not an error', () => {
+    expect(readChunks([chunk({ content: 'Hi' }, 'stop', { error: null })])).toMatchObject({ ended: true })
   })
 })
 
-describe('chunks that are alike', () => {
-  test('are told each, escapes and all', () => {
-    const heard = hear([...['a', 'a', '"b"\n', '', 'é'].map((content) => chunk({ content })), ended('stop')])
-    expect(heard.text).toBe('aa"b"\né')
-    expect(heard.events).toHaveLength(5)
+describe('similar chunks', () => {
+  test('are each emitted, including escapes', () => {
+    const result = readChunks([
+      ...['a', 'a', '"b"\n', '', 'é'].map((content) => chunk({ content })),
+      finishChunk('stop'),
+    ])
+    expect(result.text).toBe('aa"b"\né')
+    expect(result.events).toHaveLength(5)
   })
 
   test('end the reasoning before them only once', () => {
-    const { events } = hear([
+    const { events } = readChunks([
       ...['x', 'y', 'z'].map((text) => chunk({ reasoning_content: text })),
       ...['a', 'b', 'c'].map((content) => chunk({ content })),
-      ended('stop'),
+      finishChunk('stop'),
     ])
     expect(events.map(({ type }) => type)).toEqual([
       ...['reasoning', 'reasoning', 'reasoning', 'part-end'],
@@ -423,44 +446,44 @@ describe('chunks that are alike', () => {
     ])
   })
 
-  test('to the letter, with something in them that adds up, are read each', () => {
+  test('that are identical are each read', () => {
     const detail = { type: 'reasoning.text', text: 'go ', index: 0 }
-    const { events } = hear([
+    const { events } = readChunks([
       ...[1, 2, 3].map(() => chunk({ reasoning: 'go ', reasoning_details: [detail] })),
       chunk({ content: 'a' }),
-      ended('stop'),
+      finishChunk('stop'),
     ])
     expect(events.find(({ type }) => type === 'part-end')).toMatchObject({
       opaque: { data: { details: [{ ...detail, text: 'go go go ' }] } },
     })
   })
 
-  test('of a call and some words are read each', () => {
+  test('with a call and text are each read', () => {
     const both = chunk({ content: 'a', tool_calls: [{ index: 0, function: { arguments: ' ' } }] })
-    const { calls, text } = hear([
+    const { calls, text } = readChunks([
       chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'weather', arguments: '{"city":"' } }] }),
       ...[both, both, both],
       chunk({ tool_calls: [{ index: 0, function: { arguments: '"}' } }] }),
-      ended('tool_calls'),
+      finishChunk('tool_calls'),
     ])
     expect(text).toBe('aaa')
     expect(calls).toMatchObject([{ input: { city: '   ' } }])
   })
 
-  test('of one call are put together, and the next is another', () => {
+  test('of one call are joined, and the next call is separate', () => {
     const piece = (index: number, text: string) =>
       chunk({ tool_calls: [{ index, function: { arguments: text } }] })
-    const begin = (index: number) =>
+    const start = (index: number) =>
       chunk({ tool_calls: [{ index, id: `c${index}`, function: { name: 'weather', arguments: '' } }] })
     const pieces = ['{"city"', ':"', 'Ro', 'Ro', '\\n"}']
-    const { calls, events } = hear([
+    const { calls, events } = readChunks([
       chunk({ reasoning_content: 'Hm' }),
-      begin(0),
+      start(0),
       ...pieces.map((text) => piece(0, text)),
       chunk({ reasoning_content: 'And' }),
-      begin(1),
+      start(1),
       ...pieces.map((text) => piece(1, text)),
-      ended('tool_calls'),
+      finishChunk('tool_calls'),
     ])
     expect(calls.map(({ callId, input }) => [callId, input])).toEqual([
       ['c0', { city: 'RoRo\n' }],
@@ -473,7 +496,7 @@ describe('chunks that are alike', () => {
     ])
   })
 
-  test('under the name of an error are one', () => {
+  test('with the event name error are an error', () => {
     const events: never[] = []
     const reader = chatReader(events, { provider: 'them', tools: new Set() })
     const data = JSON.stringify(chunk({ content: 'a' }))
@@ -491,17 +514,17 @@ describe('two answers in one stream', () => {
   })
   const cut = [
     chunk({ role: 'assistant', content: '' }),
-    calling({ index: 0, id: 'a', name: 'weather', args: '' }),
+    callChunk({ index: 0, id: 'a', name: 'weather', args: '' }),
   ]
 
-  test('are told apart by the id of their chunks: the second begins anew', () => {
+  test('are distinguished by chunk id: the second restarts the answer', () => {
     const time = {
       index: 0,
       id: 'b',
       type: 'function',
       function: { name: 'time', arguments: '{"zone":"UTC"}' },
     }
-    const { calls, events, error } = hear([
+    const { calls, events, error } = readChunks([
       ...cut,
       other({ role: 'assistant', content: null }),
       other({ tool_calls: [time] }),
@@ -514,50 +537,50 @@ describe('two answers in one stream', () => {
   })
 
   test.each([
-    ['goes on with arguments', [...cut, other(piece('{"city":"Rome"}'))]],
-    ['goes on with words', [...cut, other({ content: 'Rome.' })]],
+    ['continues with arguments', [...cut, other(piece('{"city":"Rome"}'))]],
+    ['continues with text', [...cut, other({ content: 'Rome.' })]],
     ['only ends', [...cut, other({}, 'tool_calls')]],
-  ])('are an error where the second %s', (_, frames) => {
-    const { calls, error } = hear([...frames, '[DONE]'])
+  ])('are an error if the second %s', (_, frames) => {
+    const { calls, error } = readChunks([...frames, '[DONE]'])
     expect(calls).toEqual([])
     expect(error).toMatchObject({ code: 'stream_error', retryable: true })
   })
 
-  test('are not meant by a server that gives each chunk an id of its own', () => {
+  test('are not assumed if each chunk has its own id', () => {
     const rotated = [
       chunk({ role: 'assistant', content: '' }),
-      calling({ index: 0, id: 'a', name: 'weather', args: '' }),
+      callChunk({ index: 0, id: 'a', name: 'weather', args: '' }),
       chunk(piece('{"city":"Rome"}')),
-      ended('tool_calls'),
+      finishChunk('tool_calls'),
     ].map((frame, at) => ({ ...frame, id: `chunk-${at}` }))
-    expect(hear([...rotated, '[DONE]'])).toMatchObject({ calls: [{ callId: 'a' }], error: undefined })
+    expect(readChunks([...rotated, '[DONE]'])).toMatchObject({ calls: [{ callId: 'a' }], error: undefined })
   })
 
-  test('nor by a chunk under another id that has only a role', () => {
+  test('are not assumed for a chunk with another id that has only a role', () => {
     const frames = [
       chunk({ content: 'Hi' }),
       chunk({ content: '!' }),
       other({ role: 'assistant', content: '' }),
-      ended('stop'),
+      finishChunk('stop'),
     ]
-    expect(hear([...frames, '[DONE]'])).toMatchObject({ text: 'Hi!', error: undefined, finish: 'stop' })
-    expect(hear([...frames, '[DONE]']).events.map(({ type }) => type)).not.toContain('restart')
+    expect(readChunks([...frames, '[DONE]'])).toMatchObject({ text: 'Hi!', error: undefined, finish: 'stop' })
+    expect(readChunks([...frames, '[DONE]']).events.map(({ type }) => type)).not.toContain('restart')
   })
 
-  test('nor by an end or a count of tokens under another id', () => {
+  test('are not assumed for an end or usage with another id', () => {
     const frames = [chunk({ content: 'Hi' }), chunk({ content: '!' }), other({}, 'stop')]
-    expect(hear([...frames, { ...other({}), choices: [], usage }, '[DONE]'])).toMatchObject({
+    expect(readChunks([...frames, { ...other({}), choices: [], usage }, '[DONE]'])).toMatchObject({
       text: 'Hi!',
       error: undefined,
-      over: true,
+      ended: true,
     })
   })
 })
 
-test('a call without arguments is complete only if the wire says so', () => {
-  const begun = calling({ index: 0, id: 'a', name: 'weather', args: '' })
-  expect(hear([begun, ended('tool_calls'), '[DONE]']).calls).toHaveLength(1)
-  expect(hear([begun, '[DONE]']).calls).toEqual([])
-  const whole = calling({ index: 0, id: 'a', name: 'weather', args: '{"city":"Rome"}' })
-  expect(hear([whole, '[DONE]']).calls).toHaveLength(1)
+test('a call without arguments is complete only if the provider says so', () => {
+  const started = callChunk({ index: 0, id: 'a', name: 'weather', args: '' })
+  expect(readChunks([started, finishChunk('tool_calls'), '[DONE]']).calls).toHaveLength(1)
+  expect(readChunks([started, '[DONE]']).calls).toEqual([])
+  const whole = callChunk({ index: 0, id: 'a', name: 'weather', args: '{"city":"Rome"}' })
+  expect(readChunks([whole, '[DONE]']).calls).toHaveLength(1)
 })

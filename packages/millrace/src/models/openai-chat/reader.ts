@@ -14,12 +14,12 @@ type Fields = Record<string, unknown>
 
 export interface ChatReaderOptions {
   readonly provider: string
-  /** The names of the tools in the request: what a name in pieces must come to. */
+  /** The names of the tools in the request, to recognize when a name is complete. */
   readonly tools: ReadonlySet<string>
   readonly secrets?: readonly string[]
 }
 
-/** Reads a stream of `chat.completion.chunk`s, from OpenAI and from everybody who speaks like it. */
+/** Reads a stream of `chat.completion.chunk`s, from OpenAI and compatible servers. */
 export function chatReader(
   events: ModelEvent[],
   { provider, tools, secrets = [] }: ChatReaderOptions,
@@ -31,18 +31,18 @@ export function chatReader(
   let refused = false
   let usage: Partial<Usage> | undefined
   let id: string | undefined
-  /** The ids of the first chunks. Some servers give each chunk an id of its own. */
+  /** The ids of the first chunks. Some servers give each chunk its own id. */
   const ids = new Set<string>()
-  /** An id was used twice, so ids belong to answers and not to chunks. */
+  /** An id was used twice, so ids identify answers, not chunks. */
   let hasOneId = false
   /** The id of the latest chunk with content, and whether chunks with content had different ids. */
   let contentId: string | undefined
   let isMixed = false
-  /** The id of a second answer that has begun and said nothing yet. */
-  let begunId: string | undefined
+  /** The id of a second answer that has started but has no content yet. */
+  let pendingId: string | undefined
   let model: string | undefined
-  let over = false
-  /** The field in which reasoning comes, while it does: it goes back in the same. */
+  let ended = false
+  /** The field of the current reasoning. It is sent back in the same field. */
   let reasoningField: string | undefined
   let details: Fields[] = []
 
@@ -52,28 +52,29 @@ export function chatReader(
       throw new MillraceError({
         op: 'model.stream',
         code: 'llm_error',
-        message: `${provider} speaks the Responses API at this address: use openai() instead of openaiChat()`,
+        message: `${provider} uses the Responses API at this address: use openai() instead of openaiChat()`,
       })
     if (typeof chunk.model === 'string' && chunk.model) model = chunk.model
     readUsageOf(chunk)
     if (!Array.isArray(chunk.choices)) return
-    // With several choices, only the first is ours. Azure's prompt filter and the usage come in a chunk without any.
+    // Only the first choice is used. Azure's prompt filter and the usage come in chunks without
+    // choices.
     for (const choice of chunk.choices)
       if (isObject(choice) && (choice.index ?? 0) === 0) return readChoice(choice, chunk.id)
   }
 
-  /** Two answers may be in one stream, when an intermediary sent the request again. */
+  /** A stream may contain two answers if an intermediary resent the request. */
   function checkId(own: unknown, delta: Fields, reason: unknown) {
-    // Nearly every chunk: this is on the path of each delta.
+    // The common case, on the hot path of each delta.
     if (hasOneId && own === contentId && own === id) return
     if (typeof own !== 'string' || own === '') return
-    if (hasOneId && own !== contentId && delta.role === 'assistant' && !reason) begunId = own
+    if (hasOneId && own !== contentId && delta.role === 'assistant' && !reason) pendingId = own
     hasOneId ||= ids.has(own)
     if (ids.size < 64) ids.add(own)
     id = own
     // A finish reason closes the open calls, so it must have their id.
     if (!hasContent(delta) && !(reason && calls.called)) return
-    if (contentId !== undefined && own !== contentId && own === begunId) restart()
+    if (contentId !== undefined && own !== contentId && own === pendingId) restart()
     isMixed ||= contentId !== undefined && own !== contentId
     contentId = own
   }
@@ -84,11 +85,11 @@ export function chatReader(
     finish = rawFinish = contentId = reasoningField = undefined
     refused = false
     details = []
-    const what = 'a second answer began before the first had ended'
-    events.push({ type: 'restart', reason: `${provider} began its answer again: ${what}` })
+    const what = 'a second answer started before the first had ended'
+    events.push({ type: 'restart', reason: `${provider} restarted its answer: ${what}` })
   }
 
-  /** Groq has it in `x_groq`, Moonshot inside the choice. */
+  /** Groq sends usage in `x_groq`, Moonshot inside the choice. */
   function readUsageOf({ usage: own, x_groq: groq }: Fields) {
     const reported = isObject(own) ? own : isObject(groq) && isObject(groq.usage) ? groq.usage : undefined
     if (reported) usage = readUsage(reported)
@@ -104,20 +105,20 @@ export function chatReader(
         ? choice.message
         : undefined
     const { finish_reason: reason } = choice
-    checkId(chunkId, delta ?? none, reason)
+    checkId(chunkId, delta ?? noFields, reason)
     if (isMixed && hasOneId) throw streamError(`${provider} sent two answers in one stream`)
     if (delta) readDelta(delta)
-    // Some write `"null"` for none.
+    // Some servers send `"null"`.
     if (typeof reason === 'string' && reason !== '' && reason !== 'null') end(reason)
   }
 
   function readDelta(delta: Fields) {
     readReasoning(delta)
-    if (typeof delta.content === 'string') say(delta.content)
+    if (typeof delta.content === 'string') addText(delta.content)
     else if (Array.isArray(delta.content)) readContent(delta.content)
     if (typeof delta.refusal === 'string' && delta.refusal !== '') {
       refused = true
-      say(delta.refusal)
+      addText(delta.refusal)
     }
     if (!delta.tool_calls && !delta.function_call) return
     const fragments = fragmentsOf(delta)
@@ -128,36 +129,40 @@ export function chatReader(
 
   function readReasoning(delta: Fields) {
     if (Array.isArray(delta.reasoning_details)) mergeDetails(details, delta.reasoning_details)
-    // DeepSeek, xAI, Alibaba, Moonshot, vLLM of old; then Groq, OpenRouter, Ollama, vLLM. Some send both, with the same words.
+    // `reasoning_content`: DeepSeek, xAI, Alibaba, Moonshot, older vLLM. `reasoning`: Groq,
+    // OpenRouter, Ollama, vLLM. Some send both, with the same text.
     const { reasoning_content: older, reasoning } = delta
-    if (typeof older === 'string' && older !== '') return think(older, 'reasoning_content')
-    if (typeof reasoning === 'string' && reasoning !== '') return think(reasoning, 'reasoning')
-    // MiniMax shows it nowhere else.
+    if (typeof older === 'string' && older !== '') return addReasoning(older, 'reasoning_content')
+    if (typeof reasoning === 'string' && reasoning !== '') return addReasoning(reasoning, 'reasoning')
+    // MiniMax sends it only here.
     if (Array.isArray(delta.reasoning_details))
       for (const { text, summary } of delta.reasoning_details.filter(isObject))
-        if (typeof (text ?? summary) === 'string') think(String(text ?? summary), 'reasoning_details')
+        if (typeof (text ?? summary) === 'string') addReasoning(String(text ?? summary), 'reasoning_details')
   }
 
-  /** Mistral: `[{"type":"thinking","thinking":[{"type":"text","text":"…"}]},{"type":"text","text":"…"}]`. */
+  /**
+   * Mistral:
+   * `[{"type":"thinking","thinking":[{"type":"text","text":"…"}]},{"type":"text","text":"…"}]`.
+   */
   function readContent(parts: readonly unknown[]) {
     for (const part of parts) {
-      if (typeof part === 'string') say(part)
+      if (typeof part === 'string') addText(part)
       if (!isObject(part)) continue
-      if (typeof part.text === 'string') say(part.text)
-      if (typeof part.thinking === 'string') think(part.thinking, 'thinking')
+      if (typeof part.text === 'string') addText(part.text)
+      if (typeof part.thinking === 'string') addReasoning(part.thinking, 'thinking')
       if (Array.isArray(part.thinking))
         for (const piece of part.thinking)
-          if (isObject(piece) && typeof piece.text === 'string') think(piece.text, 'thinking')
+          if (isObject(piece) && typeof piece.text === 'string') addReasoning(piece.text, 'thinking')
     }
   }
 
-  function say(text: string) {
+  function addText(text: string) {
     if (text === '') return
     endReasoning()
     events.push({ type: 'text', text })
   }
 
-  function think(text: string, field: string) {
+  function addReasoning(text: string, field: string) {
     if (text === '') return
     reasoningField = field
     events.push({ type: 'reasoning', text })
@@ -174,58 +179,60 @@ export function chatReader(
     details = []
   }
 
-  /** Of a chunk that told one thing: the same chunk with another text is read like it. */
+  /** Learns the pattern of a chunk that emitted one event. */
   function learn(data: string, chunk: Fields) {
-    const told = events.at(-1)
-    if (!told) return
-    const [key, holderIn] = placeOf(told, reasoningField)
-    const holder = holderIn(chunk)
-    const text = told.type === 'tool-input' ? told.delta : 'text' in told ? told.text : undefined
-    if (!holder || holder[key] !== text) return
+    const latest = events.at(-1)
+    if (!latest) return
+    const [key, parentIn] = fieldOf(latest, reasoningField)
+    const parent = parentIn(chunk)
+    const text = latest.type === 'tool-input' ? latest.delta : 'text' in latest ? latest.text : undefined
+    if (!parent || parent[key] !== text) return
     pattern.learn({
       data,
       frame: chunk,
       key,
-      valueIn: (frame) => holderIn(frame)?.[key],
+      valueIn: (frame) => parentIn(frame)?.[key],
       padding: 'obfuscation',
-      tell(value) {
-        holder[key] = value
+      emit(value) {
+        parent[key] = value
         readChunk(chunk)
       },
     })
   }
 
   function end(reason: string) {
-    if (brokenOff.has(reason))
+    if (failureReasons.has(reason))
       throw failureOf({
         provider,
-        body: { message: `the answer broke off (${reason})`, type: reason },
+        body: { message: `the answer was cut off (${reason})`, type: reason },
         secrets,
       })
     rawFinish = reason
     finish = finishOf(reason.toLowerCase())
-    // Cut off by a limit or a filter, what stands there of a call is not all of it; after a reason that nobody knows, more may come.
+    // After a limit or a filter, the open calls are incomplete; after an unknown reason, more may
+    // come.
     if (finish === 'stop' || finish === 'tool-calls') calls.closeAll()
   }
 
-  function finishUp() {
-    if (over) return
+  function finishAnswer() {
+    if (ended) return
     endReasoning()
     if (finish === undefined) calls.closeWhole()
     else if (finish === 'stop' || finish === 'other') calls.closeAll()
     finish ??= 'stop'
-    over = true
-    // `stop`, `eos`, `tool_call`, `null`: whatever is said beside complete calls, they are what it ended for.
+    ended = true
+    // `stop`, `eos`, `tool_call`, `null`: whatever the reason, if there are complete calls, they
+    // should run.
     const called = calls.called && (finish === 'stop' || finish === 'other')
-    const told = refused ? 'refusal' : called ? 'tool-calls' : finish
+    const reason = refused ? 'refusal' : called ? 'tool-calls' : finish
     events.push({
       type: 'done',
-      finish: told,
+      finish: reason,
       ...(usage && { usage }),
       metadata: {
         ...(id !== undefined && { id }),
         ...(model !== undefined && { model }),
-        ...(told === 'other' && rawFinish !== undefined && { finishReason: rawFinish }),
+        ...(reason === 'other' && rawFinish !== undefined && { finishReason: rawFinish }),
       },
     })
   }
@@ -234,7 +241,7 @@ export function chatReader(
     read(data, event) {
       if (event === '' && pattern.read(data)) return
       const text = data.trim()
-      if (text === '[DONE]') return finishUp()
+      if (text === '[DONE]') return finishAnswer()
       if (text === '') return
       if (event === 'error') throw failureOf({ provider, body: text, secrets })
       const chunk = parseFrame(text, provider)
@@ -244,16 +251,16 @@ export function chatReader(
       if (events.length === before + 1 && finish === undefined) learn(data, chunk)
     },
     end() {
-      // Not everybody says `[DONE]`, but without a reason it is not known to be all.
-      if (finish !== undefined) finishUp()
+      // Not every server sends `[DONE]`, but without a finish reason the answer may be incomplete.
+      if (finish !== undefined) finishAnswer()
     },
-    get over() {
-      return over
+    get ended() {
+      return ended
     },
   }
 }
 
-const none: Fields = {}
+const noFields: Fields = {}
 
 function hasContent(delta: Fields): boolean {
   for (const [key, value] of Object.entries(delta))
@@ -261,17 +268,17 @@ function hasContent(delta: Fields): boolean {
   return false
 }
 
-/** Not the end of an answer but of the attempt: OpenRouter and Mistral, vLLM, Zhipu, DeepSeek. */
-const brokenOff = new Set(['error', 'abort', 'network_error', 'insufficient_system_resource'])
+/** The attempt failed. Sent by OpenRouter and Mistral, vLLM, Zhipu, DeepSeek. */
+const failureReasons = new Set(['error', 'abort', 'network_error', 'insufficient_system_resource'])
 
 function finishOf(reason: string): FinishReason {
-  // Gemini has its own words, and more than one way to send them: `SAFETY`, `content_filter: PROHIBITED_CONTENT`.
+  // Gemini has its own reasons, in several formats: `SAFETY`, `content_filter: PROHIBITED_CONTENT`.
   if (/content_filter|safety|recitation|blocklist|prohibited|spii|^sensitive$/.test(reason))
     return 'content-filter'
-  return finishes.get(reason) ?? 'other'
+  return finishReasons.get(reason) ?? 'other'
 }
 
-const finishes: ReadonlyMap<string, FinishReason> = new Map([
+const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
   ['stop', 'stop'],
   ['eos', 'stop'],
   ['eos_token', 'stop'],
@@ -292,8 +299,8 @@ function onlyDelta({ choices }: Fields): Fields | undefined {
   return isObject(choice) && isObject(choice.delta) ? choice.delta : undefined
 }
 
-/** Where in a chunk that has only this what was told stands: its key, and what has it. */
-function placeOf(
+/** Where the text of an event is in its chunk: the key, and how to find the object that has it. */
+function fieldOf(
   { type }: ModelEvent,
   reasoningField = '',
 ): [key: string, holderIn: (chunk: Fields) => Fields | undefined] {
@@ -308,7 +315,10 @@ function placeOf(
   ]
 }
 
-/** `{"error":{…}}`, `{"error":"…"}`, vLLM's `{"object":"error","message":…}`, or a bare message with a code. */
+/**
+ * `{"error":{…}}`, `{"error":"…"}`, vLLM's `{"object":"error","message":…}`, or a bare message with
+ * a code.
+ */
 function isFailure(chunk: Fields): boolean {
   if (isObject(chunk.error) || (typeof chunk.error === 'string' && chunk.error !== '')) return true
   if (chunk.object === 'error' || chunk.type === 'error') return true
@@ -318,7 +328,7 @@ function isFailure(chunk: Fields): boolean {
 function fragmentsOf(delta: Fields): Fragment[] {
   const { tool_calls: list, function_call: old } = delta
   const fragments = Array.isArray(list) ? list.filter(isObject).map(fragmentOf) : []
-  // The form before there were several calls: `"function_call":{"name":"…","arguments":"…"}`.
+  // The old format for a single call: `"function_call":{"name":"…","arguments":"…"}`.
   return isObject(old) ? [...fragments, fragmentOf({ index: 0, function: old })] : fragments
 }
 
@@ -329,9 +339,9 @@ function fragmentOf(call: Fields): Fragment {
     index: typeof call.index === 'number' ? call.index : undefined,
     id: typeof call.id === 'string' ? call.id : '',
     name: typeof body.name === 'string' ? body.name : '',
-    // Some write the arguments as an object instead of a string of JSON, others `null`.
+    // Some servers send the arguments as an object instead of a JSON string, others `null`.
     text: typeof written === 'string' ? written : isObject(written) ? JSON.stringify(written) : '',
-    // Gemini 3 refuses a call that comes back without its thought signature.
+    // Gemini 3 rejects a call that is sent back without its thought signature.
     ...(isObject(call.extra_content) && { data: { extra_content: call.extra_content as never } }),
   }
 }

@@ -3,8 +3,8 @@ import { isObject } from '../../protocol/index.ts'
 type Fields = Record<string, unknown>
 
 /**
- * OpenRouter's `reasoning_details` come in pieces like everything else, and must go back whole: the texts of one index are
- * joined, whatever else comes later (a signature, an id) is added.
+ * OpenRouter streams `reasoning_details` in pieces, which must be sent back whole: texts with the
+ * same index are joined, and later fields (a signature, an id) are added.
  */
 export function mergeDetails(details: Fields[], more: readonly unknown[]): void {
   for (const piece of more) {

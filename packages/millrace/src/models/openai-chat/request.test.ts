@@ -1,7 +1,7 @@
 import type { ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import type { AssistantPart, JsonObject, Message, ModelRequest, ModelSettings } from '../../protocol/index.ts'
-import { sent, user } from '../wires.test-kit.ts'
+import { sentBody, user } from '../wires.test-kit.ts'
 import {
   closedAnswer,
   conversation,
@@ -27,14 +27,14 @@ const addresses = {
   ollama: 'http://localhost:11434/v1',
 } as const
 
-interface Asked extends Partial<ModelRequest> {
+interface BodyOptions extends Partial<ModelRequest> {
   readonly at?: keyof typeof addresses
   readonly sendReasoning?: SendReasoning
 }
 
 const hi: readonly Message[] = [{ role: 'user', content: 'Hi' }]
 
-function bodyFor({ at = 'openai', sendReasoning = 'calls', ...request }: Asked) {
+function bodyFor({ at = 'openai', sendReasoning = 'calls', ...request }: BodyOptions) {
   const dialect = dialectOf(addresses[at])
   const { settings = {} } = request
   return chatBody(
@@ -43,9 +43,9 @@ function bodyFor({ at = 'openai', sendReasoning = 'calls', ...request }: Asked) 
   )
 }
 
-const messagesFor = (asked: Asked) => bodyFor(asked).messages
+const messagesFor = (asked: BodyOptions) => bodyFor(asked).messages
 
-/** One message of the assistant between a question and the results of its calls. */
+/** An assistant message between a question and the results of its calls. */
 function saying(...content: readonly AssistantPart[]): Message[] {
   const results = content.flatMap((part): Message[] =>
     part.type === 'tool-call' ? [{ role: 'tool', callId: part.callId, name: part.name, content: [] }] : [],
@@ -56,7 +56,7 @@ function saying(...content: readonly AssistantPart[]): Message[] {
 const call = { type: 'tool-call', callId: 'a', name: 'look', input: {} } as const
 
 describe('a body', () => {
-  test('of a rich conversation is what OpenAI takes', () => {
+  test('of a conversation with every part type matches the API', () => {
     const renamed = expect.stringMatching(/^call_[a-z0-9]{9}$/) as unknown as string
     const expected: ChatCompletionCreateParamsStreaming = {
       model: 'acme-1',
@@ -90,7 +90,7 @@ describe('a body', () => {
         {
           role: 'user',
           content: [
-            { type: 'text', text: 'The image that look gave:' },
+            { type: 'text', text: 'Image returned by look:' },
             { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } },
           ],
         },
@@ -117,7 +117,7 @@ describe('a body', () => {
     )
   })
 
-  test('holds every setting in its field', () => {
+  test('has every setting in its field', () => {
     const settings: ModelSettings = {
       temperature: 0.2,
       topP: 0.9,
@@ -162,31 +162,31 @@ describe('a body', () => {
     )
   })
 
-  test('with nothing set has nothing that was not asked for', () => {
+  test('without settings has no optional fields', () => {
     expect(Object.keys(bodyFor({}))).toEqual(['model', 'messages', 'stream', 'stream_options'])
   })
 
-  test('says nothing of the choice of tools where there are none', () => {
+  test('has no tool choice without tools', () => {
     const body = bodyFor({ toolChoice: 'none', settings: { parallelToolCalls: false } })
     expect(body).not.toHaveProperty('tool_choice')
     expect(body).not.toHaveProperty('parallel_tool_calls')
     expect(body).not.toHaveProperty('tools')
   })
 
-  test('has the tools in the order in which they came, always', () => {
+  test('has the tools in their order', () => {
     const names = ['zebra', 'ant', 'mole']
     const body = bodyFor({ tools: names.map((name) => ({ ...look, name })) })
     expect(body.tools).toMatchObject(names.map((name) => ({ function: { name } })))
   })
 
-  test('asks for a schema in strict form only where it can be held', () => {
+  test('sends a strict schema only if it can be enforced', () => {
     expect(bodyFor({ output: openAnswer }).response_format).toEqual({
       type: 'json_schema',
       json_schema: { name: 'answer', schema: openAnswer },
     })
   })
 
-  test('has what is extra over everything, and its tools behind ours', () => {
+  test('is overridden by extra, and extra tools come after ours', () => {
     const search = { type: 'web_search' }
     const body = bodyFor({
       tools: [look],
@@ -197,7 +197,7 @@ describe('a body', () => {
     expect(bodyFor({ settings: { extra: { tools: [search] } } }).tools).toEqual([search])
   })
 
-  test('our names for what is extra are OpenAI’s', () => {
+  test("the types of extra match OpenAI's", () => {
     type Known = { [Key in keyof ChatExtra as string extends Key ? never : Key]: ChatExtra[Key] }
     expectTypeOf<Known>().toExtend<Partial<ChatCompletionCreateParamsStreaming>>()
     expectTypeOf<keyof Known>().toExtend<keyof ChatCompletionCreateParamsStreaming>()
@@ -205,7 +205,7 @@ describe('a body', () => {
 })
 
 describe('dialects', () => {
-  test('Mistral gets no field that it refuses', () => {
+  test('Mistral gets no field that it rejects', () => {
     const settings: ModelSettings = { maxOutputTokens: 9, seed: 7, reasoning: 'low' }
     expect(bodyFor({ at: 'mistral', settings })).toStrictEqual({
       model: 'acme-1',
@@ -237,17 +237,17 @@ describe('dialects', () => {
     expect(JSON.stringify(messagesFor({ messages: longer }))).toContain(`"tool_call_id":"${id}"`)
   })
 
-  test('others get max_tokens, and are asked for usage', () => {
+  test('others get max_tokens and include_usage', () => {
     expect(bodyFor({ at: 'ollama', settings: { maxOutputTokens: 9 } })).toMatchObject({
       max_tokens: 9,
       stream_options: { include_usage: true },
     })
   })
 
-  test('DeepSeek and Moonshot get the field that they demand beside calls, also when there is nothing for it', () => {
+  test('DeepSeek and Moonshot get the reasoning field that they require with calls, even if it is empty', () => {
     const messages = saying({ type: 'text', text: 'Look.' }, call)
     expect(messagesFor({ at: 'deepseek', messages })).toMatchObject([{}, { reasoning_content: '' }, {}])
-    // An empty one is missing, says Moonshot.
+    // Moonshot treats an empty one as missing.
     expect(messagesFor({ at: 'moonshot', messages })).toMatchObject([{}, { reasoning_content: ' ' }, {}])
     for (const other of [
       messagesFor({ messages }),
@@ -256,7 +256,7 @@ describe('dialects', () => {
       expect(JSON.stringify(other)).not.toContain('reasoning')
   })
 
-  test('Mistral gets no user right behind a tool', async () => {
+  test('Mistral gets an assistant message between tool and user', async () => {
     const messages: Message[] = [
       user,
       { role: 'assistant', content: [{ type: 'tool-call', callId: 'c1', name: 'del', input: {} }] },
@@ -269,7 +269,7 @@ describe('dialects', () => {
       user,
     ]
     const roles = async (baseURL: string) => {
-      const { messages: list } = await sent('Chat Completions', { messages }, { baseURL })
+      const { messages: list } = await sentBody('Chat Completions', { messages }, { baseURL })
       return (list as { role: string }[]).map(({ role }) => role)
     }
     expect(await roles('https://api.mistral.ai/v1')).toEqual([
@@ -294,10 +294,13 @@ describe('dialects', () => {
 })
 
 describe('files', () => {
-  const sending = (at: Asked['at'], file: object) =>
-    messagesFor({ at, messages: [{ role: 'user', content: [{ type: 'file', ...file } as never] }] } as Asked)
+  const sending = (at: BodyOptions['at'], file: object) =>
+    messagesFor({
+      at,
+      messages: [{ role: 'user', content: [{ type: 'file', ...file } as never] }],
+    } as BodyOptions)
 
-  test('audio goes as such, in the two forms there are', () => {
+  test('audio is sent as input_audio, in both formats', () => {
     const audio = (format: string) => [
       { role: 'user', content: [{ type: 'input_audio', input_audio: { data: 'AAAA', format } }] },
     ]
@@ -305,13 +308,13 @@ describe('files', () => {
     expect(sending('openai', { mediaType: 'audio/mpeg', data: 'AAAA' })).toEqual(audio('mp3'))
   })
 
-  test('a picture that is called a file is a picture', () => {
+  test('an image file is sent as an image', () => {
     expect(sending('ollama', { mediaType: 'image/png', data: png })).toEqual([
       { role: 'user', content: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } }] },
     ])
   })
 
-  test('what has no name gets one, and text goes as text everywhere', () => {
+  test('a file without a name gets one, and text files are sent as text', () => {
     expect(sending('openai', { mediaType: 'application/pdf', data: pdf })).toMatchObject([
       { content: [{ file: { filename: 'file' } }] },
     ])
@@ -320,13 +323,13 @@ describe('files', () => {
     ])
   })
 
-  test('what a wire cannot carry is refused in words', () => {
+  test('unsupported files are rejected', () => {
     expect(() => sending('ollama', { mediaType: 'application/pdf', data: pdf })).toThrow(
-      'ollama takes no file of type application/pdf over Chat Completions',
+      'ollama does not support files of type application/pdf over Chat Completions',
     )
     expect(() =>
       sending('openai', { mediaType: 'application/pdf', url: 'https://example.com/a.pdf' }),
-    ).toThrow('openai takes no file of type application/pdf by its URL: hand in its data')
+    ).toThrow('openai does not support files of type application/pdf by URL: pass the data instead')
   })
 })
 
@@ -334,16 +337,19 @@ describe('reasoning', () => {
   const thought = (provider: string, data: object, text = 'Hm.') =>
     ({ type: 'reasoning', text, opaque: { provider, data } }) as AssistantPart
 
-  test.each(['reasoning_content', 'reasoning'])('goes back in %s if it came so, beside calls', (field) => {
-    const messages = saying(
-      thought('deepseek', { field }, 'One '),
-      thought('deepseek', { field }, 'two.'),
-      call,
-    )
-    expect(messagesFor({ at: 'deepseek', messages })).toMatchObject([{}, { [field]: 'One two.' }, {}])
-  })
+  test.each(['reasoning_content', 'reasoning'])(
+    'is sent back in its original field %s, with calls',
+    (field) => {
+      const messages = saying(
+        thought('deepseek', { field }, 'One '),
+        thought('deepseek', { field }, 'two.'),
+        call,
+      )
+      expect(messagesFor({ at: 'deepseek', messages })).toMatchObject([{}, { [field]: 'One two.' }, {}])
+    },
+  )
 
-  test('goes back with the words alone only if that is asked for, and not at all if that is', () => {
+  test('without calls is sent back only with always, and never with never', () => {
     const messages = saying(thought('deepseek', { field: 'reasoning_content' }), {
       type: 'text',
       text: 'Yes.',
@@ -357,7 +363,7 @@ describe('reasoning', () => {
     expect(sent('always')).toMatchObject([{}, { reasoning_content: 'Hm.' }])
   })
 
-  test('does not go to another provider, nor if nobody knows where it came from', () => {
+  test('is not sent to another provider, or if its origin is unknown', () => {
     const messages = saying(
       thought('anthropic', { type: 'thinking', signature: 's' }),
       { type: 'reasoning', text: 'x' },
@@ -375,7 +381,7 @@ describe('reasoning', () => {
     ])
   })
 
-  test('goes back to Mistral as a part of the content', () => {
+  test('is sent back to Mistral as a content part', () => {
     const messages = saying(thought('mistral', { field: 'thinking' }), { type: 'text', text: 'Yes.' }, call)
     expect(messagesFor({ at: 'mistral', messages })).toMatchObject([
       {},
@@ -389,7 +395,7 @@ describe('reasoning', () => {
     ])
   })
 
-  test('of OpenRouter goes back with all its details', () => {
+  test('of OpenRouter is sent back with all details', () => {
     const first = { type: 'reasoning.text', index: 0, text: 'Hm.', signature: 's' }
     const second = { type: 'reasoning.encrypted', index: 1, data: 'xx' }
     const messages = saying(
@@ -404,7 +410,7 @@ describe('reasoning', () => {
     ])
   })
 
-  test('alone is no message', () => {
+  test('alone makes no message', () => {
     const messages = saying(thought('deepseek', { field: 'reasoning' }))
     expect(messagesFor({ at: 'deepseek', messages, sendReasoning: 'always' })).toEqual([
       { role: 'user', content: 'Hi' },
@@ -412,7 +418,7 @@ describe('reasoning', () => {
   })
 })
 
-test('pictures of the last results are shown too', () => {
+test('images of the last results are sent too', () => {
   const image = { type: 'image', url: 'https://example.com/cat.jpg' } as const
   const messages: Message[] = [
     ...hi,
@@ -427,7 +433,7 @@ test('pictures of the last results are shown too', () => {
   ])
 })
 
-test('a call has back what came with it, if it came from here', () => {
+test('a call is sent back with its data, if it is from this provider', () => {
   const data = { extra_content: { google: { thought_signature: 'sig' } } }
   const sent = (provider: string) =>
     messagesFor({ messages: saying({ ...call, opaque: { provider, data } }) })
@@ -435,7 +441,7 @@ test('a call has back what came with it, if it came from here', () => {
   expect(JSON.stringify(sent('gemini'))).not.toContain('sig')
 })
 
-test('what OpenAI gave over Responses is left out here', () => {
+test('OpenAI data from Responses is left out', () => {
   const from = (data: JsonObject) => ({ opaque: { provider: 'openai', data } })
   const messages = saying(
     {

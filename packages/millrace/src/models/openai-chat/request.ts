@@ -16,12 +16,14 @@ import type {
 import { invalidInput, isJsonObject, isObject, textOf, toolCallsOf } from '../../protocol/index.ts'
 import { bodyOf, extraTools, resultText } from '../wire/body.ts'
 import { callIds } from '../wire/call-ids.ts'
-import { asText, asUrl, mentionFiles, sourceOf } from '../wire/media.ts'
+import { asText, asUrl, omitUnsupportedFiles, sourceOf } from '../wire/media.ts'
 import { strictSchema, strictTool } from '../wire/strict.ts'
 import { sendableName } from '../wire/tool-name.ts'
 import type { Dialect } from './dialects.ts'
 
-/** Which reasoning goes back to its provider: that of messages with calls, of all, or none. */
+/**
+ * Which reasoning is sent back to its provider: that of messages with calls, all of it, or none.
+ */
 export type SendReasoning = 'calls' | 'always' | 'never'
 
 export interface ChatRequestOptions {
@@ -32,13 +34,13 @@ export interface ChatRequestOptions {
   readonly sendReasoning: SendReasoning
 }
 
-/** The body of a request to Chat Completions. */
+/** The body of a Chat Completions request. */
 export function chatBody(
   { messages, tools, toolChoice, output }: ModelRequest,
   { model, provider, dialect, settings, sendReasoning }: ChatRequestOptions,
 ): JsonObject {
   const { temperature, topP, maxOutputTokens, stop, seed, reasoning, parallelToolCalls, extra } = settings
-  const called = tools.length + extraTools(extra).length > 0
+  const hasTools = tools.length + extraTools(extra).length > 0
   return bodyOf(
     {
       model,
@@ -46,12 +48,12 @@ export function chatBody(
       stream: true,
       stream_options: dialect.asksForUsage ? { include_usage: true } : undefined,
       tools: tools.map(toolField),
-      tool_choice: !called
+      tool_choice: !hasTools
         ? undefined
         : typeof toolChoice === 'object'
           ? { type: 'function', function: { name: toolChoice.name } }
           : toolChoice,
-      parallel_tool_calls: called ? parallelToolCalls : undefined,
+      parallel_tool_calls: hasTools ? parallelToolCalls : undefined,
       temperature,
       top_p: topP,
       [dialect.maxTokens]: maxOutputTokens,
@@ -87,69 +89,69 @@ interface MessageOptions {
 
 function chatMessages(messages: readonly Message[], options: MessageOptions): JsonValue[] {
   const idOf = callIds(options.dialect.ids)
-  const told: JsonValue[] = []
-  /** Pictures of tool results: a `tool` message takes words only, so they follow in a message of the user. */
-  let pictures: JsonValue[] = []
+  const result: JsonValue[] = []
+  /** Images of tool results: a `tool` message holds only text, so they follow in a user message. */
+  let images: JsonValue[] = []
   let afterTool = false
-  const ask = (content: JsonValue) => {
-    if (afterTool && options.dialect.answersTools) told.push({ role: 'assistant', content: 'I see.' })
-    told.push({ role: 'user', content })
+  const addUser = (content: JsonValue) => {
+    if (afterTool && options.dialect.replyAfterTools) result.push({ role: 'assistant', content: 'I see.' })
+    result.push({ role: 'user', content })
     afterTool = false
   }
-  const showPictures = () => {
-    if (pictures.length > 0) ask(pictures)
-    pictures = []
+  const addImages = () => {
+    if (images.length > 0) addUser(images)
+    images = []
   }
-  const takes = (part: FilePart) => fileBlock(part, options.dialect) !== undefined
-  for (const message of mentionFiles(messages, takes)) {
-    if (message.role !== 'tool') showPictures()
+  const supports = (part: FilePart) => fileBlock(part, options.dialect) !== undefined
+  for (const message of omitUnsupportedFiles(messages, supports)) {
+    if (message.role !== 'tool') addImages()
     switch (message.role) {
       case 'system':
-        told.push({ role: 'system', content: message.content })
+        result.push({ role: 'system', content: message.content })
         break
       case 'user':
-        ask(userContent(message.content, options))
+        addUser(userContent(message.content, options))
         break
       case 'assistant':
         for (const said of assistantMessage(message, idOf, options)) {
-          told.push(said)
+          result.push(said)
           afterTool = false
         }
         break
       case 'tool':
-        told.push({
+        result.push({
           role: 'tool',
           tool_call_id: idOf(message.callId),
           content: resultText(message.content, '[the image follows]'),
         })
-        pictures.push(...picturesOf(message))
+        images.push(...imagesOf(message))
         afterTool = true
     }
   }
-  showPictures()
-  return told
+  addImages()
+  return result
 }
 
 function userContent(content: string | readonly UserPart[], options: MessageOptions): JsonValue {
   if (typeof content === 'string') return content
   return content.map((part): JsonValue => {
     if (part.type === 'text') return { type: 'text', text: part.text }
-    return part.type === 'image' ? picture(part) : file(part, options)
+    return part.type === 'image' ? imageField(part) : fileField(part, options)
   })
 }
 
-function picture(part: ImagePart): JsonValue {
+function imageField(part: ImagePart): JsonValue {
   return { type: 'image_url', image_url: { url: asUrl(part) } }
 }
 
-function file(part: FilePart, { provider, dialect }: MessageOptions): JsonValue {
+function fileField(part: FilePart, { provider, dialect }: MessageOptions): JsonValue {
   const block = fileBlock(part, dialect)
   if (block !== undefined) return block
-  const how = sourceOf(part).url === undefined ? 'over Chat Completions' : 'by its URL: hand in its data'
-  throw invalidInput('model.stream', `${provider} takes no file of type ${part.mediaType} ${how}`)
+  const how = sourceOf(part).url === undefined ? 'over Chat Completions' : 'by URL: pass the data instead'
+  throw invalidInput('model.stream', `${provider} does not support files of type ${part.mediaType} ${how}`)
 }
 
-/** Nothing if it is not taken. */
+/** Undefined if the file is not supported. */
 function fileBlock(part: FilePart, dialect: Dialect): JsonValue | undefined {
   const source = sourceOf(part)
   const { mediaType, name } = part
@@ -176,16 +178,17 @@ function assistantMessage(
   const calls = toolCallsOf(message).map(({ callId, name, input, opaque }) => ({
     id: idOf(callId),
     type: 'function',
-    // Never what could not be parsed: servers read the arguments of old calls too, and refuse the whole conversation.
+    // Always valid JSON: servers also parse the arguments of old calls, and reject the whole
+    // conversation.
     function: { name: sendableName(name), arguments: JSON.stringify(input) },
     ...signatureIn(opaque, provider),
   }))
-  const back = sendReasoning === 'always' || (sendReasoning === 'calls' && calls.length > 0)
-  const reasoning = back ? reasoningFields(message, provider) : {}
+  const sendsBack = sendReasoning === 'always' || (sendReasoning === 'calls' && calls.length > 0)
+  const reasoning = sendsBack ? reasoningFields(message, provider) : {}
   if (!text && calls.length === 0) return []
   const { thinking, ...fields } = reasoning
-  if (back && calls.length > 0 && dialect.noReasoning !== undefined)
-    fields.reasoning_content ??= dialect.noReasoning
+  if (sendsBack && calls.length > 0 && dialect.reasoningPlaceholder !== undefined)
+    fields.reasoning_content ??= dialect.reasoningPlaceholder
   const content = thinking
     ? [
         { type: 'thinking', thinking: [{ type: 'text', text: thinking }] },
@@ -195,19 +198,22 @@ function assistantMessage(
   return [{ role: 'assistant', content, ...fields, ...(calls.length > 0 && { tool_calls: calls }) }]
 }
 
-/** Gemini's thought signature. What the same provider gave over another wire has no place here. */
+/** Gemini's thought signature. Data of the same provider from another API is left out. */
 function signatureIn(opaque: ProviderData | undefined, provider: string): JsonObject {
   if (opaque?.provider !== provider || !isJsonObject(opaque.data)) return {}
   const { extra_content } = opaque.data
   return extra_content === undefined ? {} : { extra_content }
 }
 
-/** Reasoning in the field in which it came. DeepSeek and Moonshot refuse a call that comes back without it. */
+/**
+ * Reasoning in its original field. DeepSeek and Moonshot reject a call that is sent back without
+ * it.
+ */
 function reasoningFields(message: AssistantMessage, provider: string): Record<string, JsonValue> {
   const fields: Record<string, JsonValue> = {}
   for (const part of message.content) {
     if (part.type !== 'reasoning') continue
-    const { field, details } = cameAs(part, provider)
+    const { field, details } = reasoningSource(part, provider)
     if (Array.isArray(details)) fields.reasoning_details = [...list(fields.reasoning_details), ...details]
     if (field !== undefined && field !== 'reasoning_details')
       fields[field] = `${fields[field] ?? ''}${part.text}`
@@ -217,7 +223,10 @@ function reasoningFields(message: AssistantMessage, provider: string): Record<st
 
 const list = (value: JsonValue | undefined): readonly JsonValue[] => (Array.isArray(value) ? value : [])
 
-function cameAs({ opaque }: ReasoningPart, provider: string): { field?: string; details?: JsonValue } {
+function reasoningSource(
+  { opaque }: ReasoningPart,
+  provider: string,
+): { field?: string; details?: JsonValue } {
   if (opaque?.provider !== provider || !isObject(opaque.data)) return {}
   const { field, details } = opaque.data
   return {
@@ -226,8 +235,8 @@ function cameAs({ opaque }: ReasoningPart, provider: string): { field?: string; 
   }
 }
 
-function picturesOf({ name, content }: ToolMessage): JsonValue[] {
+function imagesOf({ name, content }: ToolMessage): JsonValue[] {
   const images = content.filter((part) => part.type === 'image')
   if (images.length === 0) return []
-  return [{ type: 'text', text: `The image that ${name} gave:` }, ...images.map(picture)]
+  return [{ type: 'text', text: `Image returned by ${name}:` }, ...images.map(imageField)]
 }

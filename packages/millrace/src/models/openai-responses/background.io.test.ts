@@ -53,7 +53,7 @@ describe('background: true', () => {
     expect(sim.requests[0]?.body).toMatchObject({ background: true, store: true, stream: true })
     const places = events.flatMap((event) => (event.type === 'checkpoint' ? [event.opaque?.data] : []))
     expect(places[0]).toEqual({ id: expect.stringMatching(/^resp_/), sequence: 0 })
-    // Behind each item.
+    // After each item.
     expect(places.length).toBeGreaterThanOrEqual(5)
   })
 
@@ -108,7 +108,7 @@ describe('background: true', () => {
     expect(posts(requests)).toBe(3)
   })
 
-  test('a response that was cancelled elsewhere is generated again', async () => {
+  test('a response that was canceled elsewhere is generated again', async () => {
     await using sim = await providerSimulator([[{ text: 'Slow ' }, { hang: true }], 'Quick.'], {
       deltaChars: 5,
     })
@@ -130,11 +130,11 @@ describe('background: true', () => {
     expect(requests.filter((one) => one.startsWith('GET'))).toEqual([])
   })
 
-  test('a cancelled run cancels the response', async () => {
+  test('a canceled run cancels the response', async () => {
     await using sim = await providerSimulator([[{ text: 'Slow ' }, { hang: true }]], { deltaChars: 5 })
     const run = agent({ model: modelAt(sim) }).stream('Go.')
     for await (const { type } of run) if (type === 'text') run.cancel()
-    expect((await run.result).outcome).toBe('cancelled')
+    expect((await run.result).outcome).toBe('canceled')
     await expect
       .poll(() => sim.requests.map(({ method, path, status }) => `${method} ${path} ${status}`))
       .toEqual([
@@ -174,7 +174,7 @@ describe('background: true', () => {
 
   test('is rejected together with store: false', () => {
     expect(() => openai('gpt-5.5', { background: true, extra: { store: false } })).toThrow(
-      'remove store: false from extra, or background',
+      'remove either background or store: false',
     )
     expect(() => openai('gpt-5.5', { background: 'yes' as never })).toThrow('background')
   })

@@ -5,7 +5,7 @@ import type { HttpModel } from '../wire/http-model.ts'
 import { send } from '../wire/send.ts'
 import type { Checkpoint } from './reader.ts'
 
-/** The longest wait for the answer to a cancel. */
+/** How long to wait for the response to a cancel request. */
 const cancelMs = 10_000
 
 /** The checkpoint in `data`, if our reader wrote it. */
@@ -24,7 +24,10 @@ export function resumeCall(call: HttpCall, { id, sequence }: Checkpoint, include
   return { ...call, url: url.href, body: undefined }
 }
 
-/** `POST /responses/:id/cancel`. Never rejects: the response may be over, or the provider unreachable. */
+/**
+ * `POST /responses/:id/cancel`. Never rejects: the response may have ended, or the provider be
+ * unreachable.
+ */
 export async function cancelResponse(
   http: HttpModel,
   { id }: Checkpoint,
@@ -38,7 +41,7 @@ export async function cancelResponse(
     const answer = await send({ url: to, headers: { ...json, ...headers }, body: '{}', signal }, fetch)
     answer.close()
   } catch {
-    // Nothing more can be done: the response ends by itself.
+    // Nothing more can be done: the response ends on its own.
   }
 }
 
@@ -49,7 +52,7 @@ function responseUrl(base: string, id: string, more = ''): URL {
   return url
 }
 
-/** OpenAI generates in the background only what it also stores. */
+/** OpenAI supports background generation only for stored responses. */
 export function backgroundFields(extra: JsonObject | undefined): JsonObject {
   return extra?.store === false ? {} : { background: true, store: true }
 }

@@ -1,8 +1,14 @@
-/** Keeps an eye on the numbers of events. Not every server counts: they mean something once they were seen to rise. */
+/**
+ * Tracks sequence numbers. Not every server counts, so they are ignored until they have increased
+ * once.
+ */
 export interface EventOrder {
   /** The number of the latest event. */
   readonly sequence: number | undefined
-  /** True if an event is the same as the one before. Calls `onDisorder`, which throws, if it should have come before that one. */
+  /**
+   * True if an event repeats the previous one. Calls `onDisorder`, which throws, if the two are out
+   * of order.
+   */
   isRepeated(data: string, number: unknown, type?: unknown): boolean
 }
 
@@ -12,22 +18,22 @@ export function eventOrder(
 ): EventOrder {
   let latest = ''
   let sequence = from
-  let counts = false
+  let isCounting = false
   return {
     get sequence() {
       return sequence
     },
     isRepeated(data, number, type) {
       if (typeof number !== 'number') return false
-      // Numbers start again with it, also in the middle of a stream.
+      // Numbering restarts here, even in the middle of a stream.
       if (type === 'response.created') {
         sequence = number
-        counts = false
+        isCounting = false
         return false
       }
-      if (counts && number === sequence && data === latest) return true
-      if (counts && sequence !== undefined && number + 1 === sequence) onDisorder(number, sequence)
-      counts ||= sequence !== undefined && number > sequence
+      if (isCounting && number === sequence && data === latest) return true
+      if (isCounting && sequence !== undefined && number + 1 === sequence) onDisorder(number, sequence)
+      isCounting ||= sequence !== undefined && number > sequence
       sequence = number
       latest = data
       return false

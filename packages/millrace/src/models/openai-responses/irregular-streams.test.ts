@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { callsIn, textIn, told } from '../wires.test-kit.ts'
+import { callsIn, eventsFrom, textIn } from '../wires.test-kit.ts'
 
 describe('nothing is lost', () => {
   const item = (sequence_number: number | undefined, event: object) => ({
@@ -14,25 +14,31 @@ describe('nothing is lost', () => {
   })
   const completed = { type: 'response.completed', response: {} }
 
-  test('where numbers do not count, equal deltas are all told', async () => {
-    const { events } = await told('Responses', ...[1, 2, 3].map(() => item(0, ha(0))), completed)
+  test('equal deltas are all emitted if numbers do not increase', async () => {
+    const { events } = await eventsFrom('Responses', ...[1, 2, 3].map(() => item(0, ha(0))), completed)
     expect(textIn(events)).toBe('hahaha')
   })
 
-  test('where they do, the same event once more is not', async () => {
-    const { events } = await told('Responses', item(0, ha(0)), item(1, ha(0)), item(1, ha(0)), completed)
+  test('a repeated event is dropped if numbers increase', async () => {
+    const { events } = await eventsFrom(
+      'Responses',
+      item(0, ha(0)),
+      item(1, ha(0)),
+      item(1, ha(0)),
+      completed,
+    )
     expect(textIn(events)).toBe('haha')
   })
 
-  test('a second part of a message, or a refusal, that is only told as a whole', async () => {
+  test('a second message part, or a refusal, that is not streamed', async () => {
     const done = { type: 'response.output_text.done', output_index: 0, content_index: 1, text: ' ho' }
     const refusal = { type: 'response.refusal.done', output_index: 1, content_index: 0, refusal: ' No.' }
-    const { events } = await told('Responses', ha(0), done, refusal, completed)
+    const { events } = await eventsFrom('Responses', ha(0), done, refusal, completed)
     expect(textIn(events)).toBe('ha ho No.')
     expect(events.at(-1)).toMatchObject({ finish: 'refusal' })
   })
 
-  test('two calls with one output index, or none', async () => {
+  test('two calls with the same output index, or none', async () => {
     const call = (id: string, status: string) => ({
       type: 'function_call',
       call_id: id,
@@ -44,7 +50,7 @@ describe('nothing is lost', () => {
       { type: 'response.output_item.added', item: call(id, 'in_progress') },
       { type: 'response.output_item.done', item: call(id, 'completed') },
     ])
-    expect(callsIn((await told('Responses', ...frames, completed)).events)).toMatchObject([
+    expect(callsIn((await eventsFrom('Responses', ...frames, completed)).events)).toMatchObject([
       { callId: 'a' },
       { callId: 'b' },
     ])
@@ -54,14 +60,17 @@ describe('nothing is lost', () => {
     [0, undefined],
     [undefined, 0],
     [1, 1],
-  ])('nor told twice where parts are numbered %s in pieces and %s as a whole', async (piece, whole) => {
-    const done = { type: 'response.output_text.done', output_index: 0, content_index: whole, text: 'ha' }
-    const item = { type: 'message', content: [{ type: 'output_text', text: 'ha' }] }
-    const end = { type: 'response.output_item.done', output_index: 0, item }
-    expect(textIn((await told('Responses', ha(piece), done, end, completed)).events)).toBe('ha')
-  })
+  ])(
+    'nothing is emitted twice if parts are numbered %s in deltas and %s at the end',
+    async (piece, whole) => {
+      const done = { type: 'response.output_text.done', output_index: 0, content_index: whole, text: 'ha' }
+      const item = { type: 'message', content: [{ type: 'output_text', text: 'ha' }] }
+      const end = { type: 'response.output_item.done', output_index: 0, item }
+      expect(textIn((await eventsFrom('Responses', ha(piece), done, end, completed)).events)).toBe('ha')
+    },
+  )
 
-  test('calls without an index, the first of them without arguments', async () => {
+  test('calls without an index, the first without arguments', async () => {
     const call = (id: string, args: string) => ({
       type: 'function_call',
       call_id: id,
@@ -72,7 +81,7 @@ describe('nothing is lost', () => {
       { type: 'response.output_item.added', item },
       { type: 'response.output_item.done', item },
     ])
-    expect(callsIn((await told('Responses', ...frames, completed)).events)).toMatchObject([
+    expect(callsIn((await eventsFrom('Responses', ...frames, completed)).events)).toMatchObject([
       { callId: 'a', input: {} },
       { callId: 'b', input: { x: 2 } },
     ])
@@ -81,12 +90,12 @@ describe('nothing is lost', () => {
       response: { incomplete_details: { reason: 'max_output_tokens' } },
     }
     const done = { type: 'response.function_call_arguments.done', arguments: '' }
-    expect(callsIn((await told('Responses', frames[0], done, frames[1], cut)).events)).toEqual([])
+    expect(callsIn((await eventsFrom('Responses', frames[0], done, frames[1], cut)).events)).toEqual([])
   })
 
-  test('a call without a name is told, so that the model can be', async () => {
+  test('a call without a name, so that the model gets an error', async () => {
     const call = { type: 'function_call', call_id: 'a', name: '', arguments: '{"a":1}', status: 'completed' }
-    const { events, error } = await told(
+    const { events, error } = await eventsFrom(
       'Responses',
       { type: 'response.output_item.done', output_index: 0, item: call },
       completed,
@@ -95,7 +104,7 @@ describe('nothing is lost', () => {
     expect(events.map(({ type }) => type)).toEqual(['tool-input-start', 'tool-input', 'tool-call', 'done'])
   })
 
-  test('a shell that OpenAI runs is no call of ours, and what came of it is told', async () => {
+  test('a shell that OpenAI runs is not a tool call, but its output is emitted', async () => {
     const environment = { type: 'container_reference', container_id: 'k' }
     const shell = {
       type: 'shell_call',
@@ -111,7 +120,7 @@ describe('nothing is lost', () => {
       output_index,
       item,
     })
-    const { events } = await told('Responses', done(shell, 0), done(output, 1), completed)
+    const { events } = await eventsFrom('Responses', done(shell, 0), done(output, 1), completed)
     expect(events.filter((event) => 'opaque' in event)).toMatchObject([
       { type: 'provider-tool', callId: 'c', name: 'shell' },
       { type: 'provider-tool', callId: 'c', name: 'shell', output: [{ stdout: 'a' }] },
@@ -119,9 +128,13 @@ describe('nothing is lost', () => {
     expect(callsIn(events)).toEqual([])
   })
 
-  test('a call that is said to be completed starts with its item, also without arguments', async () => {
+  test('a completed call is emitted at once, even without arguments', async () => {
     const item = { type: 'function_call', call_id: 'a', name: 'del', arguments: '', status: 'completed' }
-    const { events } = await told('Responses', { type: 'response.output_item.done', output_index: 0, item })
+    const { events } = await eventsFrom('Responses', {
+      type: 'response.output_item.done',
+      output_index: 0,
+      item,
+    })
     expect(callsIn(events)).toMatchObject([{ callId: 'a', input: {} }])
   })
 })

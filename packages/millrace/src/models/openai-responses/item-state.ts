@@ -2,34 +2,37 @@ import { idOf } from './items.ts'
 
 export type Fields = Record<string, unknown>
 
-/** An item of the output while it is being written. */
+/** An output item that is being streamed. */
 export interface Item {
   readonly type: string
-  /** As it was added, and as it was done. */
+  /** From `output_item.added`; `whole` is from `output_item.done`. */
   readonly start: Fields
   whole?: Fields
-  /** Text or arguments that have been told. */
+  /** The text or arguments so far. */
   written: string
-  /** The parts of a message of which something was told. */
-  readonly spoken: Set<unknown>
-  /** The part of the reasoning that is being told. */
-  part: string | undefined
+  /** The parts of a message that have emitted text. */
+  readonly emittedParts: Set<unknown>
+  /** The current part of the reasoning. */
+  reasoningPart: string | undefined
   /** The id under which a call was emitted, ours or the provider's. */
   callId: string | undefined
-  /** Some of its arguments came under the id of another item. */
+  /** Some of its arguments came with another item's id. */
   mixed: boolean
   closed: boolean
-  /** A call with no arguments at all, as it was told: either it takes none, or it was cut off. The end tells. */
+  /**
+   * A finished call without arguments: it either takes none or was cut off. The end of the response
+   * shows which.
+   */
   empty: Fields | undefined
 }
 
-export function beginItem(start: Fields): Item {
+export function newItem(start: Fields): Item {
   return {
     type: String(start.type),
     start,
     written: '',
-    spoken: new Set(),
-    part: undefined,
+    emittedParts: new Set(),
+    reasoningPart: undefined,
     callId: undefined,
     mixed: false,
     closed: false,
@@ -41,8 +44,8 @@ export function indexOf({ output_index: index }: Fields): number {
   return typeof index === 'number' ? index : 0
 }
 
-/** The same `output_item.added` once more. */
-export function isStutter({ closed, written, start, callId }: Item, again: Fields): boolean {
+/** The same `output_item.added` again. */
+export function isDuplicateStart({ closed, written, start, callId }: Item, again: Fields): boolean {
   if (closed) return callId !== undefined && callId !== '' && idOf(again) === callId
   return written === '' && JSON.stringify(start) === JSON.stringify(again)
 }

@@ -1,29 +1,29 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openai } from '../openai.ts'
 import { look } from '../openai-chat/conversation.test-kit.ts'
-import { ask, failureOf, provider, recorder } from '../openai-chat/provider.test-kit.ts'
+import { ask, provider, recordingFetch, thrownBy } from '../openai-chat/provider.test-kit.ts'
 import {
-  added,
   completed,
   created,
-  finished,
   functionCall,
+  itemAdded,
+  itemDone,
+  itemEvent,
   message,
-  of,
-  words,
+  outputText,
 } from './responses.test-kit.ts'
 
 beforeEach(() => vi.stubEnv('OPENAI_BASE_URL', undefined))
 afterEach(() => vi.unstubAllEnvs())
 
-const answer = [created, finished(0, message([words('Hi')])), completed()]
+const answer = [created, itemDone(0, message([outputText('Hi')])), completed()]
 
-test('a generation goes over a socket and comes back', async () => {
+test('streams an answer over a socket', async () => {
   const { url, requests } = await provider([
     created,
-    added(0, functionCall()),
-    of(0, 'function_call_arguments.delta', { delta: '{"city":"Rome"}' }),
-    finished(0, functionCall('{"city":"Rome"}')),
+    itemAdded(0, functionCall()),
+    itemEvent(0, 'function_call_arguments.delta', { delta: '{"city":"Rome"}' }),
+    itemDone(0, functionCall('{"city":"Rome"}')),
     completed(),
   ])
   const events = await ask(openai('gpt-5', { baseURL: `${url}/v1` }), { tools: [look] })
@@ -33,8 +33,8 @@ test('a generation goes over a socket and comes back', async () => {
   ])
 })
 
-test('an end without a terminal event is an error that may be tried again', async () => {
-  const { url } = await provider([created, of(0, 'output_text.delta', { delta: 'Hi' })])
+test('an end without a terminal event is a retryable error', async () => {
+  const { url } = await provider([created, itemEvent(0, 'output_text.delta', { delta: 'Hi' })])
   await expect(ask(openai('gpt-5', { baseURL: url }))).rejects.toMatchObject({
     code: 'stream_error',
     retryable: true,
@@ -42,8 +42,8 @@ test('an end without a terminal event is an error that may be tried again', asyn
 })
 
 describe('the request', () => {
-  test('has the model’s settings, and the call’s own over them', async () => {
-    const { fetch, requests } = recorder(answer)
+  test("has the model's settings, overridden by the request's", async () => {
+    const { fetch, requests } = recordingFetch(answer)
     const model = openai('gpt-5', {
       fetch,
       baseURL: 'http://localhost:1234/v1',
@@ -60,9 +60,9 @@ describe('the request', () => {
     })
   })
 
-  test('carries the key as each provider wants it', async () => {
+  test('has the key in the header that each provider expects', async () => {
     vi.stubEnv('OPENAI_API_KEY', 'sk-from-environment')
-    const { fetch, requests } = recorder(answer)
+    const { fetch, requests } = recordingFetch(answer)
     await ask(openai('gpt-5', { fetch }))
     const azure = 'https://acme.openai.azure.com/openai/v1?api-version=preview'
     await ask(openai('gpt-5', { fetch, baseURL: azure, apiKey: 'azure-key' }))
@@ -77,9 +77,9 @@ describe('the request', () => {
     ])
   })
 
-  test('without a key is not sent where one is needed', async () => {
+  test('is not sent without a required key', async () => {
     vi.stubEnv('OPENAI_API_KEY', '')
-    const { fetch, requests } = recorder(answer)
+    const { fetch, requests } = recordingFetch(answer)
     await expect(ask(openai('gpt-5', { fetch }))).rejects.toMatchObject({
       code: 'auth',
       message: expect.stringContaining('OPENAI_API_KEY'),
@@ -103,13 +103,13 @@ test.each([
   ['gpt-4o', false],
   ['gpt-4.1', false],
   ['gpt-3.5-turbo', false],
-])('that %s reasons is %s, as far as its name tells', async (name, reasons) => {
-  const { fetch, requests } = recorder(answer)
+])('whether %s can reason is detected by name: %s', async (name, reasons) => {
+  const { fetch, requests } = recordingFetch(answer)
   const model = openai(name, { fetch, baseURL: 'http://localhost:1234/v1' })
   expect(model.capabilities.reasoning).toBe(reasons)
   await ask(model, { settings: { reasoning: 'low' } })
   expect('reasoning' in (requests[0]?.body ?? {})).toBe(reasons)
-  // Whoever knows better can say so.
+  // The caller can override it.
   const corrected = openai(name, {
     fetch,
     baseURL: 'http://localhost:1234/v1',
@@ -119,7 +119,7 @@ test.each([
   expect('reasoning' in (requests[1]?.body ?? {})).toBe(!reasons)
 })
 
-test('a model says what it can do, and can be corrected', () => {
+test('capabilities are known and can be overridden', () => {
   expect(openai('gpt-5').capabilities).toEqual({
     tools: true,
     images: true,
@@ -131,15 +131,15 @@ test('a model says what it can do, and can be corrected', () => {
   expect(openai('gpt-5', { capabilities: { files: false } }).capabilities).toMatchObject({ files: false })
 })
 
-describe('options that cannot be used', () => {
-  const options = (given: object) => failureOf(() => openai('gpt-5', given as never))
+describe('invalid options', () => {
+  const options = (given: object) => thrownBy(() => openai('gpt-5', given as never))
 
   test.each([
     ['apiKey', 7],
     ['baseURL', 'ftp://host'],
     ['temperature', '0'],
     ['extra', 'store'],
-    // That is for Chat Completions.
+    // Only for Chat Completions.
     ['sendReasoning', 'always'],
   ])('%s is named', (name, value) => {
     expect(options({ [name]: value })).toMatchObject({
@@ -149,13 +149,13 @@ describe('options that cannot be used', () => {
     })
   })
 
-  test('one that is misspelt is shown the right one', () => {
+  test('a misspelled option gets a suggestion', () => {
     expect(options({ apikey: 'sk-1' })).toMatchObject({
       message: expect.stringContaining("did you mean 'apiKey'?"),
     })
   })
 
-  test('nor can a model without a name', () => {
-    expect(failureOf(() => openai(undefined as never))).toMatchObject({ code: 'invalid_input' })
+  test('a model needs a name', () => {
+    expect(thrownBy(() => openai(undefined as never))).toMatchObject({ code: 'invalid_input' })
   })
 })

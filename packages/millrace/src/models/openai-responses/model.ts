@@ -16,7 +16,10 @@ import type { Checkpoint } from './reader.ts'
 import { responsesReader } from './reader.ts'
 import { customTools, responsesBody } from './request.ts'
 
-/** What Responses knows besides; anything else may stand here too. `tools` are added to the agent's own. */
+/**
+ * Further fields of the Responses API; fields that are not listed are sent too. `tools` are added
+ * to the agent's own.
+ */
 export interface ResponsesExtra {
   readonly include?: readonly (
     | 'code_interpreter_call.outputs'
@@ -33,16 +36,16 @@ export interface ResponsesExtra {
   readonly prompt_cache_key?: string
   readonly prompt_cache_retention?: 'in_memory' | '24h'
   readonly reasoning?: {
-    /** Efforts that only some models know; the others are the setting `reasoning`. */
+    /** For efforts that only some models support. Otherwise use the setting `reasoning`. */
     readonly effort?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
     readonly summary?: 'auto' | 'concise' | 'detailed'
   }
   readonly safety_identifier?: string
   readonly service_tier?: 'auto' | 'default' | 'flex' | 'scale' | 'priority' | 'fast' | 'ultrafast'
-  /** Keeps the answers with the provider; by default nothing is kept there. */
+  /** Stores answers at the provider. Off by default. */
   readonly store?: boolean
   readonly text?: { readonly verbosity?: 'low' | 'medium' | 'high' }
-  /** Tools that the provider runs, or that it declares in its own way: `{ type: 'web_search' }`, `{ type: 'shell' }`. */
+  /** Tools that the provider runs or defines: `{ type: 'web_search' }`, `{ type: 'shell' }`. */
   readonly tools?: readonly JsonObject[]
   readonly truncation?: 'auto' | 'disabled'
   readonly [field: string]: JsonValue | undefined
@@ -50,24 +53,27 @@ export interface ResponsesExtra {
 
 export interface OpenAIOptions extends HttpModelOptions<ResponsesExtra> {
   /**
-   * Lets the provider generate without a connection, so that a run that loses its connection or its process continues the same
-   * generation and does not pay for it twice. Off by default: it needs `store: true`, which keeps every answer with the provider,
-   * and the first word takes longer.
+   * Generates in the background at the provider, so that a run that loses its connection or its
+   * process continues the same generation instead of paying for it twice. Off by default: it needs
+   * `store: true`, which stores every answer at the provider, and the first token takes longer.
    */
   readonly background?: boolean | undefined
 }
 
-/** A model over OpenAI's Responses API, at OpenAI or wherever `baseURL` leads. Throws `invalid_input` on bad options. */
+/**
+ * A model over OpenAI's Responses API, at OpenAI or any compatible `baseURL`. Throws
+ * `invalid_input` on bad options.
+ */
 export function openai(model: string, options: OpenAIOptions = {}): Model {
   const op = 'openai'
   checkHttpOptions(options, op, { background: yesOrNo })
   if (options.background && options.extra?.store === false)
     throw invalidInput(
       op,
-      'background: true needs answers to be stored with the provider: remove store: false from extra, or background',
+      'background: true stores answers at the provider: remove either background or store: false',
     )
   const { http } = openaiHttp({ op, id: model, path: '/responses' }, options as HttpModelOptions, () => ({
-    reasoning: reasons(model),
+    reasoning: isReasoningModel(model),
     structuredOutput: true,
   }))
   const { provider, id, address, capabilities } = http
@@ -81,7 +87,7 @@ export function openai(model: string, options: OpenAIOptions = {}): Model {
           model,
           provider,
           settings,
-          reasons: capabilities.reasoning,
+          canReason: capabilities.reasoning,
           background,
         })
         const call = await http.call(body, { settings, signal, wire })
@@ -111,8 +117,8 @@ export function openai(model: string, options: OpenAIOptions = {}): Model {
   }
 }
 
-/** By its name: GPT-3.5 and GPT-4 do not, nor do the `chat` models; the o-series and everything since GPT-5 does. */
-function reasons(model: string): boolean {
+/** By name: the o-series and everything since GPT-5, but not the `chat` models. */
+function isReasoningModel(model: string): boolean {
   const name = String(model).replace(/^.*\//, '')
   return /^(o\d|gpt-([5-9]|\d\d)|gpt-oss|codex|computer-use)/.test(name) && !/-chat(-|$)/.test(name)
 }

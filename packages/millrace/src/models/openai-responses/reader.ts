@@ -7,21 +7,23 @@ import { parseFrame } from '../wire/stream.ts'
 import { streamError } from '../wire/stream-error.ts'
 import { eventOrder } from './event-order.ts'
 import type { Fields, Item } from './item-state.ts'
-import { beginItem, indexOf, isForeign, isStutter, isTool } from './item-state.ts'
+import { indexOf, isDuplicateStart, isForeign, isTool, newItem } from './item-state.ts'
 import type { ItemCall } from './items.ts'
 import { callOf, idOf, providerTool, toolType } from './items.ts'
 import { readUsage } from './usage.ts'
 
 export interface ResponsesReaderOptions {
   readonly provider: string
-  /** The names of the custom tools in the request. Calls of other custom tools are run by the provider. */
+  /**
+   * The names of the custom tools in the request. The provider runs calls to other custom tools.
+   */
   readonly custom?: ReadonlySet<string>
   readonly secrets?: readonly string[]
-  /** Where a response is resumed; another reader has read it up to here. */
+  /** Where to resume a response that another reader has read up to here. */
   readonly from?: Checkpoint | undefined
 }
 
-/** A place between two items of a background response, and what the reader must know of the items before it. */
+/** A position between two items of a background response, with the reader's state at that point. */
 export interface Checkpoint {
   readonly id: string
   /** The number of the last event that was read. */
@@ -31,27 +33,30 @@ export interface Checkpoint {
   readonly afterMessage?: true
 }
 
-/** Reads the events of a Responses stream. Items are known by their `output_index`: GitHub Copilot changes their ids all the time. */
+/**
+ * Reads the events of a Responses stream. Items are identified by `output_index`: GitHub Copilot
+ * changes ids mid-stream.
+ */
 export function responsesReader(
   events: ModelEvent[],
   { provider, custom, secrets = [], from }: ResponsesReaderOptions,
 ): WireReader {
   const items = new Map<number, Item>()
-  /** The calls that were closed, to be compared with the final response. */
+  /** The completed calls, to compare with the final response. */
   const calls: { readonly callId: string; readonly name: string; readonly raw: string }[] = []
   const pattern = framePattern()
   const order = eventOrder(from?.sequence, (number, after) => {
-    throw disorder(`event ${number} after event ${after}`)
+    throw outOfOrder(`event ${number} after event ${after}`)
   })
   let metadata: Record<string, JsonValue> = from ? { id: from.id } : {}
   let refused = from?.refused ?? false
   let called = from?.called ?? false
-  let over = false
+  let ended = false
   /** The highest index that was added. */
-  let highest = -1
+  let highestIndex = -1
   /** Items came without an index. */
   let unnumbered = false
-  /** The latest item was a message whose end was not told. */
+  /** The latest item was a message without a `part-end`. */
   let afterMessage = from?.afterMessage ?? false
   /** The response is generated in the background. */
   let background = from !== undefined
@@ -62,9 +67,9 @@ export function responsesReader(
   function readEvent(event: Fields) {
     switch (event.type) {
       case 'response.output_text.delta':
-        return say(itemOf(event, 'message'), event.content_index, event.delta)
+        return addText(itemOf(event, 'message'), event.content_index, event.delta)
       case 'response.created':
-        begin(event.response)
+        startResponse(event.response)
         return checkpoint()
       case 'response.in_progress':
         return readMetadata(event.response)
@@ -75,17 +80,17 @@ export function responsesReader(
         if (isObject(event.item)) finishItem(indexOf(event), event.item)
         return checkpoint()
       case 'response.output_text.done':
-        return sayWhole(itemOf(event, 'message'), event.content_index, event.text)
+        return addWholeText(itemOf(event, 'message'), event.content_index, event.text)
       case 'response.refusal.delta':
         refused = true
-        return say(itemOf(event, 'message'), event.content_index, event.delta)
+        return addText(itemOf(event, 'message'), event.content_index, event.delta)
       case 'response.refusal.done':
         refused = true
-        return sayWhole(itemOf(event, 'message'), event.content_index, event.refusal)
+        return addWholeText(itemOf(event, 'message'), event.content_index, event.refusal)
       case 'response.reasoning_summary_text.delta':
-        return think(itemOf(event, 'reasoning'), event.delta, `summary ${event.summary_index}`)
+        return addReasoning(itemOf(event, 'reasoning'), event.delta, `summary ${event.summary_index}`)
       case 'response.reasoning_text.delta':
-        return think(itemOf(event, 'reasoning'), event.delta, `text ${event.content_index}`)
+        return addReasoning(itemOf(event, 'reasoning'), event.delta, `text ${event.content_index}`)
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
         return readArguments(event)
@@ -94,12 +99,12 @@ export function responsesReader(
       case 'response.completed':
         return complete(event.response)
       case 'response.incomplete':
-        return cutShort(event.response)
+        return endIncomplete(event.response)
       case 'response.failed':
         throw failed(errorIn(event.response))
       case 'error':
         throw failed(isObject(event.error) ? { error: event.error } : event)
-      // Parts begun and done, searches in progress, annotations, and whatever there will be.
+      // Part events, search progress, annotations and future types are ignored.
     }
   }
 
@@ -116,11 +121,11 @@ export function responsesReader(
     return failureOf({ provider, body, secrets })
   }
 
-  function begin(response: unknown) {
+  function startResponse(response: unknown) {
     const { id, background: inBackground } = isObject(response) ? response : {}
-    // The same id: the wire only repeats itself.
+    // The same id is only a repeated event.
     if (items.size > 0 && (id === undefined || id !== metadata.id))
-      restart('a second response began before the first had ended')
+      restart('a second response started before the first had ended')
     background = inBackground === true
     readMetadata(response)
   }
@@ -131,8 +136,8 @@ export function responsesReader(
     calls.length = 0
     metadata = {}
     refused = called = afterMessage = false
-    highest = -1
-    events.push({ type: 'restart', reason: `${provider} began its answer again: ${what}` })
+    highestIndex = -1
+    events.push({ type: 'restart', reason: `${provider} restarted its answer: ${what}` })
   }
 
   /** Emits a checkpoint if no item is open. */
@@ -140,54 +145,62 @@ export function responsesReader(
     const { sequence } = order
     if (!background || sequence === undefined || typeof metadata.id !== 'string') return
     for (const item of items.values()) if (!item.closed) return
-    const place: Checkpoint = {
+    const position: Checkpoint = {
       id: metadata.id,
       sequence,
       ...(called && { called }),
       ...(refused && { refused }),
       ...(afterMessage && { afterMessage }),
     }
-    events.push({ type: 'checkpoint', opaque: opaque({ ...place }) })
+    events.push({ type: 'checkpoint', opaque: opaque({ ...position }) })
   }
 
   function add(index: number, start: Fields): Item {
     const known = items.get(index)
     if (known) return known
     const type = String(start.type)
-    // Two messages in a row are two: what belongs to the second must not be taken for the first's.
+    // Consecutive messages are separate parts, so that data of the second is not attached to the
+    // first.
     if (type === 'message' && afterMessage) events.push({ type: 'part-end', part: 'text' })
     afterMessage = false
-    const item = beginItem(start)
+    const item = newItem(start)
     items.set(index, item)
-    highest = Math.max(highest, index)
+    highestIndex = Math.max(highestIndex, index)
     const call = ownCall(start)
     // Its name may come late.
-    if (call?.name) beginCall(item, call)
-    if (!call && isTool(start)) tellTool(item, start)
+    if (call?.name) startCall(item, call)
+    if (!call && isTool(start)) emitTool(item, start)
     return item
   }
 
-  /** Without indexes, an item begins when the one before is closed. An index that is used again means another answer. */
-  function addItem(place: unknown, start: Fields) {
-    const index = indexOf({ output_index: place })
-    unnumbered ||= place === undefined
+  /**
+   * Without indexes, an item starts when the previous one is closed. A reused index means another
+   * answer.
+   */
+  function addItem(rawIndex: unknown, start: Fields) {
+    const index = indexOf({ output_index: rawIndex })
+    unnumbered ||= rawIndex === undefined
     const known = items.get(index)
-    if (known && isStutter(known, start)) return
-    // A call without arguments is complete when the next item begins, but not when its own index is used by another answer.
-    if (known?.empty && place === undefined) closeCall(known, { ...known.empty, status: 'completed' })
-    const follows = place === undefined && known?.closed !== false
-    if (index <= highest && !follows) restart(`item ${index} began again`)
+    if (known && isDuplicateStart(known, start)) return
+    // A call without arguments is complete when the next item starts, but not if another answer
+    // reuses its index.
+    if (known?.empty && rawIndex === undefined) closeCall(known, { ...known.empty, status: 'completed' })
+    const follows = rawIndex === undefined && known?.closed !== false
+    if (index <= highestIndex && !follows) restart(`item ${index} started again`)
     items.delete(index)
     add(index, start)
   }
 
-  /** Emits a provider item under the id it was first seen with: some servers change it before the item is done. */
-  function tellTool(item: Item, whole: Fields, more: { readonly opaque?: ReturnType<typeof opaque> } = {}) {
+  /**
+   * Emits a provider item under the id it was first seen with: some servers change it before the
+   * item is done.
+   */
+  function emitTool(item: Item, whole: Fields, more: { readonly opaque?: ReturnType<typeof opaque> } = {}) {
     item.callId ??= outputOwner(whole) ?? idOf(whole)
     events.push({ ...providerTool(whole), callId: item.callId, ...more })
   }
 
-  /** The call to which an output item belongs, which it does not always name. */
+  /** The call that an output item belongs to, which it does not always name. */
   function outputOwner(whole: Fields): string | undefined {
     if (!String(whole.type).endsWith('_output')) return undefined
     const tool = toolType(whole)
@@ -200,41 +213,42 @@ export function responsesReader(
     return items.get(indexOf(event)) ?? add(indexOf(event), { type })
   }
 
-  function say(item: Item, part: unknown, text: unknown) {
+  function addText(item: Item, part: unknown, text: unknown) {
     if (typeof text !== 'string' || text === '') return
-    item.spoken.add(part)
+    item.emittedParts.add(part)
     item.written += text
     events.push({ type: 'text', text })
   }
 
-  /** Not everybody streams the text. */
-  function sayWhole(item: Item, part: unknown, text: unknown) {
-    // Nor does everybody number the parts, or always in the same way.
-    const told = item.spoken.size > 0 && typeof text === 'string' && item.written.endsWith(text)
-    if (!item.spoken.has(part) && !told) say(item, part, text)
+  /** Not every server streams the text. */
+  function addWholeText(item: Item, part: unknown, text: unknown) {
+    // Some servers number the parts inconsistently, or not at all.
+    const isEmitted = item.emittedParts.size > 0 && typeof text === 'string' && item.written.endsWith(text)
+    if (!item.emittedParts.has(part) && !isEmitted) addText(item, part, text)
   }
 
-  function think(item: Item, text: unknown, part: string) {
+  function addReasoning(item: Item, text: unknown, part: string) {
     if (typeof text !== 'string' || text === '') return
-    // The parts of a summary are paragraphs, and some send the reasoning itself beside it.
-    const gap = item.part !== undefined && item.part !== part ? '\n\n' : ''
-    item.part = part
+    // The parts of a summary are paragraphs; some servers also send the reasoning itself.
+    const gap = item.reasoningPart !== undefined && item.reasoningPart !== part ? '\n\n' : ''
+    item.reasoningPart = part
     item.written += text
     events.push({ type: 'reasoning', text: gap + text })
   }
 
   function readArguments(event: Fields) {
     const item = items.get(indexOf(event))
-    if (!item) throw disorder(`arguments of item ${indexOf(event)}, which it had not begun`)
+    if (!item) throw outOfOrder(`arguments for item ${indexOf(event)}, which has not started`)
     if (item.closed || typeof event.delta !== 'string' || event.delta === '') return
     item.written += event.delta
     item.mixed ||= isForeign(event, item)
-    // What a custom tool is given is text; its arguments are told when they are known to be whole.
+    // The input of a custom tool is plain text; its arguments are emitted as JSON once it is
+    // complete.
     if (item.callId !== undefined && item.type === 'function_call')
       events.push({ type: 'tool-input', callId: item.callId, delta: event.delta })
   }
 
-  function beginCall(item: Item, call: ItemCall | undefined) {
+  function startCall(item: Item, call: ItemCall | undefined) {
     if (!call || item.callId !== undefined) return
     item.callId = call.callId
     events.push({ type: 'tool-input-start', callId: call.callId, name: call.name })
@@ -244,7 +258,8 @@ export function responsesReader(
   function closeEarly(event: Fields) {
     const item = items.get(indexOf(event))
     if (item?.type !== 'function_call' || item.callId === undefined) return
-    // Under another id these may be the arguments of another call. `output_item.done` has the name with them.
+    // With another id, these may be the arguments of another call. `output_item.done` also has the
+    // name.
     if (isForeign(event, item) || item.mixed) return
     const written =
       typeof event.arguments === 'string' && event.arguments !== '' ? event.arguments : item.written
@@ -256,22 +271,23 @@ export function responsesReader(
     if (!call || item.closed) return
     const { name = '' } = ownCall(item.start) ?? {}
     if (item.callId !== undefined && name !== '' && call.name !== name)
-      throw disorder(`the end of a call of '${call.name}' for a call of '${name}'`)
-    if (call.raw === '' && item.mixed) throw disorder(`a call of '${call.name}' in pieces of several items`)
+      throw outOfOrder(`the end of a call to '${call.name}' for a call to '${name}'`)
+    if (call.raw === '' && item.mixed)
+      throw outOfOrder(`a call to '${call.name}' with arguments from several items`)
     if ((call.raw || item.written).trim() === '' && whole.status !== 'completed') {
       item.empty = whole
       return
     }
     item.closed = true
     called = true
-    const told = item.callId !== undefined && item.type === 'function_call' ? item.written : ''
-    beginCall(item, call)
+    const emitted = item.callId !== undefined && item.type === 'function_call' ? item.written : ''
+    startCall(item, call)
     const { callId = call.callId } = item
     const raw = call.raw === '' ? item.written : call.raw
     calls.push({ callId, name: call.name, raw })
-    // Not everybody streams the arguments.
-    if (raw.startsWith(told) && raw.length > told.length)
-      events.push({ type: 'tool-input', callId, delta: raw.slice(told.length) })
+    // Not every server streams the arguments.
+    if (raw.startsWith(emitted) && raw.length > emitted.length)
+      events.push({ type: 'tool-input', callId, delta: raw.slice(emitted.length) })
     events.push(
       toolCall({
         callId,
@@ -286,10 +302,10 @@ export function responsesReader(
     const item = add(index, whole)
     if (item.closed) return
     if (whole.type !== undefined && item.type !== whole.type)
-      throw disorder(`the end of a ${whole.type} for a ${item.type}`)
+      throw outOfOrder(`the end of a ${whole.type} for a ${item.type}`)
     item.whole = whole
     if (ownCall(whole)) {
-      // Cut off by the limit of tokens, it is not closed.
+      // A call that was cut off by the token limit stays open.
       if (whole.status !== 'incomplete') closeCall(item, whole)
       return
     }
@@ -297,18 +313,18 @@ export function responsesReader(
     const { type } = item
     if (type === 'message') finishMessage(item, whole)
     else if (type === 'reasoning') finishReasoning(item, whole)
-    else tellTool(item, whole, { opaque: opaque(whole as JsonObject) })
+    else emitTool(item, whole, { opaque: opaque(whole as JsonObject) })
   }
 
   function finishMessage(item: Item, { content, phase }: Fields) {
-    // Without an index in its deltas it is not known what of this was told.
-    const parts = Array.isArray(content) && !item.spoken.has(undefined) ? content : []
+    // If the deltas had no index, it is unknown which parts were already emitted.
+    const parts = Array.isArray(content) && !item.emittedParts.has(undefined) ? content : []
     for (const [at, part] of parts.entries()) {
       if (!isObject(part)) continue
       if (part.type === 'refusal') refused = true
-      sayWhole(item, at, part.text ?? part.refusal)
+      addWholeText(item, at, part.text ?? part.refusal)
     }
-    // Whether it was a remark on the way or the answer: models do worse when that does not come back.
+    // The phase marks commentary or the final answer. Models perform worse if it is not sent back.
     if (typeof phase === 'string') events.push({ type: 'part-end', part: 'text', opaque: opaque({ phase }) })
     else afterMessage = item.written !== ''
   }
@@ -317,7 +333,8 @@ export function responsesReader(
     if (item.written === '') {
       const parts = [whole.summary, whole.content].find((list) => Array.isArray(list) && list.length > 0)
       if (Array.isArray(parts))
-        for (const [at, part] of parts.entries()) if (isObject(part)) think(item, part.text, `part ${at}`)
+        for (const [at, part] of parts.entries())
+          if (isObject(part)) addReasoning(item, part.text, `part ${at}`)
     }
     const { status, ...rest } = whole
     events.push({ type: 'part-end', part: 'reasoning', opaque: opaque(rest as JsonObject) })
@@ -325,9 +342,9 @@ export function responsesReader(
 
   function complete(response: unknown) {
     const { status } = isObject(response) ? response : {}
-    // Not everybody has an event of its own for each of these.
+    // Not every server has a separate event for each status.
     if (status === 'failed') throw failed(errorIn(response))
-    if (status === 'incomplete') return cutShort(response)
+    if (status === 'incomplete') return endIncomplete(response)
     const output = outputOf(response)
     for (const [index, item] of items) {
       if (item.closed) continue
@@ -340,7 +357,10 @@ export function responsesReader(
     done(refused ? 'refusal' : called ? 'tool-calls' : 'stop', response)
   }
 
-  /** The items of the final response; some servers list only a part. A server that does not really stream has everything here. */
+  /**
+   * The items of the final response. Some servers list only a part; a server that does not really
+   * stream has everything here.
+   */
   function outputOf(response: unknown): Fields[] {
     const { output } = isObject(response) ? response : {}
     const whole = Array.isArray(output) ? output.filter(isObject) : []
@@ -348,14 +368,19 @@ export function responsesReader(
     return whole
   }
 
-  /** Finishes items that are only in the final response, if all streamed items have the same index there. */
+  /**
+   * Finishes items that are only in the final response, if all streamed items have the same index
+   * there.
+   */
   function finishUnstreamed(output: readonly Fields[]) {
     if (from || unnumbered) return
     for (const [index, { type }] of items) if (output[index]?.type !== type) return
     for (const [index, one] of output.entries()) if (!items.has(index)) finishItem(index, one)
   }
 
-  /** Compares an item of the final response with a streamed one: calls by `call_id`, others by `id`. */
+  /**
+   * Compares an item of the final response with a streamed one: calls by `call_id`, others by `id`.
+   */
   function isSame(one: Fields, { type, start, callId }: Item): boolean {
     if (one.type !== type) return false
     return ownCall(one) ? ownCall(one)?.callId === callId : one.id !== undefined && one.id === start.id
@@ -367,10 +392,10 @@ export function responsesReader(
     const listed = output.flatMap((one) => ownCall(one) ?? [])
     for (const { callId, name, raw } of calls)
       if (!listed.some((one) => one.callId === callId || (one.name === name && isSameJson(one.raw, raw))))
-        throw disorder(`a call of '${name}' that is not in its response`)
+        throw outOfOrder(`a call to '${name}' that is not in its response`)
   }
 
-  function cutShort(response: unknown) {
+  function endIncomplete(response: unknown) {
     outputOf(response)
     const details =
       isObject(response) && isObject(response.incomplete_details) ? response.incomplete_details : {}
@@ -383,7 +408,7 @@ export function responsesReader(
   }
 
   function done(finish: FinishReason, response: unknown) {
-    over = true
+    ended = true
     readMetadata(response)
     const usage = isObject(response) ? readUsage(response.usage) : undefined
     events.push({ type: 'done', finish, ...(usage && { usage }), metadata })
@@ -397,7 +422,7 @@ export function responsesReader(
       valueIn: ({ delta }) => delta,
       sequence: 'sequence_number',
       padding: 'obfuscation',
-      tell(delta, sequence, repeated) {
+      emit(delta, sequence, repeated) {
         if (order.isRepeated(repeated, sequence)) return
         event.delta = delta
         readEvent(event)
@@ -405,8 +430,8 @@ export function responsesReader(
     })
   }
 
-  function disorder(what: string): MillraceError {
-    return streamError(`${provider} sent ${what}: the stream is not in order`)
+  function outOfOrder(what: string): MillraceError {
+    return streamError(`${provider} sent ${what}: the stream is out of order`)
   }
 
   return {
@@ -418,7 +443,7 @@ export function responsesReader(
         throw new MillraceError({
           op: 'model.stream',
           code: 'llm_error',
-          message: `${provider} speaks Chat Completions at this address: use openaiChat() instead of openai()`,
+          message: `${provider} uses Chat Completions at this address: use openaiChat() instead of openai()`,
         })
       if (value.type === undefined && isObject(value.error))
         throw failureOf({ provider, body: value, secrets })
@@ -426,10 +451,10 @@ export function responsesReader(
       if (typeof value.type === 'string' && value.type.endsWith('.delta')) learn(data, value)
     },
     end() {
-      // `response.completed` and its kind alone are the end.
+      // Only `response.completed` and similar events end an answer.
     },
-    get over() {
-      return over
+    get ended() {
+      return ended
     },
   }
 }

@@ -15,21 +15,21 @@ import {
 import type { ResponsesExtra } from './model.ts'
 import { responsesBody } from './request.ts'
 
-interface Asked extends Partial<ModelRequest> {
-  readonly reasons?: boolean
+interface BodyOptions extends Partial<ModelRequest> {
+  readonly canReason?: boolean
 }
 
 const hi: readonly Message[] = [{ role: 'user', content: 'Hi' }]
 
-function bodyFor({ reasons = true, ...request }: Asked) {
+function bodyFor({ canReason = true, ...request }: BodyOptions) {
   const { settings = {} } = request
   return responsesBody(
     { messages: hi, tools: [], settings, ...request },
-    { model: 'acme-1', provider: 'openai', settings, reasons },
+    { model: 'acme-1', provider: 'openai', settings, canReason },
   )
 }
 
-/** One message of the assistant and the results of its calls, as items. */
+/** The items of an assistant message and the results of its calls. */
 function itemsFor(content: readonly AssistantPart[], { settings = {}, isError = false } = {}) {
   const results = content.flatMap((part): Message[] => {
     if (part.type !== 'tool-call') return []
@@ -45,7 +45,7 @@ const call = { type: 'tool-call', callId: 'a', name: 'look', input: {} } as cons
 const question = { role: 'user', content: 'Hi' }
 
 describe('a body', () => {
-  test('of a rich conversation is what OpenAI takes', () => {
+  test('of a conversation with every part type matches the API', () => {
     const renamed = expect.stringMatching(/^call_[a-z0-9]{9}$/) as unknown as string
     const expected: ResponseCreateParamsStreaming = {
       model: 'acme-1',
@@ -109,12 +109,12 @@ describe('a body', () => {
     expect(longId.length).toBeGreaterThan(64)
   })
 
-  test('holds every setting in its field', () => {
+  test('has every setting in its field', () => {
     const settings: ModelSettings = {
       temperature: 0.2,
       topP: 0.9,
       maxOutputTokens: 500,
-      // There is no such thing here.
+      // Not supported by this API.
       stop: ['END'],
       seed: 7,
       reasoning: 'none',
@@ -154,8 +154,8 @@ describe('a body', () => {
     )
   })
 
-  test('with nothing set has nothing that was not asked for', () => {
-    expect(bodyFor({ reasons: false })).toStrictEqual({
+  test('without settings has no optional fields', () => {
+    expect(bodyFor({ canReason: false })).toStrictEqual({
       model: 'acme-1',
       input: [question],
       stream: true,
@@ -163,37 +163,37 @@ describe('a body', () => {
     })
   })
 
-  test('says nothing of the choice of tools where there are none', () => {
+  test('has no tool choice without tools', () => {
     const body = bodyFor({ toolChoice: 'none', settings: { parallelToolCalls: false } })
     for (const field of ['tools', 'tool_choice', 'parallel_tool_calls'])
       expect(body).not.toHaveProperty(field)
   })
 
-  test('asks only a model that reasons for reasoning, and takes its sampling from it', () => {
+  test('has reasoning settings only for a reasoning model, and then no sampling settings', () => {
     const settings: ModelSettings = { temperature: 0.2, topP: 0.9, reasoning: 'high' }
     const thinking = bodyFor({ settings })
     expect(thinking).toMatchObject({ reasoning: { effort: 'high' } })
     expect(thinking).not.toHaveProperty('temperature')
     expect(thinking).not.toHaveProperty('top_p')
-    const plain = bodyFor({ settings, reasons: false })
+    const plain = bodyFor({ settings, canReason: false })
     expect(plain).toMatchObject({ temperature: 0.2, top_p: 0.9 })
     expect(plain).not.toHaveProperty('reasoning')
     expect(plain).not.toHaveProperty('include')
   })
 
-  test('has the tools in the order in which they came, always', () => {
+  test('has the tools in their order', () => {
     const names = ['zebra', 'ant', 'mole']
     const body = bodyFor({ tools: names.map((name) => ({ ...look, name })) })
     expect(body.tools).toMatchObject(names.map((name) => ({ name })))
   })
 
-  test('asks for a schema in strict form only where it can be held', () => {
+  test('sends a strict schema only if it can be enforced', () => {
     expect(bodyFor({ output: openAnswer }).text).toEqual({
       format: { type: 'json_schema', name: 'answer', schema: openAnswer, strict: false },
     })
   })
 
-  test('has what is extra over everything, and its tools behind ours', () => {
+  test('is overridden by extra, and extra tools come after ours', () => {
     const search = { type: 'web_search' }
     const body = bodyFor({
       tools: [look],
@@ -203,7 +203,7 @@ describe('a body', () => {
     expect(body.tools).toEqual([expect.objectContaining({ name: 'look' }), search])
   })
 
-  test('our names for what is extra are OpenAI’s', () => {
+  test("the types of extra match OpenAI's", () => {
     type Mutable<Value> = Value extends object
       ? { -readonly [Key in keyof Value]: Mutable<Value[Key]> }
       : Value
@@ -215,7 +215,7 @@ describe('a body', () => {
   })
 })
 
-describe('tools that are declared in the provider’s own way', () => {
+describe("tools that are declared in the provider's format", () => {
   const choosing = (name: string, declared: JsonObject) =>
     bodyFor({
       tools: [look, { ...look, name }],
@@ -233,7 +233,7 @@ describe('tools that are declared in the provider’s own way', () => {
     expect(body.tools).toEqual([expect.objectContaining({ name: 'look' }), declared])
   })
 
-  test('are chosen in its own way too', () => {
+  test("are chosen in the provider's format too", () => {
     const expected: ResponseCreateParamsStreaming['tool_choice'][] = [
       { type: 'custom', name: 'sql' },
       { type: 'shell' },
@@ -253,7 +253,7 @@ describe('tools that are declared in the provider’s own way', () => {
   })
 })
 
-describe('what came from here goes back as it came', () => {
+describe('data of this provider is sent back unchanged', () => {
   const from = (provider: string, data: JsonObject) => ({ opaque: { provider, data } })
   const custom = {
     id: 'ctc_1',
@@ -333,7 +333,7 @@ describe('what came from here goes back as it came', () => {
     expect(made(patch, true)).toStrictEqual(expected('failed'))
   })
 
-  test('what was asked a person, with the answer, and no id that it has not', () => {
+  test('an approval request, with the response, and without an id that does not exist', () => {
     const expected: ResponseInputItem[] = [
       { role: 'user', content: 'Hi' },
       approval,
@@ -342,7 +342,7 @@ describe('what came from here goes back as it came', () => {
     expect(made(approval)).toStrictEqual(expected)
   })
 
-  test('to another provider all of them are plain calls', () => {
+  test('for another provider they are all plain calls', () => {
     for (const data of [custom, localShell, shell, patch, approval])
       expect(itemsFor([{ ...call, ...from('azure', data) }])).toEqual([
         question,
@@ -351,7 +351,7 @@ describe('what came from here goes back as it came', () => {
       ])
   })
 
-  test('a namespace with its call, a phase with its words', () => {
+  test('a namespace with its call, a phase with its text', () => {
     const words = { type: 'text', text: 'Look.', ...from('openai', { phase: 'commentary' }) } as const
     const expected: ResponseInputItem[] = [
       { role: 'user', content: 'Hi' },
@@ -362,7 +362,7 @@ describe('what came from here goes back as it came', () => {
     expect(itemsFor([words, { ...call, ...from('openai', { namespace: 'crm' }) }])).toStrictEqual(expected)
   })
 
-  test('a tool that the provider ran, and only to it', () => {
+  test('a provider-run tool, and only to that provider', () => {
     const data = {
       id: 'ws_1',
       type: 'web_search_call',
@@ -393,24 +393,24 @@ describe('reasoning', () => {
     })
   const said = { role: 'assistant', content: 'Yes.' }
 
-  test('goes back with its secret, or with all its words', () => {
+  test('is sent back encrypted or as full text', () => {
     const items: ResponseInputItem[] = [{ ...secret, summary: [] }]
     expect(sent(secret)).toStrictEqual([question, ...items, said])
     expect(sent(open)).toEqual([question, open, said])
   })
 
-  test('goes back by its id alone only where the provider keeps it', () => {
+  test('is sent back by id alone only if the provider stores it', () => {
     expect(sent(bare)).toEqual([question, said])
     expect(sent(bare, { store: true })).toEqual([question, bare, said])
     expect(bodyFor({ settings: { extra: { store: true } } })).toMatchObject({ store: true })
     expect(bodyFor({ settings: { extra: { store: true } } })).not.toHaveProperty('include')
   })
 
-  test('does not go to another provider', () => {
+  test('is not sent to another provider', () => {
     expect(sent(secret, { provider: 'anthropic' })).toEqual([question, said])
   })
 
-  test('that nothing came of does not go back', () => {
+  test('is not sent back if nothing follows it', () => {
     const thought = { type: 'reasoning', text: '', opaque: { provider: 'openai', data: secret } } as const
     expect(itemsFor([thought])).toEqual([question])
     expect(itemsFor([words, thought])).toEqual([question, said])
@@ -418,7 +418,7 @@ describe('reasoning', () => {
   })
 })
 
-test('files go by their address or with their data', () => {
+test('files are sent by URL or with their data', () => {
   const sent = (file: object) =>
     bodyFor({ messages: [{ role: 'user', content: [{ type: 'file', ...file } as never] }] }).input
   expect(sent({ mediaType: 'application/pdf', url: 'https://example.com/a.pdf' })).toEqual([
@@ -430,14 +430,14 @@ test('files go by their address or with their data', () => {
   ])
 })
 
-test('sound and films are refused in words', () => {
+test('audio and video are rejected', () => {
   const sound = { type: 'file', mediaType: 'audio/wav', data: 'AAAA' } as const
   expect(() => bodyFor({ messages: [{ role: 'user', content: [sound] }] })).toThrow(
-    'openai takes no file of type audio/wav over Responses: use openaiChat()',
+    'openai does not support files of type audio/wav over Responses: use openaiChat()',
   )
 })
 
-test('what OpenAI gave over Chat Completions is left out here', () => {
+test('OpenAI data from Chat Completions is left out', () => {
   const from = (data: JsonObject) => ({ opaque: { provider: 'openai', data } })
   const items = itemsFor(
     [
@@ -453,6 +453,6 @@ test('what OpenAI gave over Chat Completions is left out here', () => {
   ])
 })
 
-test('a message without words is left out', () => {
+test('a message without text is left out', () => {
   expect(itemsFor([{ type: 'text', text: '' }])).toEqual([question])
 })

@@ -13,68 +13,71 @@ import type {
 import { invalidInput, isJsonObject, isObject, toolCallsOf } from '../../protocol/index.ts'
 import { bodyOf, extraTools } from '../wire/body.ts'
 import { callIds } from '../wire/call-ids.ts'
-import { asUrl, mentionFiles, sourceOf } from '../wire/media.ts'
+import { asUrl, omitUnsupportedFiles, sourceOf } from '../wire/media.ts'
 import { strictSchema, strictTool } from '../wire/strict.ts'
 import { sendableName } from '../wire/tool-name.ts'
 import { backgroundFields } from './background.ts'
-import { picture, resultItem } from './results.ts'
+import { imageItem, resultItem } from './results.ts'
 
 export interface ResponsesRequestOptions {
   readonly model: string
   readonly provider: string
   readonly settings: ModelSettings
-  /** Whether the model reasons: others refuse to be asked for it. */
-  readonly reasons: boolean
+  /** Whether the model can reason: others reject reasoning settings. */
+  readonly canReason: boolean
   /** Generate in the background. */
   readonly background?: boolean
 }
 
-/** The body of a request to Responses. Nothing is stored with the provider unless `extra.store` says so: the conversation is ours. */
+/**
+ * The body of a Responses request. Nothing is stored at the provider unless `extra.store` is set:
+ * we keep the conversation.
+ */
 export function responsesBody(
   { messages, tools, toolChoice, output }: ModelRequest,
-  { model, provider, settings, reasons, background = false }: ResponsesRequestOptions,
+  { model, provider, settings, canReason, background = false }: ResponsesRequestOptions,
 ): JsonObject {
   const { temperature, topP, maxOutputTokens, reasoning, parallelToolCalls, extra } = settings
   const [first, ...rest] = messages
   const instructions = first?.role === 'system' ? first.content : undefined
   const stored = extra?.store === true
-  const own = nativeTools(extra)
-  const functions = tools.filter(({ name }) => !own.has(name))
-  const called = tools.length + extraTools(extra).length > 0
+  const native = nativeTools(extra)
+  const functions = tools.filter(({ name }) => !native.has(name))
+  const hasTools = tools.length + extraTools(extra).length > 0
   const chosen = typeof toolChoice === 'object' ? toolChoice.name : undefined
-  const quiet = !reasons || reasoning === 'none'
-  const held = output && strictSchema(output)
+  const allowsSampling = !canReason || reasoning === 'none'
+  const closed = output && strictSchema(output)
   const format = output && {
     type: 'json_schema',
     name: 'answer',
-    schema: held ?? output,
-    strict: held !== undefined,
+    schema: closed ?? output,
+    strict: closed !== undefined,
   }
   return bodyOf(
     {
       model,
       instructions,
-      input: inputItems(instructions === undefined ? messages : rest, { provider, stored, reasons }),
+      input: inputItems(instructions === undefined ? messages : rest, { provider, stored, canReason }),
       stream: true,
       store: false,
       ...(background && backgroundFields(extra)),
-      include: includes(extra, reasons && !stored),
+      include: includeField(extra, canReason && !stored),
       tools: functions.map(toolField),
-      tool_choice: !called
+      tool_choice: !hasTools
         ? undefined
         : chosen === undefined
           ? toolChoice
-          : (own.get(chosen) ?? { type: 'function', name: chosen }),
-      parallel_tool_calls: called ? parallelToolCalls : undefined,
-      // Refused while it reasons.
-      temperature: quiet ? temperature : undefined,
-      top_p: quiet ? topP : undefined,
+          : (native.get(chosen) ?? { type: 'function', name: chosen }),
+      parallel_tool_calls: hasTools ? parallelToolCalls : undefined,
+      // Rejected while the model reasons.
+      temperature: allowsSampling ? temperature : undefined,
+      top_p: allowsSampling ? topP : undefined,
       max_output_tokens: maxOutputTokens,
     },
     {
       ...withoutInclude(extra),
-      ...joined('text', { ...(format && { format }) }, extra),
-      ...joined('reasoning', { ...(reasons && reasoning && { effort: reasoning }) }, extra),
+      ...mergedField('text', { ...(format && { format }) }, extra),
+      ...mergedField('reasoning', { ...(canReason && reasoning && { effort: reasoning }) }, extra),
     },
   )
 }
@@ -85,8 +88,10 @@ function toolField(tool: ToolSpec): JsonObject {
   return { type: 'function', name, description, parameters: schema, strict }
 }
 
-/** What is to be told besides: the encrypted reasoning that must come back, and what the caller wants. */
-function includes(extra: JsonObject | undefined, encrypted: boolean): JsonValue | undefined {
+/**
+ * The `include` field: encrypted reasoning, which must be sent back, and what the caller includes.
+ */
+function includeField(extra: JsonObject | undefined, encrypted: boolean): JsonValue | undefined {
   const wanted = Array.isArray(extra?.include) ? extra.include : []
   const all = new Set<JsonValue>([...(encrypted ? ['reasoning.encrypted_content'] : []), ...wanted])
   return all.size > 0 ? [...all] : undefined
@@ -96,8 +101,8 @@ function withoutInclude({ include: _, ...rest }: JsonObject = {}): JsonObject {
   return rest
 }
 
-/** A field of which part is ours and part the caller's. */
-function joined(name: string, ours: JsonObject, extra: JsonObject | undefined): JsonObject {
+/** Merges our part of a field with the caller's. */
+function mergedField(name: string, ours: JsonObject, extra: JsonObject | undefined): JsonObject {
   const theirs = extra?.[name]
   const both = { ...ours, ...(isJsonObject(theirs) && theirs) }
   return Object.keys(both).length > 0 ? { [name]: both } : {}
@@ -109,9 +114,9 @@ export function customTools(extra: JsonObject | undefined): Set<string> {
 }
 
 /**
- * Tools that are declared in `extra.tools` in the provider's own way, so that they are not declared twice: custom tools by
- * their name, the provider's shells as `shell`, its patches as `apply_patch`, what its servers of MCP ask as `mcp_approval`. With
- * each, how it is chosen.
+ * The tools that `extra.tools` declares in the provider's format, so that they are not declared
+ * twice: custom tools by name, shells as `shell`, patches as `apply_patch`, approval requests of
+ * MCP servers as `mcp_approval`. The value is the `tool_choice` for each.
  */
 function nativeTools(extra: JsonObject | undefined): Map<string, JsonValue> {
   const native = new Map<string, JsonValue>()
@@ -119,9 +124,9 @@ function nativeTools(extra: JsonObject | undefined): Map<string, JsonValue> {
     if (!isObject(tool)) continue
     const type = String(tool.type)
     if (type === 'custom') native.set(String(tool.name), { type, name: String(tool.name) })
-    // There is no word for this one.
+    // There is no tool choice for this one.
     else if (type === 'local_shell') native.set('shell', 'required')
-    // Its server asks, the model cannot.
+    // The MCP server asks for approval; the model cannot be forced to.
     else if (type === 'mcp') native.set('mcp_approval', { type, server_label: String(tool.server_label) })
     else native.set(type, { type })
   }
@@ -130,19 +135,19 @@ function nativeTools(extra: JsonObject | undefined): Map<string, JsonValue> {
 
 interface ItemOptions {
   readonly provider: string
-  /** The provider keeps what it has said, and may be given an item by its id alone. */
+  /** The provider stores its answers, so an item can be sent back by id alone. */
   readonly stored: boolean
-  readonly reasons: boolean
+  readonly canReason: boolean
 }
 
-const ids = { fits: /^.{1,64}$/s, make: (token: string) => `call_${token}` }
+const ids = { pattern: /^.{1,64}$/s, create: (token: string) => `call_${token}` }
 
 function inputItems(messages: readonly Message[], options: ItemOptions): JsonValue[] {
   const idOf = callIds(ids)
   const calls = new Map<string, ToolCallPart>()
   for (const message of messages) for (const call of toolCallsOf(message)) calls.set(call.callId, call)
   const items: JsonValue[] = []
-  for (const message of mentionFiles(messages, takesFile)) {
+  for (const message of omitUnsupportedFiles(messages, takesFile)) {
     if (message.role === 'system') items.push({ role: 'developer', content: message.content })
     else if (message.role === 'user')
       items.push({ role: 'user', content: userContent(message.content, options.provider) })
@@ -157,7 +162,9 @@ function userContent(content: string | readonly UserPart[], provider: string): J
   if (typeof content === 'string') return content
   return content.map((part): JsonValue => {
     if (part.type === 'text') return { type: 'input_text', text: part.text }
-    return part.type === 'image' || part.mediaType.startsWith('image/') ? picture(part) : file(part, provider)
+    return part.type === 'image' || part.mediaType.startsWith('image/')
+      ? imageItem(part)
+      : fileItem(part, provider)
   })
 }
 
@@ -165,11 +172,11 @@ function takesFile({ mediaType }: FilePart): boolean {
   return !/^(audio|video)\//.test(mediaType)
 }
 
-function file(part: FilePart, provider: string): JsonObject {
+function fileItem(part: FilePart, provider: string): JsonObject {
   if (!takesFile(part))
     throw invalidInput(
       'model.stream',
-      `${provider} takes no file of type ${part.mediaType} over Responses: use openaiChat() with a model that listens`,
+      `${provider} does not support files of type ${part.mediaType} over Responses: use openaiChat() with an audio model`,
     )
   const source = sourceOf(part)
   return source.url === undefined
@@ -192,13 +199,13 @@ function itemsOf(part: AssistantPart, idOf: (callId: string) => string, options:
   switch (part.type) {
     case 'text':
       if (part.text === '') return []
-      // As plain words: an `output_text` is part of a message with an id, and some servers (vLLM) insist on that.
+      // Plain text: an `output_text` needs a message with an id, which some servers (vLLM) require.
       return [{ role: 'assistant', content: part.text, ...data }]
     case 'reasoning':
       // `Item 'rs_…' not found. Items are not persisted when store is set to false.`
-      return data && canComeBack(data, options) ? [data] : []
+      return data && canSendBack(data, options) ? [data] : []
     case 'tool-call':
-      // It is answered by its own id.
+      // The response refers to the item's own id.
       if (data?.type === 'mcp_approval_request') return [data]
       if (data?.type !== undefined && data.type !== 'function_call')
         return [{ ...data, call_id: idOf(part.callId) }]
@@ -216,23 +223,26 @@ function itemsOf(part: AssistantPart, idOf: (callId: string) => string, options:
   }
 }
 
-/** Further fields of a function call. Data without a type came over Chat Completions. */
+/** Further fields of a function call. Data without a type is from Chat Completions. */
 function callFields(data: JsonObject = {}): JsonObject {
   const { type, namespace, ...rest } = data
   return { ...(namespace !== undefined && { namespace }), ...(type === 'function_call' && rest) }
 }
 
-/** What this provider gave to be brought back. */
+/** The opaque data of this provider, which is sent back to it. */
 function ownData(part: AssistantPart | undefined, { provider }: ItemOptions): JsonObject | undefined {
   const { opaque } = part ?? {}
   return opaque?.provider === provider && isJsonObject(opaque.data) ? opaque.data : undefined
 }
 
-/** Whether the reasoning is here, and of this wire. Open models show it as it is instead of encrypting it. */
-function canComeBack(
+/**
+ * Whether reasoning of this API can be sent back. Open models return it as text instead of
+ * encrypted.
+ */
+function canSendBack(
   { type, content, encrypted_content }: JsonObject,
-  { stored, reasons }: ItemOptions,
+  { stored, canReason }: ItemOptions,
 ): boolean {
   const shown = Array.isArray(content) && content.length > 0
-  return reasons && type === 'reasoning' && (stored || shown || Boolean(encrypted_content))
+  return canReason && type === 'reasoning' && (stored || shown || Boolean(encrypted_content))
 }

@@ -1,13 +1,13 @@
-import { heardBy } from '../wire/reader.test-kit.ts'
+import { readWith } from '../wire/reader.test-kit.ts'
 import { responsesReader } from './reader.ts'
 
-/** What a reader understands of these events. They are numbered as they come, unless one has a number. */
-export function hear(frames: readonly unknown[]) {
+/** Reads these events, which are numbered in order unless they have a number. */
+export function readFrames(frames: readonly unknown[]) {
   const numbered = frames.map((frame, number) =>
     typeof frame === 'string' ? frame : { sequence_number: number, ...Object(frame) },
   )
   const custom = new Set(['sql'])
-  return heardBy((events) => responsesReader(events, { provider: 'acme', custom }), numbered)
+  return readWith((events) => responsesReader(events, { provider: 'acme', custom }), numbered)
 }
 
 export const created = {
@@ -15,7 +15,7 @@ export const created = {
   response: { id: 'resp_1', object: 'response', status: 'in_progress', model: 'acme-1', output: [] },
 }
 
-/** The end, with whatever the response is to hold. */
+/** The terminal event, with further fields of the response. */
 export const completed = (response: object = {}) => ({
   type: 'response.completed',
   response: {
@@ -28,20 +28,20 @@ export const completed = (response: object = {}) => ({
   },
 })
 
-export const added = (output_index: number, item: object) => ({
+export const itemAdded = (output_index: number, item: object) => ({
   type: 'response.output_item.added',
   output_index,
   item,
 })
 
-export const finished = (output_index: number, item: object) => ({
+export const itemDone = (output_index: number, item: object) => ({
   type: 'response.output_item.done',
   output_index,
   item,
 })
 
-/** An event that belongs to an item: `response.` and the rest of its type. Not every server names the item. */
-export const of = (output_index: number, type: string, more: object) => ({
+/** An event of an item; `type` is added to `response.`. Without an item id, like some servers. */
+export const itemEvent = (output_index: number, type: string, more: object) => ({
   type: `response.${type}`,
   output_index,
   ...more,
@@ -56,7 +56,7 @@ export const message = (content: readonly object[] = [], more: object = {}) => (
   ...more,
 })
 
-export const words = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] })
+export const outputText = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] })
 
 export const functionCall = (args = '', more: object = {}) => ({
   id: 'fc_1',

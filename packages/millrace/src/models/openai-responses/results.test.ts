@@ -31,7 +31,7 @@ describe('the result of a shell call', () => {
     action: { commands: ['ls'], ...action },
   })
 
-  test('has what each command has printed and how it ended', () => {
+  test('has the output and outcome of each command', () => {
     const expected: ResponseInputItem.ShellCallOutput = {
       type: 'shell_call_output',
       call_id: 'a',
@@ -42,13 +42,13 @@ describe('the result of a shell call', () => {
     expect(resultItem(message, 'a', call({ max_output_length: 4096 }))).toStrictEqual(expected)
   })
 
-  test('has no limit where the call has none', () => {
+  test('has no limit if the call has none', () => {
     const message = result('a.txt', ran(exit('a.txt', '', 0)))
     for (const action of [{}, { max_output_length: null }])
       expect(resultItem(message, 'a', call(action))).not.toHaveProperty('max_output_length')
   })
 
-  test('is its words where there is no more, or where it was not run', () => {
+  test('is plain text without separate outputs, or if the call did not run', () => {
     const output = (message: ToolMessage) => resultItem(message, 'a', call()).output
     expect(output(result('done'))).toStrictEqual([exit('done', '', 0)])
     expect(output(result('Not run: no.', { isError: true }))).toStrictEqual([exit('', 'Not run: no.', 1)])
@@ -75,7 +75,7 @@ describe('the result of a local shell call', () => {
     expect(JSON.parse(String(written))).toStrictEqual(expected)
   })
 
-  test('is its words where there is no more, or where it was not run', () => {
+  test('is plain text without separate outputs, or if the call did not run', () => {
     for (const message of [result('words'), result('words', { isError: true })])
       expect(output(message)).toStrictEqual({
         type: 'local_shell_call_output',
@@ -85,7 +85,7 @@ describe('the result of a local shell call', () => {
   })
 })
 
-describe('the answer to what a server of MCP asks', () => {
+describe('the response to an MCP approval request', () => {
   const request: ResponseInputItem.McpApprovalRequest = {
     id: 'mcpr_1',
     type: 'mcp_approval_request',
@@ -102,21 +102,21 @@ describe('the answer to what a server of MCP asks', () => {
     approve: true,
   }
 
-  test('is yes if the call went well', () => {
+  test('approves if the call succeeded', () => {
     expect(answer(result('Approved.'))).toStrictEqual(yes)
     expect(answer(approved(asked))).toStrictEqual(yes)
   })
 
-  test('is no with the reason if it was declined, or there is nobody to ask', () => {
+  test('denies with the reason if the call was denied or has no approver', () => {
     const no: ResponseInputItem.McpApprovalResponse = {
       ...yes,
       approve: false,
-      reason: 'Declined: not mine.',
+      reason: 'Denied: not mine.',
     }
-    expect(answer(result('Declined: not mine.', { isError: true }))).toStrictEqual(no)
+    expect(answer(result('Denied: not mine.', { isError: true }))).toStrictEqual(no)
   })
 
-  test('is no if something else was approved, since it would run what it has asked for', () => {
+  test('denies if other arguments were approved, since the provider would run the original ones', () => {
     const changed = approved({ ...asked, arguments: { url: 'https://example.org/' } })
     expect(answer(changed)).toStrictEqual({
       ...yes,

@@ -4,26 +4,26 @@ import { resultText } from '../wire/body.ts'
 import { asUrl } from '../wire/media.ts'
 import { callOf } from './items.ts'
 
-/** The result of a call, with the `caller` of the call. */
+/** The result item of a call, with the call's `caller`. */
 export function resultItem(message: ToolMessage, callId: string, call: JsonObject | undefined): JsonObject {
   return { ...outputItem(message, callId, call), ...(isJsonObject(call?.caller) && { caller: call.caller }) }
 }
 
-/** The output item for this type of call. Without `call` it is a function call. */
+/** The output item for this type of call. Without `call`, it is a function call. */
 function outputItem(message: ToolMessage, callId: string, call: JsonObject | undefined): JsonObject {
   const { isError = false } = message
-  const words = resultText(message.content, '[an image]')
+  const text = resultText(message.content, '[an image]')
   switch (call?.type) {
     case 'custom_tool_call':
-      return { type: 'custom_tool_call_output', call_id: callId, output: words }
+      return { type: 'custom_tool_call_output', call_id: callId, output: text }
     case 'local_shell_call':
-      // The types of the reference have the call's id in `id`; its guide and the server have it in `call_id`.
-      return { type: 'local_shell_call_output', call_id: callId, output: localShellOutput(message) ?? words }
+      // The API reference has the call's id in `id`; the guide and the server use `call_id`.
+      return { type: 'local_shell_call_output', call_id: callId, output: localShellOutput(message) ?? text }
     case 'shell_call':
       return {
         type: 'shell_call_output',
         call_id: callId,
-        output: shellOutputs(message) ?? [toldByShell(words, isError)],
+        output: shellOutputs(message) ?? [shellText(text, isError)],
         ...maxLengthOf(call),
       }
     case 'apply_patch_call':
@@ -31,10 +31,10 @@ function outputItem(message: ToolMessage, callId: string, call: JsonObject | und
         type: 'apply_patch_call_output',
         call_id: callId,
         status: isError ? 'failed' : 'completed',
-        output: words,
+        output: text,
       }
     case 'mcp_approval_request': {
-      const reason = isError ? words : otherThanAsked(message, call)
+      const reason = isError ? text : changedApproval(message, call)
       return {
         type: 'mcp_approval_response',
         approval_request_id: call.id ?? callId,
@@ -58,7 +58,7 @@ function outputItem(message: ToolMessage, callId: string, call: JsonObject | und
 function plainOutput({ content }: ToolMessage): JsonValue {
   if (!content.some((part) => part.type === 'image')) return resultText(content, '')
   return content.map((part): JsonValue => {
-    if (part.type === 'image') return picture(part)
+    if (part.type === 'image') return imageItem(part)
     return { type: 'input_text', text: part.type === 'text' ? part.text : JSON.stringify(part.value) }
   })
 }
@@ -73,25 +73,31 @@ function foundTools({ content }: ToolMessage): JsonValue[] {
   return []
 }
 
-export function picture(part: ImagePart | FilePart): JsonObject {
+export function imageItem(part: ImagePart | FilePart): JsonObject {
   return { type: 'input_image', image_url: asUrl(part), detail: 'auto' }
 }
 
-/** What each command has said and how it ended, where the tool tells it apart: `{ stdout, stderr, outcome }`. */
+/**
+ * The output and outcome of each command, if the tool returns them separately: `{ stdout, stderr,
+ * outcome }`.
+ */
 function shellOutputs({ content, isError }: ToolMessage): JsonObject[] | undefined {
   const data = isError ? undefined : dataOf(content, 'shell')
   return Array.isArray(data) && data.length > 0 && data.every(isJsonObject) ? data : undefined
 }
 
-/** What a tool of ours has to say to this wire alone. */
+/** Data that one of our tools attaches for this API only. */
 function dataOf(content: ToolMessage['content'], from: string): JsonValue | undefined {
   for (const part of content)
     if (part.type === 'text' && part.opaque?.provider === from) return part.opaque.data
   return undefined
 }
 
-/** A person may have changed what they approved, but the provider can only run what it asked for. */
-function otherThanAsked({ content }: ToolMessage, request: JsonObject): string | undefined {
+/**
+ * A person may change the arguments when approving, but the provider can only run what it asked
+ * for.
+ */
+function changedApproval({ content }: ToolMessage, request: JsonObject): string | undefined {
   const approved = dataOf(content, 'mcp_approval')
   if (!isJsonObject(approved)) return undefined
   const { server, tool, arguments: given = {} } = approved
@@ -99,8 +105,8 @@ function otherThanAsked({ content }: ToolMessage, request: JsonObject): string |
   return `Approved only with other arguments: call ${tool} of ${server} with ${JSON.stringify(given)}`
 }
 
-/** Words alone, from a tool that tells no more, or about a call that did not run. */
-function toldByShell(words: string, isError: boolean): JsonObject {
+/** Plain text, from a tool without separate outputs or for a call that did not run. */
+function shellText(words: string, isError: boolean): JsonObject {
   return {
     stdout: isError ? '' : words,
     stderr: isError ? words : '',
@@ -114,17 +120,17 @@ function maxLengthOf({ action }: JsonObject): JsonObject {
   return typeof length === 'number' ? { max_output_length: length } : {}
 }
 
-/** As `timeout` of coreutils says it. */
-const timedOut = 124
+/** Like `timeout` of coreutils. */
+const timeoutExitCode = 124
 
-/** JSON in a string, in the words of Codex, for which this call was made. It runs one command. */
+/** JSON in a string, in the format of Codex, for which this tool was made. It runs one command. */
 function localShellOutput(message: ToolMessage): string | undefined {
   const [first] = shellOutputs(message) ?? []
   if (!first) return undefined
   const { stdout, stderr, outcome } = first
-  const code = isJsonObject(outcome) && outcome.type === 'exit' ? outcome.exit_code : timedOut
+  const code = isJsonObject(outcome) && outcome.type === 'exit' ? outcome.exit_code : timeoutExitCode
   return JSON.stringify({
     output: [stdout, stderr].filter(Boolean).join('\n'),
-    metadata: { exit_code: code ?? timedOut },
+    metadata: { exit_code: code ?? timeoutExitCode },
   })
 }

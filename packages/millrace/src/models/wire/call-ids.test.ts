@@ -2,33 +2,33 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { callIds } from './call-ids.ts'
 
-const mistral = { fits: /^[a-zA-Z0-9]{9}$/, make: (token: string) => token }
-const claude = { fits: /^[a-zA-Z0-9_-]{1,64}$/, make: (token: string) => `toolu_${token}` }
+const mistral = { pattern: /^[a-zA-Z0-9]{9}$/, create: (token: string) => token }
+const claude = { pattern: /^[a-zA-Z0-9_-]{1,64}$/, create: (token: string) => `toolu_${token}` }
 
 describe('the ids of calls', () => {
-  test('that fit stay as they are', () => {
+  test('that are valid stay unchanged', () => {
     const idOf = callIds(claude)
     expect(idOf('toolu_01KFbKqPYSuAKujiL6mTfzYA')).toBe('toolu_01KFbKqPYSuAKujiL6mTfzYA')
     expect(idOf('call_1')).toBe('call_1')
   })
 
-  test('that do not are renamed, a call and its result alike, and in every request alike', () => {
+  test('that are invalid are renamed, the same way in call and result and in every request', () => {
     const [first, second] = [callIds(mistral), callIds(mistral)]
     const renamed = first('call_1')
-    expect(renamed).toMatch(mistral.fits)
+    expect(renamed).toMatch(mistral.pattern)
     expect(first('call_1')).toBe(renamed)
-    // Another request, with other calls around it.
+    // Another request with other calls.
     expect(second('abcdefghi')).toBe('abcdefghi')
     expect(second('call_1')).toBe(renamed)
   })
 
-  test('may be of any kind: empty, very long, with any letters', () => {
+  test('may be empty, very long, or have any characters', () => {
     const idOf = callIds(claude)
     for (const odd of ['', 'x'.repeat(5000), 'functions.look:0', 'a b', '日本', '\ud800'])
-      expect(idOf(odd)).toMatch(claude.fits)
+      expect(idOf(odd)).toMatch(claude.pattern)
   })
 
-  test('never become the same, also where one is already what another would become', () => {
+  test('never collide, even if one already has the new form of another', () => {
     const taken = callIds(mistral)('call_1')
     const idOf = callIds(mistral)
     const ids = [idOf(taken), idOf('call_1'), idOf('call_2')]
@@ -38,7 +38,7 @@ describe('the ids of calls', () => {
     expect(new Set([other('call_1'), other(taken)]).size).toBe(2)
   })
 
-  test('are one to one for any list of them', () => {
+  test('map one to one for any list', () => {
     const id = fc.oneof(
       fc.string(),
       fc.constantFrom('call_1', 'call_2', 'abcdefghi', callIds(mistral)('call_1')),
@@ -48,13 +48,13 @@ describe('the ids of calls', () => {
         const idOf = callIds(mistral)
         const renamed = list.map(idOf)
         expect(new Set(renamed).size).toBe(new Set(list).size)
-        for (const one of renamed) expect(one).toMatch(mistral.fits)
+        for (const one of renamed) expect(one).toMatch(mistral.pattern)
         expect(list.map(idOf)).toStrictEqual(renamed)
       }),
     )
   })
 
-  test('stay what they were when the conversation grows', () => {
+  test('stay the same as the conversation grows', () => {
     fc.assert(
       fc.property(fc.array(fc.string()), fc.array(fc.string()), (before, after) => {
         const whole = callIds(mistral)

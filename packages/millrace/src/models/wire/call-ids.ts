@@ -1,28 +1,30 @@
 /**
- * Which ids of calls a wire accepts. A conversation that was begun elsewhere holds ids of another form: those are renamed, the
- * same way in every request, in the call and in its result alike.
+ * The tool call ids that an API accepts. A conversation started with another provider has ids in
+ * another format: these are renamed, the same way in every request, in the call and in its result.
  */
-export interface IdRule {
-  readonly fits: RegExp
-  /** An id of its form, made from letters and digits. */
-  readonly make: (token: string) => string
+export interface IdFormat {
+  readonly pattern: RegExp
+  /** Makes an id in this format from letters and digits. */
+  readonly create: (token: string) => string
 }
 
-export function callIds({ fits, make }: IdRule): (callId: string) => string {
+export function callIds({ pattern, create }: IdFormat): (callId: string) => string {
   const renamed = new Map<string, string>()
   const used = new Set<string>()
   return (callId) => {
     const known = renamed.get(callId)
     if (known !== undefined) return known
-    let id = fits.test(callId) ? callId : make(tokenOf(callId))
-    for (let salt = 1; used.has(id); salt++) id = make(tokenOf(`${callId}#${salt}`))
+    let id = pattern.test(callId) ? callId : create(tokenOf(callId))
+    for (let salt = 1; used.has(id); salt++) id = create(tokenOf(`${callId}#${salt}`))
     renamed.set(callId, id)
     used.add(id)
     return id
   }
 }
 
-/** Nine letters and digits that depend on the whole id. (cyrb53 by bryc, public domain, in base 36.) */
+/**
+ * Nine letters and digits that depend on the whole id. (cyrb53 by bryc, public domain, in base 36.)
+ */
 function tokenOf(text: string): string {
   let a = 0xdeadbeef
   let b = 0x41c6ce57

@@ -1,6 +1,6 @@
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Not everywhere that fetch is there is there a process too. */
+/** Not every platform with `fetch` has a `process`. */
 export function environment(): Environment {
   return (globalThis as { process?: { env?: Environment } }).process?.env ?? {}
 }

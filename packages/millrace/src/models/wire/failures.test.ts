@@ -8,7 +8,7 @@ interface Expected {
   readonly retryable: boolean
   readonly says?: string | RegExp
   readonly retryAfterMs?: number
-  /** Where it is not that of the answer. */
+  /** If it differs from the HTTP status. */
   readonly status?: number
 }
 
@@ -16,12 +16,12 @@ type Case = readonly [who: string, status: number | undefined, body: unknown, ex
 
 const overflow = { code: 'context_overflow', retryable: false } as const
 const auth = { code: 'auth', retryable: false } as const
-const slower = { code: 'rate_limit', retryable: true } as const
-const broke = { code: 'rate_limit', retryable: false } as const
+const rateLimited = { code: 'rate_limit', retryable: true } as const
+const outOfCredit = { code: 'rate_limit', retryable: false } as const
 const busy = { code: 'overloaded', retryable: true } as const
-const wrong = { code: 'llm_error', retryable: false } as const
-const theirs = { code: 'llm_error', retryable: true } as const
-const late = { code: 'timeout', retryable: true } as const
+const badRequest = { code: 'llm_error', retryable: false } as const
+const providerError = { code: 'llm_error', retryable: true } as const
+const timedOut = { code: 'timeout', retryable: true } as const
 
 const openai = (message: string, code: string | null = null, type = 'invalid_request_error') => ({
   error: { message, type, param: null, code },
@@ -66,7 +66,7 @@ const tooLong: readonly Case[] = [
     overflow,
   ],
   [
-    'Anthropic, with the answer counted in',
+    'Anthropic, including max_tokens',
     400,
     claude(
       'invalid_request_error',
@@ -97,7 +97,7 @@ const tooLong: readonly Case[] = [
     overflow,
   ],
   [
-    'Groq, more than a minute allows',
+    'Groq, more than the limit per minute',
     413,
     openai(
       'Request too large for model `llama-3.3-70b-versatile` in organization `org_01` service tier `on_demand` on tokens per minute (TPM): Limit 12000, Requested 14137, please reduce your message size and try again. Need more tokens? Upgrade to Dev Tier today at https://console.groq.com/settings/billing',
@@ -151,7 +151,7 @@ const tooLong: readonly Case[] = [
     overflow,
   ],
   [
-    'OpenRouter, in the words of who is behind it',
+    'OpenRouter, with the upstream message',
     400,
     {
       error: {
@@ -218,7 +218,7 @@ const tooLong: readonly Case[] = [
     overflow,
   ],
   [
-    'LM Studio of old',
+    'older LM Studio',
     400,
     {
       error:
@@ -227,7 +227,7 @@ const tooLong: readonly Case[] = [
     overflow,
   ],
   [
-    'LM Studio, in the middle',
+    'LM Studio, mid-stream',
     undefined,
     {
       error:
@@ -286,7 +286,7 @@ const notTooLong: readonly Case[] = [
       'max_tokens is too large: 32768. This model supports at most 16384 completion tokens, whereas you provided 32768.',
       'invalid_value',
     ),
-    wrong,
+    badRequest,
   ],
   [
     'the answer, Anthropic',
@@ -295,7 +295,7 @@ const notTooLong: readonly Case[] = [
       'invalid_request_error',
       'max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens for claude-3-5-sonnet-20241022',
     ),
-    wrong,
+    badRequest,
   ],
   [
     'the answer, Groq',
@@ -303,25 +303,25 @@ const notTooLong: readonly Case[] = [
     openai(
       'max_tokens must be less than or equal to 16384, the maximum value for max_tokens is less than the context_window for this model',
     ),
-    wrong,
+    badRequest,
   ],
   [
     'the answer, DeepSeek',
     400,
     openai('Invalid max_tokens value, the valid range of max_tokens is [1, 8192]'),
-    wrong,
+    badRequest,
   ],
   [
     'the answer, Alibaba',
     400,
     openai('<400> InternalError.Algo.InvalidParameter: Range of max_tokens should be [1, 32768]'),
-    wrong,
+    badRequest,
   ],
   [
     'the answer, Bedrock',
     400,
     { message: 'The maximum tokens you requested exceeds the model limit of 32768' },
-    wrong,
+    badRequest,
   ],
   [
     'the id of a call',
@@ -330,7 +330,7 @@ const notTooLong: readonly Case[] = [
       "Invalid 'messages[2].tool_calls[0].id': string too long. Expected a string with maximum length 40, but got a string with length 43 instead.",
       'string_above_max_length',
     ),
-    wrong,
+    badRequest,
   ],
   [
     'the list of tools',
@@ -339,16 +339,16 @@ const notTooLong: readonly Case[] = [
       "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 325 instead.",
       'array_above_max_length',
     ),
-    wrong,
+    badRequest,
   ],
   [
-    'what a tool is described with',
+    'the description of a tool',
     400,
     openai(
       "Invalid 'tools[13].function.description': string too long. Expected a string with maximum length 1024, but got a string with length 1103 instead.",
       'string_above_max_length',
     ),
-    wrong,
+    badRequest,
   ],
   [
     'the schema of a tool',
@@ -357,7 +357,7 @@ const notTooLong: readonly Case[] = [
       "Invalid schema for function 'set_context_length': In context=('properties', 'length'), 'required' is required to be supplied and to be an array including every key in properties. Missing 'context'.",
       'invalid_function_parameters',
     ),
-    wrong,
+    badRequest,
   ],
   [
     'a call without its result',
@@ -366,7 +366,7 @@ const notTooLong: readonly Case[] = [
       'invalid_request_error',
       'messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01. Each `tool_use` block must have a corresponding `tool_result` block in the next message.',
     ),
-    wrong,
+    badRequest,
   ],
   [
     'tokens per minute, Azure',
@@ -378,7 +378,7 @@ const notTooLong: readonly Case[] = [
           'Requests to the ChatCompletions_Create Operation under Azure OpenAI API version 2024-08-01-preview have exceeded token rate limit of your current OpenAI S0 pricing tier. Please retry after 9 seconds. Please go here: https://aka.ms/oai/quotaincrease if you would like to further increase the default rate limit.',
       },
     },
-    { ...slower, retryAfterMs: 9000 },
+    { ...rateLimited, retryAfterMs: 9000 },
   ],
   [
     'tokens per minute, Anthropic',
@@ -387,13 +387,13 @@ const notTooLong: readonly Case[] = [
       'rate_limit_error',
       "This request would exceed your organization's rate limit of 30,000 input tokens per minute. Please reduce the prompt length or the maximum tokens requested, or try again later.",
     ),
-    slower,
+    rateLimited,
   ],
   [
     'tokens per minute, Bedrock',
     429,
     { message: 'Too many tokens, please wait before trying again.' },
-    slower,
+    rateLimited,
   ],
 ]
 
@@ -406,17 +406,17 @@ const limits: readonly Case[] = [
       'rate_limit_exceeded',
       'tokens',
     ),
-    { ...slower, retryAfterMs: 1500 },
+    { ...rateLimited, retryAfterMs: 1500 },
   ],
   [
-    'OpenAI, one request of more than a minute allows',
+    'OpenAI, one request above the limit per minute',
     429,
     openai(
       'Request too large for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Requested 30601. The input or output tokens must be reduced in order to run successfully.',
       'rate_limit_exceeded',
       'tokens',
     ),
-    { ...broke, says: /shorten the conversation, or raise the limit/ },
+    { ...outOfCredit, says: /shorten the conversation, or raise the limit/ },
   ],
   [
     'OpenAI without money',
@@ -426,35 +426,35 @@ const limits: readonly Case[] = [
       'insufficient_quota',
       'insufficient_quota',
     ),
-    { ...broke, says: /check the plan and billing/ },
+    { ...outOfCredit, says: /check the plan and billing/ },
   ],
   [
-    'OpenAI at its own limit',
+    'OpenAI at its billing limit',
     429,
     openai('Billing hard limit has been reached', 'billing_hard_limit_reached'),
-    broke,
+    outOfCredit,
   ],
   [
-    'Anthropic without money',
+    'Anthropic without credit',
     400,
     claude(
       'invalid_request_error',
       'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.',
     ),
-    broke,
+    outOfCredit,
   ],
   [
-    'Groq, who always ends with where to pay',
+    'Groq, which always ends with a billing link',
     429,
     openai(
       'Rate limit reached for model `llama-3.1-8b-instant` in organization `org_01` service tier `on_demand` on tokens per minute (TPM): Limit 6000, Used 5034, Requested 1443. Please try again in 4.77s. Need more tokens? Upgrade to Dev Tier today at https://console.groq.com/settings/billing',
       'rate_limit_exceeded',
       'tokens',
     ),
-    { ...slower, retryAfterMs: 4770 },
+    { ...rateLimited, retryAfterMs: 4770 },
   ],
   [
-    'Gemini, who speaks of billing and of seconds',
+    'Gemini, with both billing and a delay',
     429,
     gemini(
       429,
@@ -463,19 +463,19 @@ const limits: readonly Case[] = [
       { '@type': 'type.googleapis.com/google.rpc.Help', links: [] },
       { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34s' },
     ),
-    { ...slower, retryAfterMs: 34_075 },
+    { ...rateLimited, retryAfterMs: 34_075 },
   ],
   [
-    'Gemini with the delay in its details only',
+    'Gemini with the delay only in its details',
     429,
     gemini(429, 'RESOURCE_EXHAUSTED', 'Resource has been exhausted (e.g. check quota).', {
       '@type': 'type.googleapis.com/google.rpc.RetryInfo',
       retryDelay: '7s',
     }),
-    { ...slower, retryAfterMs: 7000 },
+    { ...rateLimited, retryAfterMs: 7000 },
   ],
   [
-    'Gemini, its whole answer put into a message',
+    'Gemini, with the whole response in a message',
     429,
     {
       error: {
@@ -485,7 +485,7 @@ const limits: readonly Case[] = [
         status: 'Too Many Requests',
       },
     },
-    { ...slower, says: /^them answered 429: Resource has been exhausted \(e\.g\. check quota\)\.$/ },
+    { ...rateLimited, says: /^them returned 429: Resource has been exhausted \(e\.g\. check quota\)\.$/ },
   ],
   [
     'Mistral',
@@ -498,7 +498,7 @@ const limits: readonly Case[] = [
       code: '1300',
       raw_status_code: 429,
     },
-    slower,
+    rateLimited,
   ],
   [
     'Mistral, full',
@@ -510,13 +510,13 @@ const limits: readonly Case[] = [
       param: null,
       code: null,
     },
-    slower,
+    rateLimited,
   ],
   [
-    'DeepSeek without money',
+    'DeepSeek without credit',
     402,
     openai('Insufficient Balance', 'invalid_request_error', 'unknown_error'),
-    broke,
+    outOfCredit,
   ],
   [
     'OpenRouter',
@@ -531,10 +531,13 @@ const limits: readonly Case[] = [
         },
       },
     },
-    { ...slower, says: 'Provider returned error: z-ai/glm-5.3-flash is temporarily rate-limited upstream' },
+    {
+      ...rateLimited,
+      says: 'Provider returned error: z-ai/glm-5.3-flash is temporarily rate-limited upstream',
+    },
   ],
   [
-    'OpenRouter, the status only within',
+    'OpenRouter, with the status only in the body',
     undefined,
     {
       error: {
@@ -543,10 +546,10 @@ const limits: readonly Case[] = [
         metadata: { raw: 'error code: 1015', provider_name: 'Kluster' },
       },
     },
-    { ...slower, status: 429, says: /^them failed: Provider returned error: error code: 1015$/ },
+    { ...rateLimited, status: 429, says: /^them failed: Provider returned error: error code: 1015$/ },
   ],
   [
-    'OpenRouter without money',
+    'OpenRouter without credit',
     402,
     {
       error: {
@@ -555,7 +558,7 @@ const limits: readonly Case[] = [
         code: 402,
       },
     },
-    broke,
+    outOfCredit,
   ],
   [
     'Moonshot',
@@ -567,7 +570,7 @@ const limits: readonly Case[] = [
         type: 'rate_limit_reached_error',
       },
     },
-    { ...slower, retryAfterMs: 1000 },
+    { ...rateLimited, retryAfterMs: 1000 },
   ],
   [
     'Moonshot, overloaded',
@@ -579,10 +582,10 @@ const limits: readonly Case[] = [
       },
       type: 'error',
     },
-    slower,
+    rateLimited,
   ],
   [
-    'Moonshot without money',
+    'Moonshot without credit',
     403,
     {
       error: {
@@ -591,7 +594,7 @@ const limits: readonly Case[] = [
         type: 'exceeded_current_quota_error',
       },
     },
-    broke,
+    outOfCredit,
   ],
   [
     'xAI without money',
@@ -601,7 +604,7 @@ const limits: readonly Case[] = [
       error:
         'Your team 16f2151a has either used all available credits or reached its monthly spending limit. To continue making API requests, please purchase more credits or raise your spending limit.',
     },
-    broke,
+    outOfCredit,
   ],
   [
     'xAI with a new team',
@@ -611,17 +614,17 @@ const limits: readonly Case[] = [
       error:
         "Your newly created team doesn't have any credits or licenses yet. You can purchase those on https://console.x.ai/team/481c7584.",
     },
-    broke,
+    outOfCredit,
   ],
   [
-    'Alibaba without money',
+    'Alibaba without credit',
     400,
     {
       code: 'Arrearage',
       message: 'Access denied, please make sure your account is in good standing.',
       request_id: 'x',
     },
-    broke,
+    outOfCredit,
   ],
   [
     'Alibaba',
@@ -633,21 +636,21 @@ const limits: readonly Case[] = [
         type: 'limit_requests',
       },
     },
-    slower,
+    rateLimited,
   ],
   [
     'Bedrock',
     429,
     { __type: 'ThrottlingException', message: 'Too many requests, please wait before trying again.' },
-    slower,
+    rateLimited,
   ],
   [
-    'Bedrock, in the middle',
+    'Bedrock, mid-stream',
     undefined,
     { __type: 'ThrottlingException', message: 'Too many tokens' },
-    slower,
+    rateLimited,
   ],
-  ['somebody without a body', 429, '', slower],
+  ['an empty body', 429, '', rateLimited],
 ]
 
 const others: readonly Case[] = [
@@ -716,7 +719,7 @@ const others: readonly Case[] = [
     { ...auth, says: 'is not authorized' },
   ],
   [
-    'a wrong country, OpenAI',
+    'an unsupported country, OpenAI',
     403,
     openai(
       'Country, region, or territory not supported',
@@ -725,19 +728,19 @@ const others: readonly Case[] = [
     ),
     auth,
   ],
-  ['no money and a wrong key', 401, openai('check your plan and billing details', 'invalid_api_key'), auth],
+  ['no credit and a wrong key', 401, openai('check your plan and billing details', 'invalid_api_key'), auth],
   [
     'no such model, OpenAI',
     404,
     openai('The model `gpt-7` does not exist or you do not have access to it.', 'model_not_found'),
-    { ...wrong, says: /check the model's name and the baseURL/ },
+    { ...badRequest, says: /check the model's name and the baseURL/ },
   ],
-  ['no such model, Anthropic', 404, claude('not_found_error', 'model: claude-9'), wrong],
+  ['no such model, Anthropic', 404, claude('not_found_error', 'model: claude-9'), badRequest],
   [
     'no such model, Ollama',
     404,
     openai('model "llama9" not found, try pulling it first', null, 'api_error'),
-    wrong,
+    badRequest,
   ],
   [
     'no such deployment, Azure',
@@ -745,24 +748,29 @@ const others: readonly Case[] = [
     {
       error: { code: 'DeploymentNotFound', message: 'The API deployment for this resource does not exist.' },
     },
-    wrong,
+    badRequest,
   ],
   [
     'no such address, LM Studio',
     undefined,
     { error: 'Unexpected endpoint or method. (POST /chat/completions)' },
-    { ...wrong, says: /check the model's name and the baseURL/ },
+    { ...badRequest, says: /check the model's name and the baseURL/ },
   ],
-  ['no tools, Ollama', 400, openai('gemma:latest does not support tools', null, 'api_error'), wrong],
+  ['no tools, Ollama', 400, openai('gemma:latest does not support tools', null, 'api_error'), badRequest],
   [
     'no memory, Ollama',
     500,
     { error: 'model requires more system memory (2.7 GiB) than is available (2.3 GiB)' },
-    theirs,
+    providerError,
   ],
-  ['no right to a file, Ollama', 500, { error: 'open /var/lib/ollama/models: permission denied' }, theirs],
   [
-    'a field too many, Mistral',
+    'no right to a file, Ollama',
+    500,
+    { error: 'open /var/lib/ollama/models: permission denied' },
+    providerError,
+  ],
+  [
+    'an unknown field, Mistral',
     422,
     {
       object: 'error',
@@ -780,21 +788,26 @@ const others: readonly Case[] = [
       param: null,
       code: null,
     },
-    { ...wrong, says: /stream_options.*Extra inputs are not permitted/ },
+    { ...badRequest, says: /stream_options.*Extra inputs are not permitted/ },
   ],
   [
-    'a field too few, FastAPI',
+    'a missing field, FastAPI',
     422,
     { detail: [{ loc: ['body', 'messages'], msg: 'field required', type: 'value_error.missing' }] },
-    { ...wrong, says: /messages.*field required/ },
+    { ...badRequest, says: /messages.*field required/ },
   ],
   [
-    'a tool named after money',
+    'a tool named after billing',
     400,
     openai("Invalid schema for function 'billing_lookup': In context=('properties', 'billing'), ..."),
-    wrong,
+    badRequest,
   ],
-  ['a tool named after overload', 400, openai("Invalid schema for function 'is_overloaded': ..."), wrong],
+  [
+    'a tool named after overload',
+    400,
+    openai("Invalid schema for function 'is_overloaded': ..."),
+    badRequest,
+  ],
   [
     'a filter, Azure',
     400,
@@ -805,99 +818,99 @@ const others: readonly Case[] = [
           "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
       },
     },
-    wrong,
+    badRequest,
   ],
-  ['time, with 408', 408, openai('Request timed out.'), late],
+  ['time, with 408', 408, openai('Request timed out.'), timedOut],
   [
     'time, with 504',
     504,
     '<html><head><title>504 Gateway Time-out</title></head></html>',
-    { ...late, says: /a web page titled "504 Gateway Time-out"/ },
+    { ...timedOut, says: /a web page titled "504 Gateway Time-out"/ },
   ],
-  ['time, in the middle', undefined, claude('timeout_error', 'Request timed out'), late],
+  ['time, in the middle', undefined, claude('timeout_error', 'Request timed out'), timedOut],
   [
-    'time, Gemini in the middle',
+    'a timeout, Gemini mid-stream',
     undefined,
     gemini(504, 'DEADLINE_EXCEEDED', 'Deadline expired'),
-    { ...late, status: 504 },
+    { ...timedOut, status: 504 },
   ],
-  ['a conflict', 409, openai('conflict'), theirs],
+  ['a conflict', 409, openai('conflict'), providerError],
   [
-    'a failure of theirs, OpenAI',
+    'a server error, OpenAI',
     500,
     openai('The server had an error while processing your request. Sorry about that!', null, 'server_error'),
-    theirs,
+    providerError,
   ],
-  ['a failure of theirs, Anthropic', 500, claude('api_error', 'Internal server error'), theirs],
+  ['a failure of theirs, Anthropic', 500, claude('api_error', 'Internal server error'), providerError],
   [
-    'a failure of theirs, in the middle',
+    'a server error, mid-stream',
     undefined,
     openai('An error occurred while processing your request.', 'server_error', 'server_error'),
-    theirs,
+    providerError,
   ],
   [
     'a bad gateway',
     502,
     '<!DOCTYPE html>\n<html><head><title>api.openai.com | 502: Bad gateway</title></head><body>…</body></html>',
-    theirs,
+    providerError,
   ],
   [
-    'a page of Cloudflare',
+    'a Cloudflare page',
     520,
     '<html><body>nothing</body></html>',
-    { ...theirs, says: /^them answered 520: a web page$/ },
+    { ...providerError, says: /^them returned 520: a web page$/ },
   ],
   [
-    'too many for them, with 503',
+    'overloaded, with 503',
     503,
     openai('The engine is currently overloaded, please try again later', null, 'server_error'),
     busy,
   ],
   ['too many for them, OpenAI', 503, openai('Slow down', 'slow_down', 'server_error'), busy],
   [
-    'too many for them, Gemini',
+    'overloaded, Gemini',
     503,
     gemini(503, 'UNAVAILABLE', 'The model is overloaded. Please try again later.'),
     busy,
   ],
   ['too many for them, Anthropic', 529, claude('overloaded_error', 'Overloaded'), busy],
   ['too many for them, Anthropic in the middle', undefined, claude('overloaded_error', 'Overloaded'), busy],
-  ['too many for them, in words', 500, openai('The model is overloaded'), busy],
+  ['overloaded, in the message', 500, openai('The model is overloaded'), busy],
   [
     'llama.cpp while it loads',
     503,
     { error: { code: 503, message: 'Loading model', type: 'unavailable_error' } },
     busy,
   ],
-  ['a bad request in the middle', undefined, openai('bad', null, 'invalid_request_error'), wrong],
-  ['no words at all', 500, '', { ...theirs, says: /^them answered 500$/ }],
-  ['an empty object', 400, {}, { ...wrong, says: /^them answered 400$/ }],
-  ['null', 400, null, wrong],
-  ['a list of nothing', 400, [], wrong],
-  ['a bare word', 400, 'nope', { ...wrong, says: 'them answered 400: nope' }],
+  ['a bad request, mid-stream', undefined, openai('bad', null, 'invalid_request_error'), badRequest],
+  ['no message at all', 500, '', { ...providerError, says: /^them returned 500$/ }],
+  ['an empty object', 400, {}, { ...badRequest, says: /^them returned 400$/ }],
+  ['null', 400, null, badRequest],
+  ['an empty list', 400, [], badRequest],
+  ['a plain string', 400, 'nope', { ...badRequest, says: 'them returned 400: nope' }],
 ]
 
-describe('what a provider refuses', () => {
-  test.each(tooLong)('is too long a conversation: %s', (...one) => {
+describe('a provider error', () => {
+  test.each(tooLong)('means that the conversation is too long: %s', (...one) => {
     check(one, false)
     check(one, true)
   })
 
-  test.each(notTooLong)('is not too long a conversation: %s', (...one) => check(one, true))
+  test.each(notTooLong)('does not mean that the conversation is too long: %s', (...one) => check(one, true))
 
-  test.each(limits)('for a limit: %s', (...one) => {
+  test.each(limits)('means a limit: %s', (...one) => {
     check(one, false)
     check(one, true)
   })
 
-  test.each(others)('for another reason: %s', (...one) => check(one, true))
+  test.each(others)('has another reason: %s', (...one) => check(one, true))
 })
 
 describe('how long to wait', () => {
   const limited = (headers: Record<string, string>, body: unknown = '', status = 429) =>
     failureOf({ provider: 'them', status, headers: new Headers(headers), body })
 
-  test('is what the headers say, before any words', () => {
+  test('is taken from the headers before the body', () => {
     const body = openai('Please try again in 20s.')
     expect(limited({ 'retry-after': '3' }, body).retryAfterMs).toBe(3000)
     expect(limited({ 'retry-after-ms': '250', 'retry-after': '3' }, body).retryAfterMs).toBe(250)
@@ -912,14 +925,14 @@ describe('how long to wait', () => {
     expect(retryAfterMs).toBeLessThanOrEqual(60_000)
   })
 
-  test('is told of every failure that passes, and of no other', () => {
+  test('is set only for retryable failures and rate limits', () => {
     for (const status of [408, 409, 429, 500, 502, 503, 504, 529])
       expect(limited({ 'retry-after': '3' }, '', status).retryAfterMs, String(status)).toBe(3000)
     for (const status of [400, 401, 403, 404, 413, 422])
       expect(limited({ 'retry-after': '3' }, '', status).retryAfterMs, String(status)).toBeUndefined()
   })
 
-  test('does not make an empty account a matter of waiting', () => {
+  test('does not make an empty account retryable', () => {
     const error = limited(
       { 'retry-after': '3' },
       openai('You exceeded your current quota', 'insufficient_quota'),
@@ -928,19 +941,19 @@ describe('how long to wait', () => {
   })
 })
 
-test('a provider that says whether to try again is believed', () => {
-  const wish = (status: number, value: string) =>
+test('x-should-retry overrides the status', () => {
+  const shouldRetry = (status: number, value: string) =>
     failureOf({ provider: 'them', status, headers: new Headers({ 'x-should-retry': value }), body: '' })
       .retryable
-  expect(wish(429, 'false')).toBe(false)
-  expect(wish(500, 'false')).toBe(false)
-  expect(wish(400, 'true')).toBe(true)
-  expect(wish(429, 'maybe')).toBe(true)
-  expect(wish(400, '')).toBe(false)
+  expect(shouldRetry(429, 'false')).toBe(false)
+  expect(shouldRetry(500, 'false')).toBe(false)
+  expect(shouldRetry(400, 'true')).toBe(true)
+  expect(shouldRetry(429, 'maybe')).toBe(true)
+  expect(shouldRetry(400, '')).toBe(false)
 })
 
 describe('the message', () => {
-  test('says who answered what, what they said, what to do, and where the key comes from', () => {
+  test('has the provider, the status, its message, what to do, and the name of the key', () => {
     const error = failureOf({
       provider: 'groq',
       status: 401,
@@ -948,11 +961,11 @@ describe('the message', () => {
       keyName: 'GROQ_API_KEY',
     })
     expect(error.message).toBe(
-      'groq answered 401: Invalid API Key — check the API key and what it may do (GROQ_API_KEY)',
+      'groq returned 401: Invalid API Key — check the API key and its permissions (GROQ_API_KEY)',
     )
   })
 
-  test('is not longer than anybody reads, and whole text', () => {
+  test('is limited in length and well-formed', () => {
     const error = failureOf({
       provider: 'them',
       status: 500,
@@ -963,8 +976,8 @@ describe('the message', () => {
   })
 })
 
-/** Everything that can be seen of an error. */
-function shown(error: MillraceError): string {
+/** Everything that an error shows. */
+function visibleText(error: MillraceError): string {
   return [
     error.message,
     error.stack,
@@ -984,24 +997,24 @@ describe('a key', () => {
       { detail: [{ loc: ['header', 'authorization'], msg: 'bad', input: `Bearer ${key}` }] },
     ],
     [
-      'in what the provider behind said',
+      'in the upstream message',
       { error: { message: 'no', code: 401, metadata: { raw: `{"error":"${key}"}` } } },
     ],
-    ['at the place where the message is cut', openai(`${'x'.repeat(990)}${key}`)],
-    ['in words that nobody knows', { error: { message: { reason: [key] } } }],
+    ['where the message is cut', openai(`${'x'.repeat(990)}${key}`)],
+    ['in an unknown format', { error: { message: { reason: [key] } } }],
   ]
 
   test.each(quoted)('that is quoted %s is not shown', (_, body) => {
     for (const one of [body, JSON.stringify(body)])
       for (const status of [401, 400, 500, undefined]) {
         const error = failureOf({ provider: 'them', status, body: one, secrets: [key] })
-        expect(shown(error)).not.toContain('7f3a')
-        expect(shown(error)).not.toContain('corp"')
+        expect(visibleText(error)).not.toContain('7f3a')
+        expect(visibleText(error)).not.toContain('corp"')
       }
   })
 
-  test('that nobody told us of is not shown either, if it looks like one', () => {
+  test('that is unknown is not shown either, if it looks like a key', () => {
     const error = failureOf({ provider: 'them', status: 401, body: openai('no: sk-proj-abcDEF0123456789') })
-    expect(shown(error)).not.toContain('abcDEF')
+    expect(visibleText(error)).not.toContain('abcDEF')
   })
 })

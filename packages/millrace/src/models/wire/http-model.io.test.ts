@@ -3,10 +3,10 @@ import type { Model, ModelRequest, ModelSettings } from '../../protocol/index.ts
 import { anthropic } from '../anthropic/model.ts'
 import { openaiChat } from '../openai-chat/model.ts'
 import { openai } from '../openai-responses/model.ts'
-import type { Fetch } from './http-answer.ts'
 import type { HttpModelOptions, HttpModelSpec } from './http-model.ts'
 import { baseUrlOf, checkHttpOptions, httpModel } from './http-model.ts'
-import { drain, key, shown } from './wire.test-kit.ts'
+import type { Fetch } from './http-response.ts'
+import { drain, key, visibleText } from './wire.test-kit.ts'
 
 const names = [
   'OPENAI_API_KEY',
@@ -17,7 +17,7 @@ const names = [
   'TEST_KEY',
 ]
 
-// vi puts back what was there before.
+// Vitest restores the previous values.
 beforeEach(() => {
   for (const name of names) vi.stubEnv(name, undefined)
 })
@@ -58,7 +58,7 @@ function callOf(
 
 const request: ModelRequest = { messages: [{ role: 'user', content: 'hi' }], tools: [], settings: {} }
 
-/** What a model sends, before it is told that this is the wrong place. */
+/** What a model sends; the response is an error. */
 async function sentBy(make: (fetch: Fetch) => Model, settings: ModelSettings = {}) {
   const sent: { url: string; headers: Headers }[] = []
   const model = make(async (url, init) => {
@@ -70,7 +70,7 @@ async function sentBy(make: (fetch: Fetch) => Model, settings: ModelSettings = {
 }
 
 describe('the key', () => {
-  test('is given, or comes from a function, at once or later, anew for each request', async () => {
+  test('is a string, or comes from a sync or async function that is called for each request', async () => {
     let calls = 0
     const apiKey = async () => `key-${++calls}`
     const model = httpModel(spec, { apiKey })
@@ -81,26 +81,26 @@ describe('the key', () => {
     expect((await call()).headers.authorization).toBe('Bearer key-2')
   })
 
-  test('comes from the environment otherwise, without the line break at its end', async () => {
+  test('is read from the environment by default, and trimmed', async () => {
     vi.stubEnv('TEST_KEY', ` ${key}\n`)
     expect((await callOf()).headers.authorization).toBe(`Bearer ${key}`)
     expect((await callOf({ apiKey: 'mine' })).headers.authorization).toBe('Bearer mine')
   })
 
   test.each([
-    ['is not there', {}],
+    ['is missing', {}],
     ['is empty', { apiKey: '' }],
-    ['is empty from its function', { apiKey: async () => '' }],
-  ])('that %s is asked for by name', async (_, options) => {
+    ['is an empty result of its function', { apiKey: async () => '' }],
+  ])('that %s fails with the name of the variable', async (_, options) => {
     await expect(callOf(options)).rejects.toMatchObject({
       op: 'model.stream',
       code: 'auth',
       retryable: false,
-      message: 'there is no API key for them: set TEST_KEY, or pass apiKey to theirs()',
+      message: 'no API key for them: set TEST_KEY, or pass apiKey to theirs()',
     })
   })
 
-  test('is not needed everywhere, nor where a header stands for it', async () => {
+  test('is not needed for every server, or if a header replaces it', async () => {
     expect((await callOf({}, {}, { needsKey: false })).headers).toStrictEqual({ 'their-version': '1' })
     for (const name of ['Authorization', 'api-key', 'X-Api-Key']) {
       const { headers } = await callOf({ headers: { [name]: 'mine' } })
@@ -112,21 +112,21 @@ describe('the key', () => {
     ['a line break at its end', `${key}\n`],
     ['a line break in it', `${key}\r\nx-evil: 1`],
     ['a space', `${key} x`],
-    ['letters that no header takes', `${key}é`],
+    ['characters that are invalid in a header', `${key}é`],
     ['a null', `${key}\0`],
-  ])('with %s is refused without being shown', async (_, apiKey) => {
+  ])('with %s is rejected without being shown', async (_, apiKey) => {
     const thrown = callOf({ apiKey })
     await expect(thrown).rejects.toMatchObject({ code: 'auth', retryable: false })
     const error = await thrown.catch((caught) => caught)
-    expect(error.message).toContain('characters that no header can carry')
-    expect(shown(error)).not.toContain(key)
+    expect(error.message).toContain('characters that are invalid in a header')
+    expect(visibleText(error)).not.toContain(key)
   })
 
-  test('that is no text is refused', async () => {
+  test('that is not a string is rejected', async () => {
     await expect(callOf({ apiKey: (() => 42) as never })).rejects.toMatchObject({ code: 'auth' })
   })
 
-  test('whose function throws is a matter of the key', async () => {
+  test('whose function throws is an auth error', async () => {
     const cause = new Error('the vault is closed')
     const failing = callOf({ apiKey: () => Promise.reject(cause) })
     await expect(failing).rejects.toMatchObject({ code: 'auth', retryable: false, cause })
@@ -137,17 +137,17 @@ describe('the key', () => {
       },
     })
     const error = await leaking.catch((caught) => caught)
-    expect(shown(error)).not.toContain('abcdef0123456789')
+    expect(visibleText(error)).not.toContain('abcdef0123456789')
   })
 })
 
 describe('headers', () => {
-  test('are sent without the line break that a file has at its end', async () => {
+  test('are trimmed', async () => {
     const { headers } = await callOf({ headers: { Authorization: 'Bearer abc\r\n', 'x-a': ' b ' } })
     expect(headers).toMatchObject({ authorization: 'Bearer abc', 'x-a': 'b' })
   })
 
-  test('of a call lie over those of the model, those over the key, and that over the rest, in any spelling', async () => {
+  test("of a request override the model's, then the key's, then the rest, in any case", async () => {
     const options = { apiKey: key, headers: { 'X-A': 'model', 'X-B': 'model', 'Their-Version': '2' } }
     const { headers } = await callOf(options, { headers: { 'x-a': 'call', AUTHORIZATION: 'Custom 1' } })
     expect(headers).toStrictEqual({
@@ -158,7 +158,7 @@ describe('headers', () => {
     })
   })
 
-  test('arrive once each', async () => {
+  test('are each sent once', async () => {
     const { sent } = await sentBy(
       (fetch) =>
         openaiChat('m', {
@@ -176,7 +176,7 @@ describe('headers', () => {
     })
   })
 
-  test('that hold secrets are known as such, and so is a key in the address', async () => {
+  test('with secrets are recognized, and so is a key in the URL', async () => {
     const { secrets } = await callOf({
       apiKey: key,
       baseURL: 'https://host.test/v1?key=in-the-address',
@@ -186,7 +186,7 @@ describe('headers', () => {
     expect(secrets).not.toContain('open')
   })
 
-  test('with secrets do not show in an error, whatever fetch and the provider say', async () => {
+  test('with secrets never show in an error, whatever fetch and the provider return', async () => {
     const cookie = 'session=s3cr3t-0123456789'
     const echoes: Fetch[] = [
       async (url, init) => {
@@ -217,7 +217,7 @@ describe('headers', () => {
         const { error } = await drain(model.stream(request, { signal }))
         if (!error) throw new Error('it must fail')
         for (const secret of [key, 's3cr3t-0123456789', 't0k3n-abc'])
-          expect(shown(error)).not.toContain(secret)
+          expect(visibleText(error)).not.toContain(secret)
       }
   })
 })
@@ -238,7 +238,7 @@ describe('the address', () => {
     expect((await callOf({ apiKey: key, baseURL })).url).toBe(url)
   })
 
-  test('comes from the environment if it is not given', async () => {
+  test('is read from the environment if the option is missing', async () => {
     vi.stubEnv('OPENAI_BASE_URL', 'https://env.test/v1')
     vi.stubEnv('ANTHROPIC_BASE_URL', ' https://claude.test ')
     const apiKey = key
@@ -255,7 +255,7 @@ describe('the address', () => {
     expect(given.sent?.url).toBe('https://given.test/v1/responses')
   })
 
-  test('is the usual one otherwise, also when the variable is empty', async () => {
+  test('is the default one otherwise, even if the variable is empty', async () => {
     vi.stubEnv('OPENAI_BASE_URL', '')
     const apiKey = key
     expect((await sentBy((fetch) => openai('m', { fetch, apiKey }))).sent?.url).toBe(
@@ -266,15 +266,15 @@ describe('the address', () => {
     )
   })
 
-  test('in the environment is refused if it is none', () => {
+  test('in the environment is rejected if it is invalid', () => {
     vi.stubEnv('OPENAI_BASE_URL', 'localhost:8000')
-    const where = { op: 'openai', name: 'OPENAI_BASE_URL', usual: 'https://api.openai.com/v1' }
+    const where = { op: 'openai', name: 'OPENAI_BASE_URL', defaultURL: 'https://api.openai.com/v1' }
     expect(() => baseUrlOf({}, where)).toThrow(
-      'OPENAI_BASE_URL in the environment must be an address such as https://host/v1',
+      'OPENAI_BASE_URL in the environment must be a URL such as https://host/v1',
     )
   })
 
-  test('does not get the key of somebody else from the environment', async () => {
+  test("does not get another provider's key from the environment", async () => {
     vi.stubEnv('OPENAI_API_KEY', key)
     for (const baseURL of [
       'https://host.test/v1',
@@ -300,32 +300,32 @@ describe('options', () => {
   const check = (options: unknown) => () => checkHttpOptions(options as HttpModelOptions, 'theirs', {})
 
   test.each([
-    [{ apiKey: 5 }, "the option of theirs() 'apiKey' must be text or a function, not a number"],
-    [{ baseURL: 'host/v1' }, "'baseURL' must be an address such as https://host/v1"],
-    [{ baseURL: 'ftp://host' }, "'baseURL' must be an address"],
-    [{ baseURL: 'https://' }, "'baseURL' must be an address"],
-    [{ baseURL: 'https://me:secret@host/v1' }, "'baseURL' must hold no user name and no password"],
+    [{ apiKey: 5 }, "the option of theirs() 'apiKey' must be a string or a function, not a number"],
+    [{ baseURL: 'host/v1' }, "'baseURL' must be a URL such as https://host/v1"],
+    [{ baseURL: 'ftp://host' }, "'baseURL' must be a URL"],
+    [{ baseURL: 'https://' }, "'baseURL' must be a URL"],
+    [{ baseURL: 'https://me:secret@host/v1' }, "'baseURL' must not contain a user name or password"],
     [{ fetch: 'node-fetch' }, "'fetch'"],
     [{ temperature: 'hot' }, '\'temperature\' must be a number, not "hot"'],
     [{ headers: { a: 1 } }, "'headers' must be a plain object of strings"],
     [{ apikey: 'x' }, "'apikey' does not exist: did you mean 'apiKey'?"],
     ['a key', 'the options of theirs() must be an object, not a string'],
     [null, 'must be an object, not null'],
-  ])('that are wrong are refused by name: %j', (options, message) => {
+  ])('that are invalid are rejected by name: %j', (options, message) => {
     expect(check(options)).toThrow(expect.objectContaining({ code: 'invalid_input', op: 'theirs' }))
     expect(check(options)).toThrow(message)
   })
 
-  test('that are undefined are as if not given', () => {
+  test('that are undefined count as missing', () => {
     expect(check({ apiKey: undefined, baseURL: undefined, temperature: undefined })).not.toThrow()
   })
 
   test('need the name of a model', () => {
     for (const id of ['', '  ', undefined, 5, null])
-      expect(() => httpModel({ ...spec, id: id as string }, {})).toThrow('takes the name of a model first')
+      expect(() => httpModel({ ...spec, id: id as string }, {})).toThrow('must be the name of a model')
   })
 
-  test('name the provider and say what it can do', () => {
+  test('set the provider and the capabilities', () => {
     expect(httpModel(spec, {})).toMatchObject({ id: 'm1', provider: 'them', capabilities: { images: true } })
     expect(httpModel(spec, { provider: 'mine', capabilities: { images: false } })).toMatchObject({
       provider: 'mine',
@@ -333,7 +333,7 @@ describe('options', () => {
     })
   })
 
-  test('are defaults under the settings of a call, and only settings', () => {
+  test('are defaults for the settings of a request', () => {
     const model = httpModel(spec, {
       apiKey: key,
       temperature: 1,
@@ -349,14 +349,14 @@ describe('options', () => {
     })
   })
 
-  test('that cannot be settings are refused by name', () => {
+  test('with invalid settings are rejected by name', () => {
     expect(() => openaiChat('m', { capabilities: { image: false } as never })).toThrow(
       "did you mean 'images'?",
     )
     expect(() => openaiChat('m', { temperature: Number.NaN })).toThrow(
       "'temperature' must be a number, not NaN",
     )
-    expect(() => openaiChat('m', { headers: { 'a b': 'c' } })).toThrow('no name of a header')
+    expect(() => openaiChat('m', { headers: { 'a b': 'c' } })).toThrow('not a valid header name')
     expect(() => openaiChat('m', { headers: new Headers() as never })).toThrow('must be a plain object')
   })
 })

@@ -22,24 +22,30 @@ import {
 } from '../../protocol/index.ts'
 import { environment } from './environment.ts'
 import type { HttpCall } from './http.ts'
-import type { Fetch } from './http-answer.ts'
-import { isHarmless, secretsIn, secretsInUrl, secretsWithin, withoutSecrets } from './secrets.ts'
+import type { Fetch } from './http-response.ts'
+import { isSafeToShow, secretsIn, secretsInFields, secretsInUrl, withoutSecrets } from './secrets.ts'
 
-/** What every model over HTTP can be told; settings are defaults for every call, and those of a call lie over them. */
+/**
+ * The options of every model over HTTP. Settings are defaults for every request; the settings of a
+ * request override them.
+ */
 export interface HttpModelOptions<Extra = JsonObject> extends Omit<ModelSettings, 'extra'> {
-  /** The key, or where to get one for each request. Otherwise it is read from the environment. */
+  /** The API key, or a function called for each request. Default: read from the environment. */
   readonly apiKey?: string | (() => string | Promise<string>) | undefined
   readonly baseURL?: string | undefined
-  /** Instead of the global one: through a proxy, with another agent, signed. */
+  /** Replaces the global `fetch`, for example to use a proxy or to sign requests. */
   readonly fetch?: Fetch | undefined
-  /** Stands in events and errors, and decides who gets back opaque data. Known by the address otherwise. */
+  /**
+   * The provider's name in events and errors. Opaque data is sent back only to the provider of the
+   * same name. Default: derived from the address.
+   */
   readonly provider?: string | undefined
   readonly capabilities?: Partial<ModelCapabilities> | undefined
-  /** Fields of the provider's own request, sent as they are. */
+  /** Fields of the provider's API, sent unchanged. */
   readonly extra?: Extra | undefined
 }
 
-/** What one wire brings. */
+/** What each API defines. */
 export interface HttpModelSpec {
   readonly op: string
   readonly id: string
@@ -53,10 +59,10 @@ export interface HttpModelSpec {
   readonly capabilities: ModelCapabilities
 }
 
-/** What is the same for all models over HTTP: who it is, what it can do, its settings, and how a request is addressed. */
+/** What all models over HTTP share: identity, capabilities, settings, and how requests are made. */
 export interface HttpModel extends Omit<Model, 'stream'> {
   readonly settings: (request: ModelSettings) => ModelSettings
-  /** Gets the key, and makes a call that can be sent. Throws `auth` if there is no key. */
+  /** Gets the key and prepares a request. Throws `auth` if there is no key. */
   readonly call: (
     body: JsonObject,
     options: StreamOptions & { readonly settings: ModelSettings },
@@ -66,28 +72,28 @@ export interface HttpModel extends Omit<Model, 'stream'> {
 export function httpModel(spec: HttpModelSpec, options: HttpModelOptions): HttpModel {
   const { op, id, keyName } = spec
   if (typeof id !== 'string' || !id.trim())
-    throw invalidInput(op, `${op}() takes the name of a model first, not ${kindOf(id)}`)
+    throw invalidInput(op, `the first argument of ${op}() must be the name of a model, not ${kindOf(id)}`)
   const provider = options.provider ?? spec.provider
-  const url = address(options.baseURL ?? spec.baseURL, spec.path)
+  const url = joinUrl(options.baseURL ?? spec.baseURL, spec.path)
   const urlSecrets = secretsInUrl(url)
   const defaults = settingsOf(options)
 
-  async function keyOf(headers: Readonly<Record<string, string>>): Promise<string | undefined> {
-    const key = await givenKey()
+  async function usableKey(headers: Readonly<Record<string, string>>): Promise<string | undefined> {
+    const key = await resolveKey()
     if (key === undefined || key === '') {
       const own = Object.keys(headers).some((name) => /^(authorization|api-key|x-api-key)$/i.test(name))
       if (!spec.needsKey || own) return undefined
-      throw noKey(`there is no API key for ${provider}`)
+      throw keyError(`no API key for ${provider}`)
     }
-    // A line break at the end of a file, most often. fetch would refuse it in words that quote the key.
+    // Usually the line break at the end of a file. The error of `fetch` would quote the key.
     if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key))
-      throw noKey(
-        `the API key for ${provider} has characters that no header can carry (a line break, a space?)`,
+      throw keyError(
+        `the API key for ${provider} has characters that are invalid in a header (a line break, a space?)`,
       )
     return key
   }
 
-  async function givenKey(): Promise<string | undefined> {
+  async function resolveKey(): Promise<string | undefined> {
     const { apiKey } = options
     if (typeof apiKey !== 'function') return apiKey ?? fromEnvironment(keyName)
     try {
@@ -98,12 +104,12 @@ export function httpModel(spec: HttpModelSpec, options: HttpModelOptions): HttpM
         op: 'model.stream',
         code: 'auth',
         message: `the apiKey function of ${provider} threw: ${withoutSecrets(messageOf(thrown), [])}`,
-        cause: isHarmless(thrown, []) ? thrown : undefined,
+        cause: isSafeToShow(thrown, []) ? thrown : undefined,
       })
     }
   }
 
-  function noKey(problem: string): MillraceError {
+  function keyError(problem: string): MillraceError {
     const where = keyName ? `set ${keyName}, or pass apiKey to ${op}()` : `pass apiKey to ${op}()`
     return new MillraceError({ op: 'model.stream', code: 'auth', message: `${problem}: ${where}` })
   }
@@ -115,8 +121,8 @@ export function httpModel(spec: HttpModelSpec, options: HttpModelOptions): HttpM
     capabilities: { ...spec.capabilities, ...options.capabilities },
     settings: (request) => mergeSettings(defaults, request),
     async call(body, { settings, signal, wire }) {
-      const own = plainHeaders(settings.headers ?? {})
-      const key = await keyOf(own)
+      const own = normalizeHeaders(settings.headers ?? {})
+      const key = await usableKey(own)
       const headers = { ...spec.headers, ...(key !== undefined && spec.keyHeaders(key)), ...own }
       return {
         provider,
@@ -129,7 +135,7 @@ export function httpModel(spec: HttpModelSpec, options: HttpModelOptions): HttpM
           ...(key === undefined ? [] : [key]),
           ...secretsIn(own),
           ...urlSecrets,
-          ...secretsWithin(settings.extra ?? {}),
+          ...secretsInFields(settings.extra ?? {}),
         ],
         keyName,
         wire,
@@ -143,14 +149,14 @@ const table: OptionTable<HttpModelOptions> = {
   apiKey: (value) =>
     typeof value !== 'string' &&
     typeof value !== 'function' &&
-    `must be text or a function, not ${kindOf(value)}`,
+    `must be a string or a function, not ${kindOf(value)}`,
   baseURL: addressProblem,
   fetch: aFunction,
   provider: someText,
   capabilities: capabilitiesProblem,
 }
 
-/** Throws `invalid_input` naming the option. `more` are those that only one wire has. */
+/** Throws `invalid_input` naming the option. `more` checks the options that only this API has. */
 export function checkHttpOptions<Options extends object>(
   options: Options,
   op: string,
@@ -162,45 +168,45 @@ export function checkHttpOptions<Options extends object>(
 }
 
 function settingsOf(options: HttpModelOptions): ModelSettings {
-  const given = Object.entries(options).filter(
+  const entries = Object.entries(options).filter(
     ([key, value]) => Object.hasOwn(settingsTable, key) && value !== undefined,
   )
-  return Object.fromEntries(given)
+  return Object.fromEntries(entries)
 }
 
 /**
- * `Authorization` and `authorization` are one header: sent both, they would be joined into one value that nobody takes. A line break
- * at the end, of a file most often, is no part of a value.
+ * `Authorization` and `authorization` are one header: if both were sent, they would be joined into
+ * an invalid value. Values are trimmed: the line break at the end of a file is not part of a value.
  */
-function plainHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+function normalizeHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value.trim()])
   return Object.fromEntries(entries)
 }
 
-/** A query, such as Azure's `?api-version=…`, stays at the end. */
-function address(baseURL: string, path: string): string {
+/** Keeps a query such as Azure's `?api-version=…` at the end. */
+function joinUrl(baseURL: string, path: string): string {
   const url = new URL(baseURL)
   url.pathname = `${url.pathname.replace(/\/+$/, '')}${path}`
   return url.href
 }
 
 function addressProblem(value: unknown): Problem {
-  const sound = typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value)
-  if (!sound) return 'must be an address such as https://host/v1'
+  const isValid = typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value)
+  if (!isValid) return 'must be a URL such as https://host/v1'
   const { username, password } = new URL(value)
-  return (username || password) && 'must hold no user name and no password: send them in headers'
+  return (username || password) && 'must not contain a user name or password: send them in headers'
 }
 
-/** Where requests go: as told, or as the environment says, or to the usual place. */
+/** Where requests go: the option, else the environment variable, else the default. */
 export function baseUrlOf(
   { baseURL }: Pick<HttpModelOptions, 'baseURL'>,
-  { op, name, usual }: { readonly op: string; readonly name: string; readonly usual: string },
+  { op, name, defaultURL }: { readonly op: string; readonly name: string; readonly defaultURL: string },
 ): { readonly baseURL: string; readonly fromEnvironment: boolean } {
   if (baseURL !== undefined) return { baseURL, fromEnvironment: false }
   const set = fromEnvironment(name)
   const problem = set !== undefined && addressProblem(set)
   if (problem) throw invalidInput(op, `${name} in the environment ${problem}`)
-  return { baseURL: set ?? usual, fromEnvironment: set !== undefined }
+  return { baseURL: set ?? defaultURL, fromEnvironment: set !== undefined }
 }
 
 function fromEnvironment(name: string | undefined): string | undefined {

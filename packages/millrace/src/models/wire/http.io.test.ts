@@ -2,26 +2,35 @@ import { getEventListeners } from 'node:events'
 import { describe, expect, test, vi } from 'vitest'
 import type { HttpCall } from './http.ts'
 import { openStream } from './http.ts'
-import type { Fetch } from './http-answer.ts'
-import { callTo, failureFrom, httpServer, key, nobody, tcpServer, textOf, ways } from './wire.test-kit.ts'
+import type { Fetch } from './http-response.ts'
+import {
+  callTo,
+  failureFrom,
+  httpServer,
+  key,
+  tcpServer,
+  textOf,
+  transports,
+  unusedAddress,
+} from './wire.test-kit.ts'
 
 const sse = { 'content-type': 'text/event-stream' }
 
-const answering =
+const respondingWith =
   (body: BodyInit | null, init: ResponseInit = {}): Fetch =>
   async () =>
     new Response(body, init)
 
 const json = (body: unknown) =>
-  answering(JSON.stringify(body), { headers: { 'content-type': 'application/json; charset=utf-8' } })
+  respondingWith(JSON.stringify(body), { headers: { 'content-type': 'application/json; charset=utf-8' } })
 
-const failureOfAnswer = (fetch: Fetch) => failureFrom(openStream(callTo('https://host.test/v1', { fetch })))
+const failureOfResponse = (fetch: Fetch) => failureFrom(openStream(callTo('https://host.test/v1', { fetch })))
 
-describe.each(ways)('by %s', (_, usual) => {
+describe.each(transports)('by %s', (_, usual) => {
   const callBy = (url: string, over: Partial<HttpCall> = {}) => callTo(url, { fetch: usual, ...over })
 
   describe('a request', () => {
-    test('is a POST of JSON that asks for a stream', async () => {
+    test('is a JSON POST that accepts an event stream', async () => {
       await using server = await httpServer((_, response) => response.writeHead(200, sse).end('data: 1\n\n'))
       const stream = await openStream(callBy(`${server.url}/v1/x?api-version=1`, { body: { text: 'é🙂' } }))
       expect(await textOf(stream)).toBe('data: 1\n\n')
@@ -39,7 +48,7 @@ describe.each(ways)('by %s', (_, usual) => {
       ])
     })
 
-    test('may have another content type and accept something else', async () => {
+    test('may override content-type and accept', async () => {
       await using server = await httpServer((_, response) => response.writeHead(200, sse).end())
       await openStream(
         callBy(server.url, { headers: { accept: '*/*', 'content-type': 'application/json; v=2' } }),
@@ -52,8 +61,8 @@ describe.each(ways)('by %s', (_, usual) => {
   })
 
   describe('a server that cannot be reached', () => {
-    test('is named, and may be there the next time', async () => {
-      const url = await nobody()
+    test('is named in a retryable error', async () => {
+      const url = await unusedAddress()
       const error = await failureFrom(openStream(callBy(url)))
       expect(error).toMatchObject({ code: 'stream_error', retryable: true, status: undefined })
       expect(error.message).toMatch(
@@ -66,7 +75,7 @@ describe.each(ways)('by %s', (_, usual) => {
       ['resets the connection', (socket) => socket.resetAndDestroy()],
       ['hangs up', (socket) => socket.end()],
       ['hangs up within the headers', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Ty')],
-      ['talks something else', (socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n')],
+      ['speaks another protocol', (socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n')],
     ] satisfies [string, Parameters<typeof tcpServer>[0]][])('is one that %s', async (_, onRequest) => {
       await using server = await tcpServer(onRequest)
       const error = await failureFrom(openStream(callBy(server.url)))
@@ -74,11 +83,11 @@ describe.each(ways)('by %s', (_, usual) => {
       expect(error.message).toContain(`cannot reach ${server.host}`)
     })
 
-    const throwing = (thrown: unknown) => failureOfAnswer(() => Promise.reject(thrown))
+    const throwing = (thrown: unknown) => failureOfResponse(() => Promise.reject(thrown))
     const caused = (code: string, message: string) =>
       new TypeError('fetch failed', { cause: Object.assign(new Error(message), { code }) })
 
-    test('in time is a time-out, and may be quicker the next time', async () => {
+    test('in time is a retryable timeout', async () => {
       for (const error of [
         await throwing(caused('UND_ERR_CONNECT_TIMEOUT', 'Connect Timeout Error')),
         await throwing(caused('UND_ERR_HEADERS_TIMEOUT', 'Headers Timeout Error')),
@@ -87,15 +96,15 @@ describe.each(ways)('by %s', (_, usual) => {
         expect(error).toMatchObject({ code: 'timeout', retryable: true })
     })
 
-    test('because fetch itself did not wait any longer says so', async () => {
+    test('is reported as a timeout of fetch if that is the reason', async () => {
       for (const code of ['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']) {
         const { message } = await throwing(caused(code, 'Timeout Error'))
-        expect(message).toContain('fetch did not wait any longer')
+        expect(message).toContain('fetch timed out')
         expect(message).not.toContain('is the server running')
       }
     })
 
-    test('for a reason that lasts is not tried again', async () => {
+    test('for a permanent reason is not retryable', async () => {
       for (const error of [
         await throwing(caused('DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate')),
         await throwing(caused('ERR_SSL_WRONG_VERSION_NUMBER', 'wrong version number')),
@@ -105,13 +114,13 @@ describe.each(ways)('by %s', (_, usual) => {
         expect(error).toMatchObject({ code: 'stream_error', retryable: false })
     })
 
-    test('fails as our error whatever its fetch throws', async () => {
+    test('fails with our error whatever fetch throws', async () => {
       for (const thrown of [null, undefined, 'no', 42, {}, Object.create(null)])
         expect(await throwing(thrown)).toMatchObject({ code: 'stream_error', retryable: true })
       const atOnce: Fetch = () => {
         throw new Error('at once')
       }
-      expect((await failureOfAnswer(atOnce)).message).toBe('them: cannot reach host.test: at once')
+      expect((await failureOfResponse(atOnce)).message).toBe('them: cannot reach host.test: at once')
     })
 
     test.each([
@@ -122,25 +131,26 @@ describe.each(ways)('by %s', (_, usual) => {
         Object.assign(new Error('no'), { config: { headers: { authorization: `Bearer ${key}` } } }),
       ],
       ['in its request', Object.assign(new Error('no'), { request: new Headers({ 'x-api-key': key }) })],
-      ['far down', new Error('1', { cause: new Error('2', { cause: new Error('3', { cause: { key } }) }) })],
-    ])('shows no key that its fetch threw %s', async (_, thrown) => {
+      [
+        'in a nested cause',
+        new Error('1', { cause: new Error('2', { cause: new Error('3', { cause: { key } }) }) }),
+      ],
+    ])('shows no key that fetch threw %s', async (_, thrown) => {
       const error = await throwing(thrown)
       expect(error.code).toBe('stream_error')
       expect(error.cause).toBeUndefined()
     })
   })
 
-  describe('an answer that is no stream', () => {
-    test('but a page says what to look at', async () => {
+  describe('a response that is not a stream', () => {
+    test('but a page gets advice', async () => {
       const html = '<!doctype html>\n<html><title>Sign in</title></html>'
       await using server = await httpServer((_, response) =>
         response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(html),
       )
       const error = await failureFrom(openStream(callBy(`${server.url}/v1`)))
       expect(error).toMatchObject({ code: 'llm_error', retryable: false, status: 200 })
-      expect(error.message).toContain(
-        'answered 200 with text/html; charset=utf-8 instead of a stream of events',
-      )
+      expect(error.message).toContain('returned 200 with text/html; charset=utf-8 instead of an event stream')
       expect(error.message).toContain(`${server.url} sent: <!doctype html> <html>`)
     })
 
@@ -149,9 +159,9 @@ describe.each(ways)('by %s', (_, usual) => {
       ['Chat Completions, with an error of null', { error: null, choices: [{ message: { content: 'hi' } }] }],
       ['Responses', { id: 'r', object: 'response', error: null, output: [{ type: 'message', content: [] }] }],
       ['Messages', { id: 'm', type: 'message', content: [{ type: 'text', text: 'an "error": none' }] }],
-      ['more than is read of it', { id: 'm', content: [{ type: 'text', text: 'x'.repeat(100_000) }] }],
-    ])('but whole is an answer of a server that cannot stream: %s', async (_, body) => {
-      const error = await failureOfAnswer(json(body))
+      ['longer than what is read', { id: 'm', content: [{ type: 'text', text: 'x'.repeat(100_000) }] }],
+    ])('but a whole answer means that the server cannot stream: %s', async (_, body) => {
+      const error = await failureOfResponse(json(body))
       expect(error).toMatchObject({ code: 'streaming_not_supported', retryable: false })
       expect(error.message).toContain('fromGenerate()')
     })
@@ -172,8 +182,8 @@ describe.each(ways)('by %s', (_, usual) => {
       ],
       ['a string', { error: 'Unexpected endpoint or method. (POST /chat/completions)' }, 'llm_error'],
       ['a detail', { detail: 'Unauthorized' }, 'llm_error'],
-    ])('but a failure is told as one: %s', async (_, body, code) => {
-      const error = await failureOfAnswer(json(body))
+    ])('but an error is reported as one: %s', async (_, body, code) => {
+      const error = await failureOfResponse(json(body))
       expect(error).toMatchObject({ code })
       expect(error.message).toMatch(/^them failed: /)
     })
@@ -181,27 +191,33 @@ describe.each(ways)('by %s', (_, usual) => {
     test.each([
       ['JSON that says nothing', json({ ok: true })],
       ['a number', json(7)],
-      ['broken JSON', answering('{"a', { headers: { 'content-type': 'application/json' } })],
+      ['broken JSON', respondingWith('{"a', { headers: { 'content-type': 'application/json' } })],
       [
-        'a stream that is called JSON',
-        answering('data: {"choices":[]}\n\n', { headers: { 'content-type': 'application/json' } }),
+        'a stream with a JSON content type',
+        respondingWith('data: {"choices":[]}\n\n', { headers: { 'content-type': 'application/json' } }),
       ],
-      ['lines of JSON', answering('{}\n{}\n', { headers: { 'content-type': 'application/x-ndjson' } })],
-      ['nothing', answering(null, { headers: { 'content-type': 'text/plain' } })],
-    ])('and nothing that is known either: %s', async (_, fetch) => {
-      expect(await failureOfAnswer(fetch)).toMatchObject({ code: 'llm_error', retryable: false, status: 200 })
+      ['lines of JSON', respondingWith('{}\n{}\n', { headers: { 'content-type': 'application/x-ndjson' } })],
+      ['nothing', respondingWith(null, { headers: { 'content-type': 'text/plain' } })],
+    ])('and not recognized either: %s', async (_, fetch) => {
+      expect(await failureOfResponse(fetch)).toMatchObject({
+        code: 'llm_error',
+        retryable: false,
+        status: 200,
+      })
     })
 
-    test('shows no key, nor the beginning of one', async () => {
+    test('shows no key, not even its beginning', async () => {
       for (let at = 100; at <= 120; at++) {
         const page = `${'x'.repeat(at)}${key}`
-        const error = await failureOfAnswer(answering(page, { headers: { 'content-type': 'text/html' } }))
+        const error = await failureOfResponse(
+          respondingWith(page, { headers: { 'content-type': 'text/html' } }),
+        )
         expect(error.message).not.toContain(key.slice(0, 5))
       }
     })
   })
 
-  test('a redirect is not followed: the key and the conversation stay here', async () => {
+  test('a redirect is not followed, so that the key and the conversation stay here', async () => {
     await using other = await httpServer((_, response) => response.writeHead(200, sse).end())
     for (const status of [301, 302, 307, 308]) {
       await using server = await httpServer((_, response) =>
@@ -209,10 +225,12 @@ describe.each(ways)('by %s', (_, usual) => {
       )
       const error = await failureFrom(openStream(callBy(server.url)))
       expect(error).toMatchObject({ code: 'llm_error', retryable: false, status })
-      expect(error.message).toContain(`sends us on to ${other.url}, where no key is taken: set the baseURL`)
+      expect(error.message).toContain(
+        `redirects to ${other.url} are not followed, so that the key stays here. Set baseURL`,
+      )
     }
     expect(other.requests).toStrictEqual([])
-    expect((await failureOfAnswer(answering(null, { status: 304 }))).status).toBe(304)
+    expect((await failureOfResponse(respondingWith(null, { status: 304 }))).status).toBe(304)
   })
 
   describe('a stream', () => {
@@ -221,13 +239,13 @@ describe.each(ways)('by %s', (_, usual) => {
       'text/event-stream; charset=utf-8',
       'Text/Event-Stream',
       'text/event-stream;charset=UTF-8',
-    ])('is known by its type: %s', async (type) => {
-      const fetch = answering('data: 1\n\n', { headers: { 'content-type': type } })
+    ])('is recognized by its content type: %s', async (type) => {
+      const fetch = respondingWith('data: 1\n\n', { headers: { 'content-type': type } })
       const stream = await openStream(callBy('https://host.test', { fetch }))
       expect(await textOf(stream)).toBe('data: 1\n\n')
     })
 
-    test('is taken without any type too', async () => {
+    test('is accepted without a content type', async () => {
       await using server = await tcpServer((socket) => {
         socket.end('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\ndata: 1\n\n')
       })
@@ -237,14 +255,14 @@ describe.each(ways)('by %s', (_, usual) => {
 
     test('may have no body', async () => {
       const stream = await openStream(
-        callBy('https://host.test', { fetch: answering(null, { status: 204 }) }),
+        callBy('https://host.test', { fetch: respondingWith(null, { status: 204 }) }),
       )
       expect(await textOf(stream)).toBe('')
     })
   })
 
-  describe('a refusal', () => {
-    test('is told with its status, its words and its wait', async () => {
+  describe('an error response', () => {
+    test('is reported with its status, message and delay', async () => {
       await using server = await httpServer((_, response) =>
         response
           .writeHead(429, { 'content-type': 'application/json', 'retry-after': '7' })
@@ -252,38 +270,40 @@ describe.each(ways)('by %s', (_, usual) => {
       )
       const error = await failureFrom(openStream(callBy(server.url)))
       expect(error).toMatchObject({ code: 'rate_limit', retryable: true, status: 429, retryAfterMs: 7000 })
-      expect(error.message).toBe('them answered 429: slower, [key]')
+      expect(error.message).toBe('them returned 429: slower, [key]')
     })
 
-    test('says where its key comes from', async () => {
-      const error = await failureOfAnswer(answering('{"error":"no"}', { status: 401 }))
+    test('names the variable of the key', async () => {
+      const error = await failureOfResponse(respondingWith('{"error":"no"}', { status: 401 }))
       expect(error).toMatchObject({ code: 'auth', status: 401 })
       expect(error.message).toContain('(THEIR_KEY)')
     })
 
     test('may have no body', async () => {
-      expect((await failureOfAnswer(answering(null, { status: 500 }))).message).toBe('them answered 500')
+      expect((await failureOfResponse(respondingWith(null, { status: 500 }))).message).toBe(
+        'them returned 500',
+      )
     })
 
     test('that stalls is not waited for', async () => {
       vi.useFakeTimers()
       try {
-        const cancelled = vi.fn()
+        const canceled = vi.fn()
         const body = new ReadableStream<Uint8Array>({
           start: (controller) => controller.enqueue(new TextEncoder().encode('the first words')),
-          cancel: cancelled,
+          cancel: canceled,
         })
-        const failed = failureOfAnswer(answering(body, { status: 503 }))
+        const failed = failureOfResponse(respondingWith(body, { status: 503 }))
         await vi.advanceTimersByTimeAsync(60_000)
-        expect((await failed).message).toBe('them answered 503: the first words')
-        expect(cancelled).toHaveBeenCalledOnce()
+        expect((await failed).message).toBe('them returned 503: the first words')
+        expect(canceled).toHaveBeenCalledOnce()
         expect(vi.getTimerCount()).toBe(0)
       } finally {
         vi.useRealTimers()
       }
     })
 
-    test('that never ends is not read to its end', async () => {
+    test('that never ends is not read to the end', async () => {
       let pulled = 0
       const body = new ReadableStream<Uint8Array>({
         pull(controller) {
@@ -291,11 +311,11 @@ describe.each(ways)('by %s', (_, usual) => {
           controller.enqueue(new Uint8Array(1024).fill(120))
         },
       })
-      expect(await failureOfAnswer(answering(body, { status: 500 }))).toMatchObject({ status: 500 })
+      expect(await failureOfResponse(respondingWith(body, { status: 500 }))).toMatchObject({ status: 500 })
       expect(pulled).toBeLessThan(100_000)
     })
 
-    test('that breaks off is told as far as it came', async () => {
+    test('that breaks off is reported as far as it was read', async () => {
       await using server = await httpServer((_, response) => {
         response.writeHead(500, { 'content-length': '1000' })
         response.write('the first words', () => response.socket?.resetAndDestroy())
@@ -306,8 +326,8 @@ describe.each(ways)('by %s', (_, usual) => {
   })
 
   describe('an abort', () => {
-    test('before the request sends none', async () => {
-      const fetch = vi.fn(answering('', { headers: sse }))
+    test('before the request sends nothing', async () => {
+      const fetch = vi.fn(respondingWith('', { headers: sse }))
       const error = await failureFrom(
         openStream(callBy('https://host.test', { fetch, signal: AbortSignal.abort() })),
       )
@@ -315,7 +335,7 @@ describe.each(ways)('by %s', (_, usual) => {
       expect(fetch).not.toHaveBeenCalled()
     })
 
-    test('while the answer is waited for closes the socket', async () => {
+    test('while waiting for the response closes the socket', async () => {
       const asked = Promise.withResolvers<void>()
       await using server = await tcpServer(() => asked.resolve())
       const controller = new AbortController()
@@ -323,11 +343,11 @@ describe.each(ways)('by %s', (_, usual) => {
       await asked.promise
       controller.abort()
       expect(await failed).toMatchObject({ code: 'stream_interrupted', message: 'the request was aborted' })
-      await server.hungUp
+      await server.disconnected
       expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
     })
 
-    test('is what it was, whatever the reason and whatever fetch throws', async () => {
+    test('is reported as such, whatever the reason and whatever fetch throws', async () => {
       const controller = new AbortController()
       const fetch: Fetch = async () => {
         controller.abort(new Error(`because of ${key}`))

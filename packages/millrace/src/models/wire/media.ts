@@ -1,6 +1,8 @@
 import type { FilePart, ImagePart, Message, UserPart } from '../../protocol/index.ts'
 
-/** An image or a file as wires want it: where it is, or its base64 with its type. A `data:` URL is taken apart. */
+/**
+ * An image or file as APIs expect it: a URL, or base64 with a media type. `data:` URLs are parsed.
+ */
 export type Source =
   | { readonly url: string; readonly data?: undefined }
   | { readonly data: string; readonly mediaType: string; readonly url?: undefined }
@@ -13,25 +15,28 @@ export function sourceOf(part: ImagePart | FilePart): Source {
 }
 
 /**
- * A conversation as a wire can take it that does not take every file. In what is to be answered such a file is refused, by whoever
- * converts it; in what came before, which another model may have read, it is only mentioned.
+ * Replaces unsupported files in earlier user messages, which another model may have read, with a
+ * note. Files in the latest user messages are kept: the conversion of the messages rejects those.
  */
-export function mentionFiles(
+export function omitUnsupportedFiles(
   messages: readonly Message[],
-  takes: (file: FilePart) => boolean,
+  supports: (file: FilePart) => boolean,
 ): readonly Message[] {
-  const answered = messages.findLastIndex(({ role }) => role !== 'user')
+  const lastReply = messages.findLastIndex(({ role }) => role !== 'user')
   return messages.map((message, at) => {
-    if (message.role !== 'user' || at > answered || typeof message.content === 'string') return message
+    if (message.role !== 'user' || at > lastReply || typeof message.content === 'string') return message
     const content = message.content.map((part): UserPart => {
-      if (part.type !== 'file' || takes(part)) return part
-      return { type: 'text', text: `[a file of type ${part.mediaType} was left out: this model takes none]` }
+      if (part.type !== 'file' || supports(part)) return part
+      return {
+        type: 'text',
+        text: `[a file of type ${part.mediaType} was omitted: this model does not support it]`,
+      }
     })
     return { ...message, content }
   })
 }
 
-/** The other way: a wire that has one field for both takes a `data:` URL. */
+/** For APIs with a single field: a URL, or the data as a `data:` URL. */
 export function asUrl(part: ImagePart | FilePart): string {
   const source = sourceOf(part)
   return source.url ?? `data:${source.mediaType};base64,${source.data}`

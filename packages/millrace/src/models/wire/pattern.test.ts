@@ -4,23 +4,23 @@ import { sized } from '../../../../../test/size.ts'
 import { isObject } from '../../protocol/index.ts'
 import { framePattern } from './pattern.ts'
 
-interface Told {
+interface ReadFrame {
   readonly value: unknown
   readonly sequence: unknown
-  /** Whether it was told without parsing. */
+  /** Whether it was read without parsing. */
   readonly read: boolean
 }
 
-/** What a reader tells of frames that it parses where it must: like every reader of a wire. */
-function toldOf(frames: readonly string[]): Told[] {
+/** Reads frames like every API reader, parsing where necessary. */
+function readFrames(frames: readonly string[]): ReadFrame[] {
   const pattern = framePattern()
-  const told: Told[] = []
+  const results: ReadFrame[] = []
   const valueIn = ({ delta }: Readonly<Record<string, unknown>>) =>
     (delta as { text?: unknown } | undefined)?.text
   for (const data of frames) {
     if (pattern.read(data)) continue
     const frame = JSON.parse(data)
-    told.push({ value: valueIn(frame), sequence: frame.n, read: false })
+    results.push({ value: valueIn(frame), sequence: frame.n, read: false })
     pattern.learn({
       data,
       frame,
@@ -28,50 +28,50 @@ function toldOf(frames: readonly string[]): Told[] {
       valueIn,
       sequence: 'n',
       padding: 'pad',
-      tell: (value, sequence) => told.push({ value, sequence, read: true }),
+      emit: (value, sequence) => results.push({ value, sequence, read: true }),
     })
   }
-  return told
+  return results
 }
 
-/** The last of them, after those before it. */
-const last = (...frames: string[]) => toldOf(frames).at(-1)
+/** The last of these frames. */
+const last = (...frames: string[]) => readFrames(frames).at(-1)
 
 const frame = (text: string, n = 1, pad = 'xyz') =>
   `{"n":${n},"delta":{"text":"${text}"},"stop":null,"pad":"${pad}"}`
 
-describe('a frame like the one before', () => {
+describe('a frame that matches', () => {
   test.each([
-    ['words', frame(' there'), ' there', 1],
-    ['no words', frame(''), '', 1],
+    ['text', frame(' there'), ' there', 1],
+    ['no text', frame(''), '', 1],
     ['a longer text', frame(' a text that is not short any more'), ' a text that is not short any more', 1],
     ['escapes', frame('a\\n\\"b\\\\\\u00e9'), 'a\n"b\\é', 1],
     ['an escape at the end', frame('\\\\'), '\\', 1],
     ['any script', frame('é🙂日'), 'é🙂日', 1],
     ['another number', frame('a', 1234567), 'a', 1234567],
     ['another padding', frame('a', 1, ''), 'a', 1],
-  ])('is told with %s', (_, second, value, sequence) => {
+  ])('is read with %s', (_, second, value, sequence) => {
     expect(last(frame('hello'), frame('there', 2, ''), second)).toStrictEqual({ value, sequence, read: true })
   })
 
-  test('may be written with spaces', () => {
+  test('may contain spaces', () => {
     const spaced = (text: string) => JSON.stringify({ n: 1, delta: { text }, pad: 'x' }).replaceAll(':', ': ')
     expect(last(spaced('one'), spaced('two'), spaced('three'))).toMatchObject({ value: 'three', read: true })
   })
 })
 
-describe('a frame that is not quite like it', () => {
+describe('a frame that does not match', () => {
   test.each([
     ['with something else at the end', frame('a').replace('null', '"length"')],
-    ['with something else at the beginning', frame('a').replace('"n"', '"m"')],
-    ['that goes on', `${frame('a')} `],
+    ['with something else at the start', frame('a').replace('"n"', '"m"')],
+    ['that continues', `${frame('a')} `],
     ['that is cut off', frame('a').slice(0, -1)],
-    ['that is cut off in its words', frame('abc').slice(0, 25)],
-    ['with one more field in the words', frame('a","more":"b')],
-    ['with a line break in the words', frame('a\tb')],
-    ['with an escape that is none', frame('\\q')],
+    ['that is cut off in its text', frame('abc').slice(0, 25)],
+    ['with another field in the text', frame('a","more":"b')],
+    ['with a control character in the text', frame('a\tb')],
+    ['with an invalid escape', frame('\\q')],
     ['with an escape in the padding', frame('a', 1, '\\n')],
-    ['with a number that is none', frame('a').replace('1', '01')],
+    ['with an invalid number', frame('a').replace('1', '01')],
     ['with a fraction', frame('a').replace('1', '1.5')],
     ['with no number', frame('a').replace('1', '')],
     ['with a negative number', frame('a').replace('1', '-1')],
@@ -79,33 +79,33 @@ describe('a frame that is not quite like it', () => {
     ['that is empty', ''],
   ])('is not read: %s', (_, second) => {
     const before = [frame('hello'), frame('there', 2, '')]
-    let told: Told | undefined
-    // What cannot be parsed must get as far as the parser.
+    let result: ReadFrame | undefined
+    // A frame that cannot be parsed must reach the parser.
     expect(() => {
-      told = last(...before, second)
-      if (told?.read === false) throw new SyntaxError('parsed')
+      result = last(...before, second)
+      if (result?.read === false) throw new SyntaxError('parsed')
     }).toThrow(SyntaxError)
   })
 
   test.each([
     ['the first', [frame('a')]],
-    ['one with the same words', [frame('a'), frame('a', 2)]],
-    ['one of another form', [frame('a'), `{"x":1,${frame('b').slice(1)}`]],
-  ])('nor is one after %s', (_, before) => {
+    ['one with the same text', [frame('a'), frame('a', 2)]],
+    ['one with another shape', [frame('a'), `{"x":1,${frame('b').slice(1)}`]],
+  ])('is not read either after %s', (_, before) => {
     expect(last(...before, frame('c', 3))).toMatchObject({ value: 'c', read: false })
   })
 
   test.each([
     ['a number that is not found', '{"n" : 1,"delta":{"text":"a"}}'],
-    ['a number that is not whole', '{"n":1.5,"delta":{"text":"a"}}'],
-    ['a number in another form', '{"n":0e5,"delta":{"text":"a"}}'],
+    ['a number that is not an integer', '{"n":1.5,"delta":{"text":"a"}}'],
+    ['a number in another format', '{"n":0e5,"delta":{"text":"a"}}'],
     ['padding that is not found', '{"delta":{"text":"a"},"pad" : "x"}'],
-    ['the words once more', '{"delta":{"text":"a"},"x":{"text":"a"}}'],
-    ['the words once more, with a space', '{"delta":{"text": "a"},"x":{"text":"a"}}'],
-    ['the words under the same key twice', '{"delta":{"text":"a","text": "a"}}'],
-    ['a key that only looks like theirs', '{"delta":{"te\\u0078t":"a"},"my\\"text":"a"}'],
-    ['words in another form', '{"delta":{"text":"\\u0061"}}'],
-  ])('nor is anything taken for what it is not after one with %s', (_, first) => {
+    ['the text again', '{"delta":{"text":"a"},"x":{"text":"a"}}'],
+    ['the text again, with a space', '{"delta":{"text": "a"},"x":{"text":"a"}}'],
+    ['the same key twice', '{"delta":{"text":"a","text": "a"}}'],
+    ['a key that only looks the same', '{"delta":{"te\\u0078t":"a"},"my\\"text":"a"}'],
+    ['escaped text', '{"delta":{"text":"\\u0061"}}'],
+  ])('is read correctly after one with %s', (_, first) => {
     const changes = [
       first,
       first.replace('"a"', '"b"'),
@@ -119,7 +119,7 @@ describe('a frame that is not quite like it', () => {
         const parsed = frames
           .map((data) => JSON.parse(data))
           .map(({ delta, n }) => ({ value: delta.text, sequence: n }))
-        expect(toldOf(frames).map(({ value, sequence }) => ({ value, sequence }))).toEqual(parsed)
+        expect(readFrames(frames).map(({ value, sequence }) => ({ value, sequence }))).toEqual(parsed)
       }
   })
 })
@@ -132,7 +132,7 @@ function isJson(text: string): boolean {
   }
 }
 
-test('whatever is read means what the parser would have made of it', () => {
+test('any frame is read exactly as the parser would', () => {
   const word = fc.string({ unit: 'grapheme', maxLength: 20 })
   const rest = fc.dictionary(word, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 })
   const edit = fc.record({
@@ -171,14 +171,14 @@ test('whatever is read means what the parser would have made of it', () => {
         const parsed = sound
           .map((data) => JSON.parse(data))
           .map(({ delta, n: number }) => ({ value: delta.text, sequence: number }))
-        expect(toldOf(sound).map(({ value, sequence }) => ({ value, sequence }))).toEqual(parsed)
+        expect(readFrames(sound).map(({ value, sequence }) => ({ value, sequence }))).toEqual(parsed)
       },
     ),
     { numRuns: sized(500) },
   )
 })
 
-test('frames that are never alike are not learnt for ever', () => {
+test('learning stops if frames never match', () => {
   const unlike = (count: number) =>
     Array.from({ length: count }, (_, id) => `{"id":${id},"delta":{"text":"a"}}`)
   const alike = ['a', 'b', 'c'].map((text) => `{"id":"x","delta":{"text":"${text}"}}`)

@@ -1,59 +1,61 @@
 /**
- * Reads frames that are like one before them without parsing them.
+ * Reads frames without parsing them if they match an earlier frame.
  *
- * Most frames of an answer differ from the last only in the words, a running number and the padding that OpenAI calls
- * `obfuscation`. To parse all the rest again costs more than everything else that is done for a word. A frame that is the same
- * to the letter outside of those values means the same as the one it is like, so that one's meaning is taken and only the
- * values are read. Whatever is not quite the same is not read here.
+ * Most frames of an answer differ from the previous one only in the text, a sequence number and the
+ * padding that OpenAI calls `obfuscation`. Parsing the rest again costs more than everything else
+ * that is done for a delta. If a frame is identical outside of these values, only the values are
+ * read, and the rest is taken from the parsed frame that it matches. Any other frame is left to the
+ * parser.
  */
 export interface FramePattern {
-  /** True if the frame was like the one learnt, and has been told. */
+  /** Returns true if the frame matched and was emitted. */
   read(data: string): boolean
   /**
-   * Takes a frame that has a string under `key` as the pattern for those that come; `tell` is called with the string of each, its
-   * running number if it has one, and its data, and does what reading the whole frame would do.
+   * Makes a frame with a string under `key` the pattern for later frames. For each match, `emit` is
+   * called with the string, the sequence number if there is one, and the raw data. It must have the
+   * same effect as reading the whole frame.
    */
-  learn(frame: LearntFrame): void
+  learn(frame: LearnedFrame): void
 }
 
-type Tell = (value: string, sequence: number | undefined, data: string) => void
+type Emit = (value: string, sequence: number | undefined, data: string) => void
 
 type Fields = Readonly<Record<string, unknown>>
 
-interface LearntFrame {
+interface LearnedFrame {
   readonly data: string
-  /** What it was parsed to. */
+  /** The parsed data. */
   readonly frame: Fields
   readonly key: string
-  /** The value in a frame of this form. */
+  /** Gets the value from a frame of this shape. */
   readonly valueIn: (frame: Fields) => unknown
-  /** Keys of the frame itself whose values change too: that of a running number, and that of padding. */
+  /** Top-level keys of the frame whose values change too. */
   readonly sequence?: string
   readonly padding?: string
-  readonly tell: Tell
+  readonly emit: Emit
 }
 
-/** The value that is told, a running number, a string that means nothing. */
+/** The emitted value, a sequence number, a meaningless string. */
 type Hole = 'value' | 'sequence' | 'padding'
 
 interface Pattern {
-  /** What stands before each of the holes, and after the last. */
+  /** The text before each hole, and after the last one. */
   readonly literals: readonly string[]
   readonly holes: readonly Hole[]
-  /** In the frame it was made from. */
+  /** The value in the frame it was made from. */
   readonly value: unknown
-  tell: Tell
+  emit: Emit
   /**
-   * Text may look like a field and be another one, or a key may stand there twice. So a pattern is used only when it has read a second
-   * frame, with another value, as the parser did.
+   * A text may look like a field, or a key may occur twice. So a pattern is used only after it has
+   * read a second frame, with another value, exactly as the parser did.
    */
-  proven: boolean
+  verified: boolean
 }
 
-/** A wire whose frames are never alike must not pay for learning each of them. */
-const patience = 16
+/** Limits the cost if frames are never alike. */
+const maxAttempts = 16
 
-/** In characters: anything shorter is copied. */
+/** In characters. V8 copies shorter slices. */
 const shortestSlice = 13
 
 const quote = 0x22
@@ -61,14 +63,17 @@ const backslash = 0x5c
 
 export function framePattern(): FramePattern {
   let pattern: Pattern | undefined
-  let tries = patience
-  // What was found in the frame that was looked at last: given back beside the answer without making an object.
+  let attemptsLeft = maxAttempts
+  // Results of the latest `fits()`, in variables to avoid allocating an object.
   let value: string | undefined
   let sequence: number | undefined
   let padding: string | undefined
   let escaped = false
 
-  /** -1 if there is none here. One that begins with a zero is none, and longer ones lose their last digits. */
+  /**
+   * -1 if there is no valid number. Leading zeros are invalid, and 16 or more digits would lose
+   * precision.
+   */
   function endOfNumber(data: string, start: number): number {
     let number = 0
     let at = start
@@ -81,7 +86,7 @@ export function framePattern(): FramePattern {
     return length === 1 || (length > 0 && length < 16 && data[start] !== '0') ? at : -1
   }
 
-  /** -1 if it holds what no JSON string may, or does not end. */
+  /** -1 if the string is invalid JSON or does not end. */
   function endOfString(data: string, start: number): number {
     escaped = false
     for (let at = start; at < data.length; at++) {
@@ -100,16 +105,16 @@ export function framePattern(): FramePattern {
     let at = 0
     for (let index = 0; ; index++) {
       const literal = literals[index] as string
-      // Cutting it out and comparing is three times as fast as `startsWith`.
+      // Three times as fast as `startsWith`.
       if (data.slice(at, at + literal.length) !== literal) return false
       at += literal.length
       const hole = holes[index]
       if (hole === undefined) return value !== undefined && at === data.length
       const end = hole === 'sequence' ? endOfNumber(data, at) : endOfString(data, at)
       if (end === -1) return false
-      if (hole === 'value') value = meaning(data.slice(at, end), escaped)
+      if (hole === 'value') value = decodeString(data.slice(at, end), escaped)
       if (hole === 'padding') {
-        // It has no escapes; should it have, it is left to the parser.
+        // Padding has no escapes; if it does, leave the frame to the parser.
         if (escaped) return false
         padding = data.slice(at, end)
       }
@@ -119,61 +124,72 @@ export function framePattern(): FramePattern {
 
   return {
     read(data) {
-      if (!pattern?.proven || !fits(data, pattern)) return false
-      tries = patience
-      pattern.tell(value as string, sequence, data)
+      if (!pattern?.verified || !fits(data, pattern)) return false
+      attemptsLeft = maxAttempts
+      pattern.emit(value as string, sequence, data)
       return true
     },
 
-    learn(learnt) {
-      const { data, frame, valueIn, tell } = learnt
-      if (pattern && !pattern.proven && fits(data, pattern)) {
-        // The same value once more proves nothing.
+    learn(learned) {
+      const { data, frame, valueIn, emit } = learned
+      if (pattern && !pattern.verified && fits(data, pattern)) {
+        // The same value again proves nothing.
         if (value === pattern.value && value === valueIn(frame)) return
-        const { sequence: number = '', padding: filler = '' } = learnt
-        pattern.proven = value === valueIn(frame) && sequence === frame[number] && padding === frame[filler]
-        pattern.tell = tell
-        if (pattern.proven) return
+        const { sequence: number = '', padding: filler = '' } = learned
+        pattern.verified = value === valueIn(frame) && sequence === frame[number] && padding === frame[filler]
+        pattern.emit = emit
+        if (pattern.verified) return
       }
       pattern = undefined
-      if (tries === 0) return
-      tries--
-      pattern = patternOf(learnt)
+      if (attemptsLeft === 0) return
+      attemptsLeft--
+      pattern = patternOf(learned)
     },
   }
 }
 
-function patternOf({ data, frame, key, valueIn, sequence, padding, tell }: LearntFrame): Pattern | undefined {
+function patternOf({
+  data,
+  frame,
+  key,
+  valueIn,
+  sequence,
+  padding,
+  emit,
+}: LearnedFrame): Pattern | undefined {
   const value = valueIn(frame)
-  const place = placeOf(data, 'value', key, value)
-  if (!place) return undefined
-  const places = [place]
+  const position = positionOf(data, 'value', key, value)
+  if (!position) return undefined
+  const positions = [position]
   for (const [hole, name] of [['sequence', sequence] as const, ['padding', padding] as const]) {
     if (name === undefined || frame[name] === undefined) continue
-    const other = placeOf(data, hole, name, frame[name])
-    // One that is there and cannot be found would be taken for something that never changes.
+    const other = positionOf(data, hole, name, frame[name])
+    // A field that exists but is not found would be treated as a constant.
     if (!other) return undefined
-    places.push(other)
+    positions.push(other)
   }
-  places.sort((one, other) => one.start - other.start)
+  positions.sort((one, other) => one.start - other.start)
   const literals: string[] = []
   let at = 0
-  for (const { start, end } of places) {
+  for (const { start, end } of positions) {
     literals.push(data.slice(at, start))
     at = end
   }
   literals.push(data.slice(at))
-  return { literals, holes: places.map(({ hole }) => hole), value, tell, proven: false }
+  return { literals, holes: positions.map(({ hole }) => hole), value, emit, verified: false }
 }
 
-interface Place {
+interface HolePosition {
   readonly hole: Hole
   readonly start: number
   readonly end: number
 }
 
-/** Where a value stands; nothing if that is not certain. Of a string, what is between the quotes. */
-function placeOf(data: string, hole: Hole, key: string, value: unknown): Place | undefined {
+/**
+ * Where a value is in the data, or undefined if that is uncertain. For a string: the text between
+ * the quotes.
+ */
+function positionOf(data: string, hole: Hole, key: string, value: unknown): HolePosition | undefined {
   const fits =
     hole === 'sequence' ? Number.isSafeInteger(value) && Number(value) >= 0 : typeof value === 'string'
   if (!fits) return undefined
@@ -185,7 +201,7 @@ function placeOf(data: string, hole: Hole, key: string, value: unknown): Place |
     if (data.lastIndexOf(field) !== at) return undefined
     const inside = hole === 'sequence' ? 0 : 1
     const end = at + field.length
-    // `1e5` begins like 1.
+    // `1e5` starts like 1.
     if (hole === 'sequence' && !/[,}\s]/.test(data[end] ?? '')) return undefined
     return { hole, start: end - written.length + inside, end: end - inside }
   }
@@ -193,12 +209,12 @@ function placeOf(data: string, hole: Hole, key: string, value: unknown): Place |
 }
 
 /**
- * What a string means that was written between two quotes; nothing if no JSON string is written so.
+ * Decodes the text between the quotes of a JSON string; undefined if it is invalid.
  *
- * V8 cuts a longer string out by pointing into what it is cut from: kept, it would keep a whole read of the socket with it. What
- * `JSON.parse` gives stands for itself.
+ * V8 represents a longer slice as a pointer into its parent string, which would keep a whole socket
+ * read in memory. `JSON.parse` returns a separate string.
  */
-function meaning(written: string, escaped: boolean): string | undefined {
+function decodeString(written: string, escaped: boolean): string | undefined {
   if (written.length < shortestSlice && !escaped) return written
   try {
     return JSON.parse(`"${written}"`)

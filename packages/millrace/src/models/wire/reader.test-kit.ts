@@ -1,12 +1,12 @@
 import type { ModelEvent, Usage } from '../../protocol/index.ts'
 import type { WireReader } from './stream.ts'
 
-export interface Heard<Reader extends WireReader = WireReader> {
+export interface ReadResult<Reader extends WireReader = WireReader> {
   readonly reader: Reader
   readonly events: readonly ModelEvent[]
   readonly error: unknown
-  /** Whether it was a whole answer. */
-  readonly over: boolean
+  /** Whether the answer is complete. */
+  readonly ended: boolean
   readonly text: string
   readonly reasoning: string
   readonly calls: readonly { readonly callId: string; readonly name: string; readonly input: unknown }[]
@@ -14,17 +14,17 @@ export interface Heard<Reader extends WireReader = WireReader> {
   readonly usage: Partial<Usage> | undefined
 }
 
-/** What a reader understands of these frames, up to its end or its failure. */
-export function heardBy<Reader extends WireReader>(
+/** Reads these frames, up to the end or an error. */
+export function readWith<Reader extends WireReader>(
   open: (events: ModelEvent[]) => Reader,
   frames: readonly unknown[],
-): Heard<Reader> {
+): ReadResult<Reader> {
   const events: ModelEvent[] = []
   const reader = open(events)
   let error: unknown
   try {
     for (const frame of frames)
-      if (!reader.over) reader.read(typeof frame === 'string' ? frame : JSON.stringify(frame), '')
+      if (!reader.ended) reader.read(typeof frame === 'string' ? frame : JSON.stringify(frame), '')
     reader.end()
   } catch (thrown) {
     error = thrown
@@ -40,7 +40,7 @@ export function heardBy<Reader extends WireReader>(
     reader,
     events,
     error,
-    over: reader.over,
+    ended: reader.ended,
     text: wordsOf('text'),
     reasoning: wordsOf('reasoning'),
     calls: all('tool-call').map(({ callId, name, input }) => ({ callId, name, input })),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { retryAfterOf, waitIn } from './retry-after.ts'
+import { retryAfterOf, waitInText } from './retry-after.ts'
 
 const now = Date.parse('2026-11-15T12:00:00Z')
 
@@ -8,18 +8,18 @@ const waitOf = (headers: Record<string, string>) => retryAfterOf(new Headers(hea
 describe('the wait in the headers', () => {
   test.each([
     ['seconds', '20', 20_000],
-    ['a part of a second', '0.5', 500],
+    ['a fraction of a second', '0.5', 500],
     ['zero', '0', 0],
     ['spaces around it', ' 7 ', 7000],
     ['a date', 'Sun, 15 Nov 2026 12:00:30 GMT', 30_000],
-    ['a date in the form of old', 'Sunday, 15-Nov-26 12:00:30 GMT', 30_000],
-    ['a date as C writes it', 'Sun Nov 15 12:00:30 2026 GMT', 30_000],
+    ['a date in RFC 850 format', 'Sunday, 15-Nov-26 12:00:30 GMT', 30_000],
+    ['a date in asctime format', 'Sun Nov 15 12:00:30 2026 GMT', 30_000],
     ['an ISO date', '2026-11-15T12:00:30Z', 30_000],
     ['a date that has passed', 'Sun, 15 Nov 2026 11:00:00 GMT', 0],
     ['far too many seconds', '99999999', 99_999_999_000],
     ['a negative number', '-5', undefined],
     ['a hexadecimal number', '0x10', undefined],
-    ['a number beyond all numbers', '9'.repeat(400), undefined],
+    ['a number that overflows', '9'.repeat(400), undefined],
     ['a word', 'soon', undefined],
     ['a number with words', '5 minutes', undefined],
     ['a list', '1, 2', undefined],
@@ -28,19 +28,19 @@ describe('the wait in the headers', () => {
     expect(waitOf({ 'retry-after': header })).toBe(wait)
   })
 
-  test('is taken in milliseconds where it is given so', () => {
+  test('is read in milliseconds from retry-after-ms', () => {
     expect(waitOf({ 'retry-after-ms': '1250', 'retry-after': '2' })).toBe(1250)
     expect(waitOf({ 'retry-after-ms': '-1', 'retry-after': '2' })).toBe(2000)
     expect(waitOf({ 'retry-after-ms': '0', 'retry-after': '2' })).toBe(0)
   })
 
-  test('need not be there, nor need headers', () => {
+  test('may be missing, and so may the headers', () => {
     expect(waitOf({})).toBeUndefined()
     expect(retryAfterOf(undefined)).toBeUndefined()
   })
 })
 
-describe('the wait in the words', () => {
+describe('the wait in the body', () => {
   test.each([
     ['Rate limit reached for gpt-4o … Please try again in 6ms. Visit …', 6],
     ['Please try again in 20s.', 20_000],
@@ -57,7 +57,7 @@ describe('the wait in the words', () => {
     ['{"message":"{\\n \\"retryDelay\\": \\"17s\\"\\n}"}', 17_000],
     ['Please try again in 3 minutes.', 180_000],
   ])('is found: %s', (text, wait) => {
-    expect(waitIn(text)).toBe(wait)
+    expect(waitInText(text)).toBe(wait)
   })
 
   test.each([
@@ -68,6 +68,6 @@ describe('the wait in the words', () => {
     'the tool "retry" in 5 schemas',
     '',
   ])('is not made up: %s', (text) => {
-    expect(waitIn(text)).toBeUndefined()
+    expect(waitInText(text)).toBeUndefined()
   })
 })

@@ -1,24 +1,24 @@
-/** What is needed of a response's headers, so that a plain object does too. */
+/** The part of `Headers` that is needed here, so that a plain object works too. */
 export interface HeaderLookup {
   get(name: string): string | null
 }
 
 /**
- * How long the provider's headers ask to wait, in milliseconds: `retry-after-ms` (OpenAI, Azure), or `retry-after` as seconds or as
- * a date. Nothing if there is no such wish, or none that makes sense.
+ * How long the provider's headers ask to wait, in milliseconds: `retry-after-ms` (OpenAI, Azure),
+ * or `retry-after` as seconds or as a date. Undefined if the headers are missing or invalid.
  */
 export function retryAfterOf(headers: HeaderLookup | undefined, now = Date.now()): number | undefined {
-  const exact = number(headers?.get('retry-after-ms'))
+  const exact = parseNumber(headers?.get('retry-after-ms'))
   if (exact !== undefined) return exact
   const header = headers?.get('retry-after') ?? ''
-  const seconds = number(header)
+  const seconds = parseNumber(header)
   if (seconds !== undefined) return seconds * 1000
-  // `Date.parse` makes a day of 2001 out of `-5`: only what has the form of a date is one.
+  // `Date.parse` turns `-5` into a day in 2001, so the text must look like a date.
   const date = /^\s*([a-z]{3,9}|\d{4}-\d\d)\b.*\d\d:\d\d/i.test(header) ? Date.parse(header) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 
-function number(text: string | null | undefined): number | undefined {
+function parseNumber(text: string | null | undefined): number | undefined {
   if (!text || !/^\s*\d+(\.\d+)?\s*$/.test(text)) return undefined
   const value = Number(text)
   return Number.isFinite(value) ? value : undefined
@@ -30,10 +30,11 @@ const amount =
 const wait = new RegExp(lead.source + amount.source, 'i')
 
 /**
- * The same in the words of a body, where the header is missing: `Please try again in 1m2.5s.` (OpenAI, Groq), `in 450ms`, `Please
- * retry after 20 seconds.` (Azure), `please try again after 1 seconds` (Moonshot), `retry in 34.07s` and `"retryDelay":"34s"` (Gemini).
+ * The wait named in a body, for when the header is missing: `Please try again in 1m2.5s.` (OpenAI,
+ * Groq), `in 450ms`, `Please retry after 20 seconds.` (Azure), `please try again after 1 seconds`
+ * (Moonshot), `retry in 34.07s` and `"retryDelay":"34s"` (Gemini).
  */
-export function waitIn(text: string): number | undefined {
+export function waitInText(text: string): number | undefined {
   const found = wait.exec(text)
   if (!found?.slice(1).some(Boolean)) return undefined
   const [, hours = 0, minutes = 0, count = 0, unit] = found

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import {
-  isHarmless,
+  isSafeToShow,
   secretsIn,
+  secretsInFields,
   secretsInUrl,
-  secretsWithin,
-  withoutBegunSecret,
+  withoutPartialSecret,
   withoutRequestSecrets,
   withoutSecretQuery,
   withoutSecrets,
@@ -13,14 +13,14 @@ import {
 const key = 'corp-7f3a9c1d2b'
 
 describe('a text without secrets', () => {
-  test('has no known key in it, in any of the forms in which it may be quoted', () => {
+  test('contains no known key, in any quoted form', () => {
     const odd = 'a"b\\c/d+e=f'
     expect(withoutSecrets(`${key} and ${key}`, [key])).toBe('[key] and [key]')
     expect(withoutSecrets(JSON.stringify({ sent: odd }), [odd])).toBe('{"sent":"[key]"}')
     expect(withoutSecrets(`?key=${encodeURIComponent(odd)}`, [odd])).toBe('?key=[key]')
   })
 
-  test('has nothing left of a header that holds a key', () => {
+  test('contains nothing of a header with a key', () => {
     expect(withoutSecrets(`Token ${key}`, [key, `Token ${key}`])).toBe('[key]')
   })
 
@@ -33,7 +33,7 @@ describe('a text without secrets', () => {
     ['AWS', 'AKIAIOSFODNN7EXAMPLE'],
     ['Hugging Face', 'hf_abcdefghijkl0123456789'],
     ['a JWT', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-DEF_123'],
-  ])('has no key in it that only looks like one of %s', (_, found) => {
+  ])('contains no key that looks like one of %s', (_, found) => {
     expect(withoutSecrets(`not valid: ${found}.`, [])).toBe('not valid: [key].')
     expect(withoutSecrets(`Bearer ${found}`, [])).toBe('Bearer [key]')
   })
@@ -45,7 +45,7 @@ describe('a text without secrets', () => {
     'risk-assessment-number-12345678 is missing',
     'Incorrect API key provided: sk-ab***********cd. You can find yours at https://platform.openai.com/api-keys',
     '',
-  ])('is otherwise as it was: %s', (text) => {
+  ])('is otherwise unchanged: %s', (text) => {
     expect(withoutSecrets(text, [])).toBe(text)
   })
 
@@ -54,24 +54,24 @@ describe('a text without secrets', () => {
     ['tokens', 'eyJ-'],
     ['schemes', 'Bearer '],
     ['blanks', 'Basic\t\t\t'],
-  ])('is made in one go of a megabyte of what looks like the beginning of %s', (_, piece) => {
+  ])('is computed in linear time for a megabyte of prefixes of %s', (_, piece) => {
     const text = piece.repeat(1_000_000 / piece.length)
     expect(withoutSecrets(text, [key])).toBe(text)
   })
 
-  test('has no token in it that stands behind something that only begins like one', () => {
+  test('contains no token after a prefix of one', () => {
     const token = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-DEF_123'
     expect(withoutSecrets(`eyJabcdefghijk.x.${token}`, [])).toBe('eyJabcdefghijk.x.[key]')
   })
 
-  test('that breaks off within a key has nothing of the key', () => {
-    expect(withoutBegunSecret(`it is ${key.slice(0, -1)}`, [key])).toBe('it is [key]')
-    expect(withoutBegunSecret('it is corp', [key])).toBe('it is [key]')
-    expect(withoutBegunSecret('it is cor', [key])).toBe('it is cor')
+  test('that breaks off within a key contains nothing of the key', () => {
+    expect(withoutPartialSecret(`it is ${key.slice(0, -1)}`, [key])).toBe('it is [key]')
+    expect(withoutPartialSecret('it is corp', [key])).toBe('it is [key]')
+    expect(withoutPartialSecret('it is cor', [key])).toBe('it is cor')
   })
 
   test.each(['none', 'test', 'EMPTY', 'ollama'])(
-    "keeps '%s', which stands where no key is needed",
+    "keeps '%s', which is used where no key is needed",
     (word) => {
       const body = `{"tool_choice":"none","content":"the latest test of ollama is EMPTY"}`
       expect(withoutSecrets(body, [word])).toBe(body)
@@ -84,20 +84,20 @@ describe('a text without secrets', () => {
 })
 
 describe('the secrets of a request', () => {
-  test('are in the headers whose names say so, with and without their scheme', () => {
+  test('are in headers with secret names, with and without their scheme', () => {
     expect(secretsIn({ Authorization: `Bearer ${key}`, 'x-api-key': 'k2', 'x-title': 'open' })).toStrictEqual(
       [`Bearer ${key}`, key, 'k2', 'k2'],
     )
   })
 
-  test('are the values of cookies too, one by one', () => {
+  test('include each cookie value', () => {
     const found = secretsIn({ cookie: 'theme=dark; session=s3cr3t-session=; id=0123456789' })
     expect(found).toContain('s3cr3t-session=')
     expect(found).toContain('0123456789')
     expect(found).not.toContain('dark')
   })
 
-  test('are in the address where it has a key', () => {
+  test('include a key in the URL', () => {
     expect(secretsInUrl('https://host/v1?key=abcd1234&api-version=2026-01-01')).toStrictEqual([
       'abcd1234',
       'abcd1234',
@@ -106,24 +106,24 @@ describe('the secrets of a request', () => {
   })
 })
 
-describe('what goes to a provider, to be seen', () => {
-  test('has secrets of others in the fields that are named for them, however deep', () => {
+describe('a request to show', () => {
+  test('hides third-party secrets in fields with secret names, at any depth', () => {
     const extra = {
       mcp_servers: [{ name: 'them', authorization_token: 'abcd-1234-efgh' }],
       tools: [{ headers: { Authorization: 'Bearer wxyz-5678', 'X-Api-Key': 'ijkl-9012' } }],
       prompt_cache_key: 'user-of-today',
       max_tokens: 12345678,
     }
-    expect(secretsWithin(extra).sort()).toEqual(
+    expect(secretsInFields(extra).sort()).toEqual(
       ['Bearer wxyz-5678', 'abcd-1234-efgh', 'abcd-1234-efgh', 'ijkl-9012', 'ijkl-9012', 'wxyz-5678'].sort(),
     )
     const circle = { token: 'abcd-1234-efgh' }
-    expect(secretsWithin(Object.assign(circle, { circle }))).toContain('abcd-1234-efgh')
+    expect(secretsInFields(Object.assign(circle, { circle }))).toContain('abcd-1234-efgh')
   })
 
-  test('has secrets of others in headers that are named for them', () => {
+  test('hides third-party secrets in headers with secret names', () => {
     const headers = { 'X-Functions-Key': 'abcd-1234-efgh', 'X-Title': 'open to all' }
-    expect(new Set(secretsWithin({ tools: [{ headers }] }))).toEqual(new Set(['abcd-1234-efgh']))
+    expect(new Set(secretsInFields({ tools: [{ headers }] }))).toEqual(new Set(['abcd-1234-efgh']))
     const request = { messages: [], tools: [], settings: { extra: { tools: [{ headers }], n: [1, null] } } }
     expect(withoutRequestSecrets(request).settings.extra).toStrictEqual({
       tools: [{ headers: { 'X-Functions-Key': '[key]', 'X-Title': 'open to all' } }],
@@ -131,7 +131,7 @@ describe('what goes to a provider, to be seen', () => {
     })
   })
 
-  test('has no keys in its address, however they are written there', () => {
+  test('has no keys in its URL, in any encoding', () => {
     const plain = (text: string) => text
     expect(withoutSecretQuery('https://host/v1?sig=a%2fb+c&n=1&key', plain)).toBe(
       'https://host/v1?sig=[key]&n=1&key=[key]',
@@ -139,7 +139,7 @@ describe('what goes to a provider, to be seen', () => {
     expect(withoutSecretQuery('https://host/v1', plain)).toBe('https://host/v1')
   })
 
-  test('has neither headers nor the secrets of fields where no wire is known', () => {
+  test('has no headers and no secret fields for a model without HTTP reports', () => {
     const request = {
       messages: [],
       tools: [],
@@ -157,28 +157,28 @@ describe('what goes to a provider, to be seen', () => {
   })
 })
 
-describe('something thrown is harmless', () => {
+describe('a thrown value is safe to show', () => {
   const with_ = (fields: object) => Object.assign(new Error('failed'), fields)
 
-  test('if there is no key anywhere in it', () => {
+  test('if it contains no key', () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), {
       code: 'ECONNREFUSED',
       port: 1,
     })
-    expect(isHarmless(new TypeError('fetch failed', { cause }), [key])).toBe(true)
-    expect(isHarmless(new AggregateError([cause, cause], 'all failed'), [key])).toBe(true)
-    expect(isHarmless(with_({ socket: { bytesRead: 0, peer: ['a', null, undefined] } }), [key])).toBe(true)
-    expect(isHarmless('a word', [key])).toBe(true)
-    expect(isHarmless(undefined, [key])).toBe(true)
+    expect(isSafeToShow(new TypeError('fetch failed', { cause }), [key])).toBe(true)
+    expect(isSafeToShow(new AggregateError([cause, cause], 'all failed'), [key])).toBe(true)
+    expect(isSafeToShow(with_({ socket: { bytesRead: 0, peer: ['a', null, undefined] } }), [key])).toBe(true)
+    expect(isSafeToShow('a word', [key])).toBe(true)
+    expect(isSafeToShow(undefined, [key])).toBe(true)
   })
 
   test.each([
     ['in its message', new Error(`bad header ${key}`)],
     ['in the message of its cause', new Error('failed', { cause: new Error(key) })],
     ['in one of several errors', new AggregateError([new Error(key)], 'failed')],
-    ['in a field, however deep', with_({ config: { headers: [{ authorization: `Bearer ${key}` }] } })],
+    ['in a nested field', with_({ config: { headers: [{ authorization: `Bearer ${key}` }] } })],
     ['behind a symbol', with_({ [Symbol('request')]: key })],
-    ['in an object that cannot be looked through', with_({ request: new Headers({ authorization: key }) })],
+    ['in an object that cannot be inspected', with_({ request: new Headers({ authorization: key }) })],
     ['in a map', with_({ headers: new Map([['authorization', key]]) })],
     ['in a function', with_({ retry: () => key })],
     ['as text', `Bearer ${key}`],
@@ -187,11 +187,11 @@ describe('something thrown is harmless', () => {
       Object.defineProperty(new Error('x'), 'message', { get: () => JSON.parse('') }),
     ],
   ])('but not with a key %s', (_, thrown) => {
-    expect(isHarmless(thrown, [key])).toBe(false)
+    expect(isSafeToShow(thrown, [key])).toBe(false)
   })
 
-  test('also when it goes in circles', () => {
+  test('even if it is circular', () => {
     const circle = with_({})
-    expect(isHarmless(Object.assign(circle, { self: circle }), [key])).toBe(true)
+    expect(isSafeToShow(Object.assign(circle, { self: circle }), [key])).toBe(true)
   })
 })

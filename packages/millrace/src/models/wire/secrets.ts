@@ -1,12 +1,12 @@
 import type { JsonObject, ModelRequest } from '../../protocol/index.ts'
 import { isObject } from '../../protocol/index.ts'
 
-/** Takes the keys out of a text that will be seen: those that are known, and whatever looks like one. */
+/** Removes keys from a text: known ones, and anything that looks like a key. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   return secretRemover(secrets)(text)
 }
 
-/** The same for many texts. It takes as long as a text is long, whatever stands in it: conversations come from anybody. */
+/** The same for many texts. Runs in linear time for any text: conversations are untrusted input. */
 export function secretRemover(secrets: readonly string[]): (text: string) => string {
   const known = formsOf(secrets)
   return (text) => {
@@ -22,7 +22,7 @@ export function secretRemover(secrets: readonly string[]): (text: string) => str
   }
 }
 
-/** The longest first: a header holds the key, and what would be left of it tells where it was. */
+/** Longest first, so that a header that contains the key is replaced as a whole. */
 function formsOf(secrets: readonly string[]): string[] {
   const forms = secrets
     .filter(isKey)
@@ -30,13 +30,16 @@ function formsOf(secrets: readonly string[]): string[] {
   return [...new Set(forms)].sort((one, other) => other.length - one.length)
 }
 
-/** `none`, `test` and `ollama` stand where a key is asked for and none is needed. Without such words the rest would be unreadable. */
+/**
+ * Not `none`, `test` or `ollama`, which are used where no key is needed: removing these would
+ * garble texts.
+ */
 function isKey(secret: string): boolean {
   return secret.length >= 8 || (secret.length >= 4 && /[^a-z]/i.test(secret))
 }
 
-/** A text that broke off may do so within a key. */
-export function withoutBegunSecret(text: string, secrets: readonly string[]): string {
+/** Removes a key that is cut off at the end of a text. */
+export function withoutPartialSecret(text: string, secrets: readonly string[]): string {
   for (const form of formsOf(secrets))
     for (let length = Math.min(form.length - 1, text.length); length >= 4; length--)
       if (text.endsWith(form.slice(0, length))) return `${text.slice(0, -length)}[key]`
@@ -45,7 +48,7 @@ export function withoutBegunSecret(text: string, secrets: readonly string[]): st
 
 const secretName = /auth|key|token|secret|cookie|credential|passw|passphrase|signature|^sig$|^code$/i
 
-/** The values of headers that must not be seen: as they are, without the scheme, and each cookie's own. */
+/** The secret header values: whole, without the scheme, and each cookie's value. */
 export function secretsIn(headers: Readonly<Record<string, string>>): string[] {
   return Object.entries(headers)
     .filter(([name]) => secretName.test(name))
@@ -57,19 +60,19 @@ export function secretsIn(headers: Readonly<Record<string, string>>): string[] {
 }
 
 function cookieValues(header: string): string[] {
-  // `1`, `true` and the like are no secrets, and taking them out would leave the rest unreadable.
+  // `1`, `true` and the like are not secrets, and removing them would garble texts.
   return header
     .split(';')
     .flatMap((pair) => pair.split('=').slice(1).join('=').trim())
     .filter((value) => value.length >= 8)
 }
 
-/** Keys also stand in addresses: `?key=…`, `?api-key=…`, `?sig=…`. */
+/** Keys in a query: `?key=…`, `?api-key=…`, `?sig=…`. */
 export function secretsInUrl(url: string): string[] {
   return secretsIn(Object.fromEntries(new URL(url).searchParams))
 }
 
-/** Headers as they may be seen. What is left of a limit (`x-ratelimit-remaining-tokens`) is no secret. */
+/** Headers with secrets replaced. `x-ratelimit-remaining-tokens` is not a secret. */
 export function withoutSecretHeaders(
   headers: Iterable<readonly [string, string]>,
   clean: (text: string) => string,
@@ -83,45 +86,48 @@ export function withoutSecretHeaders(
   return Object.fromEntries(seen)
 }
 
-/** An address as it may be seen. */
+/** A URL with the secrets in its query replaced. */
 export function withoutSecretQuery(url: string, clean: (text: string) => string): string {
-  const [place = '', ...query] = url.split('?')
+  const [base = '', ...query] = url.split('?')
   const pairs = query.join('?').split('&')
   const shown = pairs.map((pair) => {
     const [name = ''] = new URLSearchParams(pair).keys()
     return secretName.test(name) ? `${pair.split('=')[0]}=[key]` : pair
   })
-  return clean(query.length === 0 ? place : `${place}?${shown.join('&')}`)
+  return clean(query.length === 0 ? base : `${base}?${shown.join('&')}`)
 }
 
-/** Fields of a provider's own request that carry keys of others: `authorization_token` of an MCP server, the headers of a tool. */
+/**
+ * Request fields with keys for third parties: `authorization_token` of an MCP server, a tool's
+ * headers.
+ */
 const secretField =
   /(authorization|token|secret|password|passphrase|cookie|credentials?|(api|access|private)[-_]?key)$/i
 
-/** Whether a field is one, by its name and that of what it stands in: `X-Functions-Key` among `headers` is. */
+/** Whether a field is secret, by its name and its parent's: `X-Functions-Key` in `headers` is. */
 function isSecret(name: string, within: string): boolean {
   return secretField.test(name) || (/headers$/i.test(within) && secretName.test(name))
 }
 
-/** The secrets that stand in such fields, however deep. */
-export function secretsWithin(extra: JsonObject): string[] {
+/** The values of all secret fields, at any depth. */
+export function secretsInFields(extra: JsonObject): string[] {
   const found: string[] = []
-  // What goes in circles is refused later, in better words.
+  // Circular data is rejected later, with a better message.
   const seen = new Set<unknown>()
-  const look = (fields: object, within: string) => {
+  const visit = (fields: object, within: string) => {
     if (seen.has(fields)) return
     seen.add(fields)
     for (const [name, value] of Object.entries(fields)) {
-      if (typeof value === 'object' && value !== null) look(value, name)
+      if (typeof value === 'object' && value !== null) visit(value, name)
       else if (typeof value === 'string' && value.length >= 8 && isSecret(name, within))
         found.push(value, value.replace(/^\w+\s+/, ''))
     }
   }
-  look(extra, '')
+  visit(extra, '')
   return found
 }
 
-/** A request as it may be seen where no wire is known. */
+/** A request without its headers and secrets, for models that do not report their HTTP requests. */
 export function withoutRequestSecrets({ settings, ...request }: ModelRequest): ModelRequest {
   const { headers, extra, ...rest } = settings
   const shown = (value: unknown, name: string, within: string): unknown => {
@@ -140,20 +146,21 @@ export function withoutRequestSecrets({ settings, ...request }: ModelRequest): M
 }
 
 /**
- * Whether anything thrown can be shown as it is. An error of somebody's `fetch` may hold the whole request: only what can be looked
- * through (errors, plain objects, lists) and has no key in it is harmless.
+ * Whether a thrown value can be shown unchanged. The error of a custom `fetch` may hold the whole
+ * request: only values that can be inspected (errors, plain objects, arrays) and contain no key are
+ * safe.
  */
-export function isHarmless(thrown: unknown, secrets: readonly string[]): boolean {
+export function isSafeToShow(thrown: unknown, secrets: readonly string[]): boolean {
   const seen = new Set<unknown>()
-  const harmless = (value: unknown): boolean => {
+  const isSafe = (value: unknown): boolean => {
     if (typeof value === 'string') return withoutSecrets(value, secrets) === value
     if (typeof value !== 'object' || value === null || seen.has(value)) return typeof value !== 'function'
     seen.add(value)
     if (seen.size > 100 || !(value instanceof Error || Array.isArray(value) || isPlain(value))) return false
-    return Reflect.ownKeys(value).every((key) => harmless(Reflect.get(value, key)))
+    return Reflect.ownKeys(value).every((key) => isSafe(Reflect.get(value, key)))
   }
   try {
-    return harmless(thrown)
+    return isSafe(thrown)
   } catch {
     return false
   }

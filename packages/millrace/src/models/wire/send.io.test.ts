@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events'
 import * as zlib from 'node:zlib'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import type { Dispatcher } from './by-dispatcher.ts'
-import { byDispatcher } from './by-dispatcher.ts'
+import type { Dispatcher } from './dispatcher.ts'
+import { sendByDispatcher } from './dispatcher.ts'
 import { openStream } from './http.ts'
 import { send } from './send.ts'
 import { callTo, failureFrom, httpServer, key, tcpServer, textOf } from './wire.test-kit.ts'
@@ -13,10 +13,10 @@ const { signal } = new AbortController()
 const greeting = () => httpServer((_, response) => response.writeHead(200, sse).end('data: 1\n\n'))
 const post = (url: string) => send({ url, headers: {}, body: '{}', signal }, undefined)
 
-describe('a request without a fetch of its own', () => {
+describe('a request without a custom fetch', () => {
   afterEach(() => vi.unstubAllGlobals())
 
-  test('goes to the connections of fetch in the Node that runs this, says who it is and asks for plain bytes', async () => {
+  test("uses the connections of Node's fetch, with a user agent and without compression", async () => {
     await using server = await greeting()
     expect(await textOf(await post(server.url))).toBe('data: 1\n\n')
     expect(server.requests[0]?.headers).toMatchObject({
@@ -26,7 +26,7 @@ describe('a request without a fetch of its own', () => {
     })
   })
 
-  test('uses connections again that requests before it have left', async () => {
+  test('reuses connections of earlier requests', async () => {
     const ports = new Set<number | undefined>()
     await using server = await httpServer((request, response) => {
       ports.add(request.socket.remotePort)
@@ -34,26 +34,26 @@ describe('a request without a fetch of its own', () => {
     })
     for (let count = 0; count < 10; count++) await textOf(await post(server.url))
     expect(server.requests).toHaveLength(10)
-    // Two by turns: one is given back a moment after its answer has ended.
+    // At most two: a connection is released a moment after its response has ended.
     expect(ports.size).toBeLessThan(5)
   })
 
-  test('takes no more bytes than it holds until they are read', async () => {
+  test('stops reading when too many bytes are unread', async () => {
     const size = 16 * 1024 * 1024
     await using server = await httpServer((request, response) =>
       request.url === '/long' ? response.end(Buffer.alloc(size)) : response.end('ok'),
     )
-    const answer = await post(`${server.url}/long`)
-    // The server has the time of these to send all of it.
+    const response = await post(`${server.url}/long`)
+    // Gives the server time to send everything.
     for (let count = 0; count < 20; count++) await textOf(await post(server.url))
     const sizes: number[] = []
-    for (let bytes = await answer.read(); bytes; bytes = await answer.read()) sizes.push(bytes.length)
-    answer.close()
+    for (let bytes = await response.read(); bytes; bytes = await response.read()) sizes.push(bytes.length)
+    response.close()
     expect(sizes.reduce((sum, length) => sum + length)).toBe(size)
     expect(Math.max(...sizes)).toBeLessThan(256 * 1024)
   })
 
-  test('goes through whatever somebody has put in the place of fetch', async () => {
+  test('uses a replaced global fetch', async () => {
     await using server = await greeting()
     const usualFetch = globalThis.fetch
     const seen = vi.fn<typeof fetch>((...args) => usualFetch(...args))
@@ -65,7 +65,7 @@ describe('a request without a fetch of its own', () => {
     expect(seen).toHaveBeenCalledOnce()
   })
 
-  test('takes one that was only bound for another', async () => {
+  test('uses a bound global fetch', async () => {
     await using server = await greeting()
     vi.stubGlobal('fetch', fetch.bind(globalThis))
     await textOf(await post(server.url))
@@ -75,17 +75,17 @@ describe('a request without a fetch of its own', () => {
 
 describe.each([
   ['7', () => import('undici-7'), true],
-  // It cannot be loaded before Node 22.19.
+  // Needs Node 22.19.
   ['8', () => import('undici'), 'createZstdDecompress' in zlib],
 ] as const)('with undici %s of npm, a request', (_, load, works) => {
-  // Looked for when a test needs it: loading it is enough to replace Node's own dispatcher.
+  // Loaded on demand: loading it is enough to replace Node's own dispatcher.
   const replaced = async () => {
     const undici = (await load()) as typeof import('undici')
     const usual = undici.getGlobalDispatcher()
     return { ...undici, [Symbol.dispose]: () => undici.setGlobalDispatcher(usual) }
   }
 
-  test.runIf(works)('goes through a dispatcher that was set with it', async () => {
+  test.runIf(works)('uses a dispatcher that was set with it', async () => {
     using undici = await replaced()
     await using server = await greeting()
     const origins: string[] = []
@@ -100,7 +100,7 @@ describe.each([
     expect(server.requests[0]?.headers['user-agent']).toBe('millrace')
   })
 
-  test.runIf(works)('goes through a proxy that was set with it', async () => {
+  test.runIf(works)('uses a proxy that was set with it', async () => {
     using undici = await replaced()
     await using proxy = await httpServer((_, response) => response.writeHead(200, sse).end('data: 2\n\n'))
     const agent = new undici.ProxyAgent({ uri: proxy.url, proxyTunnel: false })
@@ -111,27 +111,27 @@ describe.each([
   })
 })
 
-describe('an answer', () => {
-  test('may have something before it', async () => {
+describe('a response', () => {
+  test('may follow an informational response', async () => {
     await using server = await tcpServer((socket) => {
       socket.end(
         'HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nconnection: close\r\nX-A: b\r\n\r\nhello',
       )
     })
-    const answer = await post(server.url)
-    expect(answer).toMatchObject({ status: 200, isRedirect: false })
-    expect(answer.headers.get('x-a')).toBe('b')
-    expect(answer.headers.get('x-b')).toBeNull()
-    expect(await textOf(answer)).toBe('hello')
+    const response = await post(server.url)
+    expect(response).toMatchObject({ status: 200, isRedirect: false })
+    expect(response.headers.get('x-a')).toBe('b')
+    expect(response.headers.get('x-b')).toBeNull()
+    expect(await textOf(response)).toBe('hello')
   })
 
-  test('that is compressed although nobody asked for it says what to do', async () => {
+  test('that is compressed without being requested gets advice', async () => {
     await using server = await httpServer((_, response) =>
       response.writeHead(200, { ...sse, 'content-encoding': 'gzip' }).end(zlib.gzipSync('data: 1\n\n')),
     )
     const { message, retryable } = await failureFrom(openStream(callTo(server.url)))
     expect(message).toBe(
-      'them sent its answer compressed (gzip): pass fetch: globalThis.fetch, which can read it',
+      'them sent a compressed response (gzip): pass fetch: globalThis.fetch, which can read it',
     )
     expect(retryable).toBe(false)
     const read = await openStream(callTo(server.url, { fetch: globalThis.fetch }))
@@ -139,9 +139,9 @@ describe('an answer', () => {
   })
 })
 
-describe('an answer that says how it is encoded', () => {
+describe('a response with a content-encoding', () => {
   test.each(['none', 'identity', 'Identity', 'UTF-8'])(
-    'is read if that is no compression: %s',
+    'is read if it is not a compression: %s',
     async (encoding) => {
       await using server = await httpServer((_, response) =>
         response.writeHead(200, { ...sse, 'content-encoding': encoding }).end('data: 1\n\n'),
@@ -150,7 +150,7 @@ describe('an answer that says how it is encoded', () => {
     },
   )
 
-  test('is a refusal like any other if it is one', async () => {
+  test('is a normal error response if it is one', async () => {
     await using server = await httpServer((_, response) =>
       response
         .writeHead(503, { 'content-encoding': 'gzip', 'retry-after': '3' })
@@ -160,23 +160,23 @@ describe('an answer that says how it is encoded', () => {
     expect(failure).toMatchObject({ code: 'overloaded', retryable: true, status: 503, retryAfterMs: 3000 })
   })
 
-  test('shows no key that stands in it', async () => {
+  test('shows no key in it', async () => {
     await using server = await httpServer((_, response) =>
       response.writeHead(200, { ...sse, 'content-encoding': `gzip, ${key}` }).end(),
     )
-    expect((await failureFrom(openStream(callTo(server.url)))).message).toContain('compressed (gzip')
+    expect((await failureFrom(openStream(callTo(server.url)))).message).toContain('compressed response (gzip')
   })
 })
 
-test('a header that cannot be sent is not taken for a server that is not there', async () => {
+test('an invalid header is not reported as an unreachable server', async () => {
   const call = callTo('http://127.0.0.1:1/v1', { headers: { 'x-bad': 'a\nb' } })
   const { message, retryable } = await failureFrom(openStream(call))
   expect(message).toContain('the request cannot be sent')
   expect(retryable).toBe(false)
 })
 
-/** Node's side of the matter, held in the hand, in each version of the interface. */
-function held(version: 1 | 2) {
+/** A fake dispatcher for each version of undici's interface, controlled by the test. */
+function fakeDispatcher(version: 1 | 2) {
   type Given<V> = Parameters<Extract<Dispatcher, { version: V }>['dispatch']>[1]
   const aborted = vi.fn()
   const resumed = vi.fn()
@@ -195,7 +195,7 @@ function held(version: 1 | 2) {
       aborted,
       resumed,
       connect: () => handler?.onConnect(aborted),
-      begin: (status = 200) =>
+      respond: (status = 200) =>
         handler?.onHeaders(status, ['Content-Type', 'text/plain', 'X-A', 'b', 'X-A', 'c'], resumed),
       data: (length: number) => handler?.onData(bytes(length)),
       complete: () => handler?.onComplete(),
@@ -216,7 +216,7 @@ function held(version: 1 | 2) {
     aborted,
     resumed,
     connect: () => handler?.onRequestStart(controller),
-    begin: (status = 200) =>
+    respond: (status = 200) =>
       handler?.onResponseStart(controller, status, { 'content-type': 'text/plain', 'x-a': ['b', 'c'] }),
     data(length: number) {
       controller.pause.mockClear()
@@ -228,22 +228,22 @@ function held(version: 1 | 2) {
   }
 }
 
-describe.each([1, 2] as const)('with version %i of the interface of undici', (version) => {
+describe.each([1, 2] as const)("with version %i of undici's interface", (version) => {
   function sent(over: { readonly signal?: AbortSignal } = {}) {
-    const node = held(version)
-    const answer = byDispatcher(
+    const node = fakeDispatcher(version)
+    const response = sendByDispatcher(
       { url: 'http://host.test/a', headers: {}, body: '{}', signal, ...over },
       node.dispatcher,
     )
-    return { ...node, answer }
+    return { ...node, response }
   }
 
-  test('headers are found by name, and listed one by one', async () => {
-    const { answer, connect, begin } = sent()
+  test('headers are found by name and can be iterated', async () => {
+    const { response, connect, respond } = sent()
     connect()
-    begin(103)
-    begin(503)
-    const { status, headers } = await answer
+    respond(103)
+    respond(503)
+    const { status, headers } = await response
     expect(status).toBe(503)
     expect(headers.get('content-type')).toBe('text/plain')
     expect(headers.get('x-b')).toBeNull()
@@ -254,12 +254,12 @@ describe.each([1, 2] as const)('with version %i of the interface of undici', (ve
     ])
   })
 
-  describe('the bytes of an answer', () => {
-    test('that came together are read together, in order', async () => {
-      const { answer, connect, begin, data, complete } = sent()
+  describe('the bytes of a response', () => {
+    test('that arrived together are read together, in order', async () => {
+      const { response, connect, respond, data, complete } = sent()
       connect()
-      begin()
-      const { read } = await answer
+      respond()
+      const { read } = await response
       data(1)
       data(2)
       expect(await read()).toEqual(Uint8Array.of(1, 2, 2))
@@ -271,11 +271,11 @@ describe.each([1, 2] as const)('with version %i of the interface of undici', (ve
       expect(await read()).toBeUndefined()
     })
 
-    test('are held back while nobody comes for them', async () => {
-      const { answer, connect, begin, data, resumed } = sent()
+    test('are paused while they are not read', async () => {
+      const { response, connect, respond, data, resumed } = sent()
       connect()
-      begin()
-      const { read } = await answer
+      respond()
+      const { read } = await response
       expect(data(60_000)).toBe(true)
       expect(data(6000)).toBe(false)
       expect(resumed).not.toHaveBeenCalled()
@@ -284,11 +284,11 @@ describe.each([1, 2] as const)('with version %i of the interface of undici', (ve
       expect(data(10)).toBe(true)
     })
 
-    test('are all read before the failure that ends them is', async () => {
-      const { answer, connect, begin, data, fail } = sent()
+    test('are all read before the failure that ends them', async () => {
+      const { response, connect, respond, data, fail } = sent()
       connect()
-      begin()
-      const { read } = await answer
+      respond()
+      const { read } = await response
       data(1)
       fail(new Error('reset'))
       expect(await read()).toEqual(Uint8Array.of(1))
@@ -297,28 +297,28 @@ describe.each([1, 2] as const)('with version %i of the interface of undici', (ve
     })
   })
 
-  describe('a request that is not wanted any more', () => {
-    test('before it is connected is stopped when it is', async () => {
+  describe('a request that is canceled', () => {
+    test('before it is connected is stopped once it is', async () => {
       const controller = new AbortController()
-      const { answer, connect, aborted } = sent({ signal: controller.signal })
+      const { response, connect, aborted } = sent({ signal: controller.signal })
       controller.abort()
-      await expect(answer).rejects.toThrow('not wanted')
+      await expect(response).rejects.toThrow('was closed')
       expect(aborted).not.toHaveBeenCalled()
       connect()
       expect(aborted).toHaveBeenCalledOnce()
     })
 
-    test('before it was sent is not', async () => {
-      const { answer, connect } = sent({ signal: AbortSignal.abort() })
-      await expect(answer).rejects.toThrow('not wanted')
+    test('before it is sent is never sent', async () => {
+      const { response, connect } = sent({ signal: AbortSignal.abort() })
+      await expect(response).rejects.toThrow('was closed')
       expect(connect()).toBeUndefined()
     })
 
-    test('while it is read ends the reading, and what came late is dropped', async () => {
-      const { answer, connect, begin, data, aborted, complete } = sent()
+    test('while it is read ends the read, and later data is dropped', async () => {
+      const { response, connect, respond, data, aborted, complete } = sent()
       connect()
-      begin()
-      const { read, close } = await answer
+      respond()
+      const { read, close } = await response
       const next = read()
       close()
       expect(await next).toBeUndefined()
@@ -330,28 +330,28 @@ describe.each([1, 2] as const)('with version %i of the interface of undici', (ve
       expect(aborted).toHaveBeenCalledOnce()
     })
 
-    test('that cannot even be begun fails, and leaves nothing on the signal', async () => {
+    test('that cannot be dispatched fails and leaves no listener on the signal', async () => {
       const { signal: own } = new AbortController()
       const dispatch = () => {
         throw new TypeError('closed')
       }
       const request = { url: 'http://host.test/a', headers: {}, body: '{}', signal: own }
-      await expect(byDispatcher(request, { version, dispatch })).rejects.toThrow('closed')
+      await expect(sendByDispatcher(request, { version, dispatch })).rejects.toThrow('closed')
       expect(getEventListeners(own, 'abort')).toHaveLength(0)
     })
 
-    test('and ends before it was answered has failed', async () => {
-      const { answer, connect, complete } = sent()
+    test('fails if it ends before a response', async () => {
+      const { response, connect, complete } = sent()
       connect()
       complete()
-      await expect(answer).rejects.toThrow('ended before an answer began')
+      await expect(response).rejects.toThrow('ended before a response started')
     })
 
-    test('and has failed stays failed', async () => {
-      const { answer, connect, fail } = sent()
+    test('stays failed once it has failed', async () => {
+      const { response, connect, fail } = sent()
       connect()
       fail(new Error('refused'))
-      await expect(answer).rejects.toThrow('refused')
+      await expect(response).rejects.toThrow('refused')
     })
   })
 })

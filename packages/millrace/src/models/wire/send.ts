@@ -1,36 +1,37 @@
-import { byDispatcher, nodesDispatcher } from './by-dispatcher.ts'
-import type { Fetch, HttpAnswer, HttpRequest } from './http-answer.ts'
+import { nodeDispatcher, sendByDispatcher } from './dispatcher.ts'
+import type { Fetch, HttpRequest, HttpResponse } from './http-response.ts'
 
 /**
- * Sends a request. With no fetch of the caller's own, in Node, it goes to the connections that `fetch` uses and not through
- * `fetch` itself, whose web streams cost more than all the rest of a short answer.
+ * Sends a request. In Node, without a custom `fetch`, it uses the connection pool of `fetch`
+ * directly: the web streams of `fetch` cost more than all the rest of a short response.
  */
-export async function send(request: HttpRequest, fetch: Fetch | undefined): Promise<HttpAnswer> {
-  if (fetch) return byFetch(request, fetch)
-  const dispatcher = nodesDispatcher()
+export async function send(request: HttpRequest, fetch: Fetch | undefined): Promise<HttpResponse> {
+  if (fetch) return sendByFetch(request, fetch)
+  const dispatcher = nodeDispatcher()
   return dispatcher
-    ? byDispatcher(request, dispatcher)
-    : byFetch(request, (...args) => globalThis.fetch(...args))
+    ? sendByDispatcher(request, dispatcher)
+    : sendByFetch(request, (...args) => globalThis.fetch(...args))
 }
 
-async function byFetch({ url, headers, body, signal }: HttpRequest, fetch: Fetch): Promise<HttpAnswer> {
-  // Node's fetch leaves its listener on a signal until it is collected, and a signal may live for many requests.
-  const own = new AbortController()
+async function sendByFetch({ url, headers, body, signal }: HttpRequest, fetch: Fetch): Promise<HttpResponse> {
+  // Node's fetch leaves its listener on a signal until garbage collection; one signal may serve
+  // many requests.
+  const controller = new AbortController()
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   const cancel = () => void reader?.cancel().catch(() => {})
   const abort = () => {
-    own.abort(signal.reason)
-    // A fetch of the caller's own may not have heard of the signal.
+    controller.abort(signal.reason)
+    // A custom fetch may ignore the signal.
     cancel()
   }
   signal.addEventListener('abort', abort)
   if (signal.aborted) abort()
   try {
-    // Followed to another host, it would take `x-api-key` and the conversation there.
+    // Following a redirect to another host would send `x-api-key` and the conversation there.
     const options: RequestInit = {
       ...(body === undefined ? { method: 'GET' } : { method: 'POST', body }),
       headers,
-      signal: own.signal,
+      signal: controller.signal,
       redirect: 'manual',
     }
     const response = await fetch(url, options)

@@ -1,16 +1,16 @@
 import { MillraceError } from '../../protocol/index.ts'
 
-/** The provider's stream cannot be gone on with; another try may do better. */
+/** The provider's stream is broken; a retry may work. */
 export function streamError(message: string): MillraceError {
   return new MillraceError({ op: 'model.stream', code: 'stream_error', message })
 }
 
-/** A clean end of the connection is not the end of an answer. */
+/** The connection closed cleanly, but before the end of the answer. */
 export function cutOff(provider: string): MillraceError {
   return streamError(`${provider} ended the stream without its terminal event: the answer is not complete`)
 }
 
-/** It would most likely come again and cost as much, so it is not retried. */
+/** Not retried: it would most likely happen again, at the same cost. */
 export function tooLongEvent(message: string): MillraceError {
   return new MillraceError({ op: 'model.stream', code: 'stream_error', message, retryable: false })
 }

@@ -8,19 +8,22 @@ import type { ModelEvent } from '../../protocol/index.ts'
 import { MillraceError } from '../../protocol/index.ts'
 import { openaiChat } from '../openai-chat/model.ts'
 import type { HttpCall } from './http.ts'
-import type { Fetch } from './http-answer.ts'
+import type { Fetch } from './http-response.ts'
 import type { WireReader } from './stream.ts'
 import { parseFrame, streamEvents } from './stream.ts'
-import { callTo, drain, generator, httpServer, key, ways } from './wire.test-kit.ts'
+import { callTo, drain, generator, httpServer, key, transports } from './wire.test-kit.ts'
 
 const text = (words: string): ModelEvent => ({ type: 'text', text: words })
 const done: ModelEvent = { type: 'done', finish: 'stop' }
 
-/** The plainest wire: every event is a text; `END` is the end, `FIN` allows one, `BAD` is an error. */
+/**
+ * A minimal reader: every event is text; `END` ends the answer, `FIN` allows the end, `BAD` is an
+ * error.
+ */
 function plainReader(events: ModelEvent[]): WireReader {
-  let [over, mayEnd] = [false, false]
+  let [ended, mayEnd] = [false, false]
   const finish = () => {
-    over = true
+    ended = true
     events.push(done)
   }
   return {
@@ -32,10 +35,10 @@ function plainReader(events: ModelEvent[]): WireReader {
       else events.push(text(data))
     },
     end() {
-      if (mayEnd && !over) finish()
+      if (mayEnd && !ended) finish()
     },
-    get over() {
-      return over
+    get ended() {
+      return ended
     },
   }
 }
@@ -47,16 +50,16 @@ const frames = (...list: string[]) => framed(list)
 
 const sse = { 'content-type': 'text/event-stream' }
 
-/** A server that sends this and leaves the rest to whoever tests. */
+/** A server that sends this body; the test controls the rest. */
 const sending = (body: string, then: (response: ServerResponse) => void = () => {}) =>
   httpServer((_, response) => {
     response.writeHead(200, sse)
     response.write(body, () => then(response))
   })
 
-/** Bytes in these pieces, from a fetch that does not care for signals. */
-function pieces(...list: string[]): { fetch: Fetch; cancelled: ReturnType<typeof vi.fn> } {
-  const cancelled = vi.fn()
+/** Bytes in these pieces, from a fetch that ignores signals. */
+function pieces(...list: string[]): { fetch: Fetch; canceled: ReturnType<typeof vi.fn> } {
+  const canceled = vi.fn()
   const fetch: Fetch = async () => {
     const body = new ReadableStream<Uint8Array>({
       pull(controller) {
@@ -64,27 +67,27 @@ function pieces(...list: string[]): { fetch: Fetch; cancelled: ReturnType<typeof
         if (next === undefined) return new Promise(() => {})
         controller.enqueue(new TextEncoder().encode(next))
       },
-      cancel: cancelled,
+      cancel: canceled,
     })
     return new Response(body, { headers: sse })
   }
-  return { fetch, cancelled }
+  return { fetch, canceled }
 }
 
-describe.each(ways)('by %s', (_, usual) => {
+describe.each(transports)('by %s', (_, usual) => {
   const callBy = (url: string, over: Partial<HttpCall> = {}) => callTo(url, { fetch: usual, ...over })
 
   describe('a stream of events', () => {
-    test('ends with its terminal, and hangs up on a server that does not', async () => {
+    test('ends with its terminal event, and disconnects if the server does not', async () => {
       await using server = await sending(frames('a', 'b', 'END', 'too late'))
       expect(await drain(stream(callBy(server.url)))).toStrictEqual({
         events: [text('a'), text('b'), done],
         error: undefined,
       })
-      await server.hungUp
+      await server.disconnected
     })
 
-    test('that ends in good order without its terminal is not complete', async () => {
+    test('that ends cleanly without its terminal event is incomplete', async () => {
       await using server = await sending(frames('a'), (response) => response.end())
       const { events, error } = await drain(stream(callBy(server.url)))
       expect(events).toStrictEqual([text('a')])
@@ -92,12 +95,12 @@ describe.each(ways)('by %s', (_, usual) => {
       expect(error?.message).toContain('without its terminal event')
     })
 
-    test('that has nothing in it is not complete', async () => {
+    test('that is empty is incomplete', async () => {
       await using server = await sending('', (response) => response.end())
       expect((await drain(stream(callBy(server.url)))).error).toMatchObject({ code: 'stream_error' })
     })
 
-    test('that is reset has told what came before', async () => {
+    test('that is reset has emitted the events before', async () => {
       await using server = await sending(`${frames('a', 'b')}data: c`, (response) =>
         response.socket?.resetAndDestroy(),
       )
@@ -107,7 +110,7 @@ describe.each(ways)('by %s', (_, usual) => {
       expect(events).not.toContainEqual(text('c'))
     })
 
-    test('that is cut off within its length is broken off', async () => {
+    test('that is shorter than its content-length is broken', async () => {
       await using server = await httpServer((_, response) => {
         response.writeHead(200, { ...sse, 'content-length': '1000' })
         response.write(frames('a'), () => response.socket?.end())
@@ -117,7 +120,7 @@ describe.each(ways)('by %s', (_, usual) => {
       expect(error).toMatchObject({ code: 'stream_error', retryable: true })
     })
 
-    test('may end, or break, where the wire allows it', async () => {
+    test('may end or break where the API allows it', async () => {
       const good = { events: [text('a'), done], error: undefined }
       await using ending = await sending(frames('a', 'FIN'), (response) => response.end())
       expect(await drain(stream(callBy(ending.url)))).toStrictEqual(good)
@@ -128,7 +131,7 @@ describe.each(ways)('by %s', (_, usual) => {
       expect(await drain(stream(callBy(cutting.url)))).toStrictEqual(good)
     })
 
-    test('tells the last event even if the blank line after it is missing', async () => {
+    test('emits the last event even without the blank line after it', async () => {
       await using server = await sending(`${frames('a')}data: END`, (response) => response.end())
       expect(await drain(stream(callBy(server.url)))).toStrictEqual({
         events: [text('a'), done],
@@ -137,41 +140,41 @@ describe.each(ways)('by %s', (_, usual) => {
     })
 
     test.each([
-      ['a failure of the provider', 'BAD', { code: 'overloaded', message: 'busy' }],
+      ['a provider error', 'BAD', { code: 'overloaded', message: 'busy' }],
       [
-        'a fault of the reader',
+        'an error of the reader',
         'TYPO',
         { code: 'stream_error', message: 'them: the stream broke off: a bug' },
       ],
     ])(
-      'with %s tells what was before it and not what is after it, however it is split',
+      'with %s emits the events before it and none after it, however it is split',
       async (_, bad, failure) => {
         const whole = frames('a', 'b', bad, 'c', 'END')
         for (const list of [[whole], whole.split(/(?<=\n\n)/), [...whole]]) {
-          const { fetch, cancelled } = pieces(...list)
+          const { fetch, canceled } = pieces(...list)
           const { events, error } = await drain(stream(callBy('https://host.test', { fetch })))
           expect(events).toStrictEqual([text('a'), text('b')])
           expect(error).toMatchObject(failure)
-          expect(cancelled).toHaveBeenCalled()
+          expect(canceled).toHaveBeenCalled()
         }
       },
     )
 
-    test('with an event that is too long is given up for good', async () => {
+    test('with an event that is too long fails permanently', async () => {
       const { fetch } = pieces(frames('a'), `data: ${'x'.repeat(65 * 1024 * 1024)}`)
       const { events, error } = await drain(stream(callBy('https://host.test', { fetch })))
       expect(events).toStrictEqual([text('a')])
       expect(error).toMatchObject({ code: 'stream_error', retryable: false })
     })
 
-    test('may bring any number of events at once', async () => {
+    test('may bring many events at once', async () => {
       const many = Array.from({ length: 200_000 }, (_, at) => String(at))
       const { fetch } = pieces(framed([...many, 'END']))
       const { events } = await drain(stream(callBy('https://host.test', { fetch })))
       expect(events).toHaveLength(200_001)
     })
 
-    test('shows no key that broke it off', async () => {
+    test('shows no key from the error that broke it', async () => {
       const fetch: Fetch = async () =>
         new Response(
           new ReadableStream({ start: (controller) => controller.error(new Error(`no ${key}`)) }),
@@ -184,28 +187,28 @@ describe.each(ways)('by %s', (_, usual) => {
     })
   })
 
-  describe('whoever stops reading', () => {
-    test('closes the socket and leaves nothing on the signal', async () => {
+  describe('a reader that stops early', () => {
+    test('closes the socket and leaves no listener on the signal', async () => {
       await using server = await sending(frames('a', 'b'))
       const { signal } = new AbortController()
       for await (const event of stream(callBy(server.url, { signal }))) {
         expect(event).toStrictEqual(text('a'))
         break
       }
-      await server.hungUp
+      await server.disconnected
       expect(getEventListeners(signal, 'abort')).toHaveLength(0)
     })
 
-    test('by throwing does so too', async () => {
+    test('by throwing does the same', async () => {
       await using server = await sending(frames('a'))
       const reading = async () => {
         for await (const _ of stream(callBy(server.url))) throw new Error('mine')
       }
       await expect(reading()).rejects.toThrow('mine')
-      await server.hungUp
+      await server.disconnected
     })
 
-    test('before the first event has not sent anything', async () => {
+    test('before the first event has sent nothing', async () => {
       const prepare = vi.fn()
       await generator(streamEvents({ prepare, open: plainReader })).return()
       expect(prepare).not.toHaveBeenCalled()
@@ -213,7 +216,7 @@ describe.each(ways)('by %s', (_, usual) => {
   })
 
   describe('an abort', () => {
-    test('in the middle ends the stream, closes the socket and leaves nothing on the signal', async () => {
+    test('mid-stream ends the stream, closes the socket and leaves no listener on the signal', async () => {
       await using server = await sending(frames('a'))
       const controller = new AbortController()
       const iterator = stream(callBy(server.url, { signal: controller.signal }))
@@ -223,35 +226,35 @@ describe.each(ways)('by %s', (_, usual) => {
       const { events, error } = await rest
       expect(events).toStrictEqual([])
       expect(error).toMatchObject({ code: 'stream_interrupted', retryable: false })
-      await server.hungUp
+      await server.disconnected
       expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
     })
 
-    test('after the end leaves nothing on the signal either', async () => {
+    test('after the end leaves no listener on the signal either', async () => {
       await using server = await sending(frames('a', 'END'), (response) => response.end())
       const { signal } = new AbortController()
       await drain(stream(callBy(server.url, { signal })))
       await vi.waitFor(() => expect(getEventListeners(signal, 'abort')).toHaveLength(0))
     })
 
-    test('in the middle is heard for a fetch that does not listen', async () => {
+    test('mid-stream works with a fetch that ignores signals', async () => {
       const controller = new AbortController()
-      const { fetch, cancelled } = pieces(frames('a'))
+      const { fetch, canceled } = pieces(frames('a'))
       const iterator = stream(callBy('https://host.test', { fetch, signal: controller.signal }))
       await iterator.next()
       const rest = drain(iterator)
       controller.abort()
       expect((await rest).error).toMatchObject({ code: 'stream_interrupted' })
-      expect(cancelled).toHaveBeenCalledOnce()
+      expect(canceled).toHaveBeenCalledOnce()
       expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
     })
 
     test.each([
-      ['says nothing', []],
-      ['is whole', [frames('a', 'END')]],
-    ])('while such a fetch waits for an answer that %s is heard when that comes', async (_, list) => {
+      ['is empty', []],
+      ['is complete', [frames('a', 'END')]],
+    ])('while such a fetch waits for a response that %s takes effect once it arrives', async (_, list) => {
       const controller = new AbortController()
-      const { fetch, cancelled } = pieces(...list)
+      const { fetch, canceled } = pieces(...list)
       const late: Fetch = async (url, init) => {
         const response = await fetch(url, init)
         controller.abort()
@@ -261,12 +264,12 @@ describe.each(ways)('by %s', (_, usual) => {
       const { events, error } = await drain(stream(call))
       expect(events).toStrictEqual([])
       expect(error).toMatchObject({ code: 'stream_interrupted' })
-      expect(cancelled).toHaveBeenCalledOnce()
+      expect(canceled).toHaveBeenCalledOnce()
     })
   })
 
-  describe('an answer that goes on', () => {
-    test('is asked for again, prepared anew, and told as one', async () => {
+  describe('an answer that continues', () => {
+    test('is requested again with a new request, and emitted as one', async () => {
       const bodies = [frames('a', 'END'), frames('b', 'END')]
       const prepared: number[] = []
       const fetch: Fetch = async () => new Response(bodies.shift() ?? null, { headers: sse })
@@ -277,7 +280,7 @@ describe.each(ways)('by %s', (_, usual) => {
             return callBy('https://host.test', { fetch })
           },
           open: plainReader,
-          goesOn: () => bodies.length > 0,
+          needsAnother: () => bodies.length > 0,
         }),
       )
       expect(prepared).toStrictEqual([0, 1])
@@ -286,7 +289,7 @@ describe.each(ways)('by %s', (_, usual) => {
     })
   })
 
-  test('an event that is no JSON is a broken stream, told without the event itself', () => {
+  test('an event that is not JSON is a stream error that does not quote it', () => {
     expect(parseFrame('{"a":1}', 'them')).toStrictEqual({ a: 1 })
     expect(() => parseFrame('{"a":', 'them')).toThrow(
       expect.objectContaining({
@@ -298,7 +301,7 @@ describe.each(ways)('by %s', (_, usual) => {
   })
 })
 
-test('a connection is used again, also where the end comes a moment after the last event', async () => {
+test('a connection is reused, even if the end comes a moment after the last event', async () => {
   let connections = 0
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
@@ -322,6 +325,6 @@ test('a connection is used again, also where the end comes a moment after the la
     expect((await agent({ model: openaiChat('m', { baseURL }) }).run('x')).text).toBe('hi')
     await ended
   }
-  // Cancelled at the last event, each request would cost a connection of its own, or two.
+  // If responses were canceled at the last event, each request would need a new connection.
   expect(connections).toBeLessThan(requests)
 })

@@ -1,99 +1,111 @@
 import type { MillraceError, ModelEvent, ModelStream } from '../../protocol/index.ts'
 import { sseReader } from '../../protocol/index.ts'
 import type { HttpCall } from './http.ts'
-import { broken, openStream } from './http.ts'
-import type { HttpAnswer } from './http-answer.ts'
+import { brokenConnection, openStream } from './http.ts'
+import type { HttpResponse } from './http-response.ts'
 import { cutOff, streamError, tooLongEvent } from './stream-error.ts'
 
-/** Understands the events of one answer. A wire's own file makes it; it knows nothing of bytes and sockets. */
+/** Reads the events of one answer, independent of bytes and sockets. Each API has its own. */
 export interface WireReader {
-  /** Takes the data of one event. Throws our error if the provider reports one, or if it makes no sense. */
+  /**
+   * Reads the data of one event. Throws our error if the provider reports one, or on invalid data.
+   */
   read(data: string, event: string): void
-  /** No more will come. If that is a good end on this wire, it is `over` afterwards. */
+  /** The stream has closed. Sets `ended` if this API allows that as the end of an answer. */
   end(): void
-  /** The answer is complete; nothing more is read. */
-  readonly over: boolean
+  /** The answer is complete; further data is ignored. */
+  readonly ended: boolean
 }
 
-/** One generation over HTTP. */
-export interface Exchange {
-  /** Addresses the request. Called again after an answer that the provider wants to go on with. */
+/** One model call over HTTP. */
+export interface StreamedRequest {
+  /**
+   * Prepares the request. Called again if the provider paused and needs another request to
+   * continue.
+   */
   prepare(): Promise<HttpCall>
-  /** Makes a reader that pushes what it understands into the list. */
+  /** Makes a reader that pushes model events into `events`. */
   open(events: ModelEvent[], call: HttpCall): WireReader
   /** Whether one more request is needed. */
-  goesOn?(): boolean
+  needsAnother?(): boolean
 }
 
 /**
- * Sends a request and tells what the answer says. One read of the socket costs one wait, however many events it brings. What was
- * understood before a failure is told before it is thrown: where the bytes were split makes no difference.
+ * Sends a request and emits the events of the answer, in one batch per read of the socket. Events
+ * read before a failure are emitted before it is thrown, no matter how the bytes were split.
  */
-export function streamEvents(exchange: Exchange): ModelStream {
+export function streamEvents(request: StreamedRequest): ModelStream {
   return {
-    batches: () => batches(exchange),
+    batches: () => batches(request),
     async *[Symbol.asyncIterator]() {
-      for await (const events of batches(exchange)) for (const event of events) yield event
+      for await (const events of batches(request)) for (const event of events) yield event
     },
   }
 }
 
-async function* batches({ prepare, open, goesOn }: Exchange): AsyncGenerator<ModelEvent[], void, undefined> {
+async function* batches({
+  prepare,
+  open,
+  needsAnother,
+}: StreamedRequest): AsyncGenerator<ModelEvent[], void, undefined> {
   do {
-    const answer = await openAnswer(await prepare(), open)
-    const { events, wire } = answer
+    const response = await openResponse(await prepare(), open)
+    const { events, wire } = response
     try {
-      while (!wire.over) {
-        const failure = await answer.readOnce()
+      while (!wire.ended) {
+        const failure = await response.readOnce()
         if (events.length > 0) yield events.splice(0)
-        if (failure && !wire.over) throw failure
+        if (failure && !wire.ended) throw failure
       }
     } finally {
-      answer.close()
+      response.close()
     }
-  } while (goesOn?.())
+  } while (needsAnother?.())
 }
 
-interface Answer {
+interface OpenResponse {
   readonly wire: WireReader
-  /** What was understood and has not been told. */
+  /** Events that were read and not yet emitted. */
   readonly events: ModelEvent[]
-  /** Gives what is to be thrown unless the answer is complete, and nothing if there may be more. */
+  /**
+   * Returns the error to throw unless the answer is complete; undefined if there may be more to
+   * read.
+   */
   readOnce(): Promise<MillraceError | undefined>
-  /** Lets go of the connection; nobody waits for that. */
+  /** Releases the connection, in the background. */
   close(): void
 }
 
-/** More than any image a provider sends in one event. */
-const longestEvent = 32 * 1024 * 1024
+/** Larger than any image a provider sends in one event. */
+const maxEventChars = 32 * 1024 * 1024
 
-async function openAnswer(asked: HttpCall, open: Exchange['open']): Promise<Answer> {
-  const body = await openStream(asked)
-  // The conversation as this wire wants it may be large, and is not held while the answer is read.
-  const call: HttpCall = { ...asked, body: {} }
+async function openResponse(request: HttpCall, open: StreamedRequest['open']): Promise<OpenResponse> {
+  const body = await openStream(request)
+  // Drop the body, which may be large, while the answer is read.
+  const call: HttpCall = { ...request, body: {} }
   const events: ModelEvent[] = []
   const wire = open(events, call)
   const sse = sseReader(
     (data, event) => {
-      if (!wire.over) wire.read(data, event)
+      if (!wire.ended) wire.read(data, event)
     },
-    { maxChars: longestEvent, tooLong: tooLongEvent },
+    { maxChars: maxEventChars, tooLong: tooLongEvent },
   )
   return {
     wire,
     events,
-    close: () => (wire.over && !call.signal.aborted ? void readToTheEnd(body) : body.close()),
+    close: () => (wire.ended && !call.signal.aborted ? void drain(body) : body.close()),
     async readOnce() {
       let bytes: Uint8Array | undefined
       try {
         bytes = await body.read()
       } catch (thrown) {
-        // An answer that had come to its end loses nothing with the connection.
+        // If the answer was already complete, losing the connection does not matter.
         wire.end()
-        return broken(thrown, call)
+        return brokenConnection(thrown, call)
       }
-      // Cancelled here, it ends as if in good order.
-      if (call.signal.aborted) return broken(undefined, call)
+      // After an abort the body ends as if it were complete.
+      if (call.signal.aborted) return brokenConnection(undefined, call)
       try {
         if (bytes) {
           sse.push(bytes)
@@ -102,7 +114,7 @@ async function openAnswer(asked: HttpCall, open: Exchange['open']): Promise<Answ
         sse.end()
       } catch (thrown) {
         if (!bytes) wire.end()
-        return broken(thrown, call)
+        return brokenConnection(thrown, call)
       }
       wire.end()
       return cutOff(call.provider)
@@ -111,28 +123,28 @@ async function openAnswer(asked: HttpCall, open: Exchange['open']): Promise<Answ
 }
 
 /**
- * A connection that is read to its end can be used again; one that is cancelled a moment before it cannot. The end follows the
- * terminal event at once, or else the provider keeps the socket open.
+ * Reads to the end, so that the connection can be reused. The end usually follows the terminal
+ * event at once; a provider that keeps the socket open is not waited for.
  */
-async function readToTheEnd(body: HttpAnswer): Promise<void> {
+async function drain(body: HttpResponse): Promise<void> {
   const timer = setTimeout(body.close, 100)
   try {
-    // Not for ever: a body that always has more would let no timer fire.
+    // Bounded: a body that always has more data would keep the timer from firing.
     for (let reads = 0; reads < 16; reads++) if (!(await body.read())) break
   } catch {
-    // Broken or cancelled: it is over either way.
+    // Broken or canceled: nothing left to read.
   } finally {
     clearTimeout(timer)
     body.close()
   }
 }
 
-/** The JSON of an event. */
+/** Parses the JSON of an event. */
 export function parseFrame(data: string, provider: string): unknown {
   try {
     return JSON.parse(data)
   } catch {
-    // Not in the parser's words: they quote what was sent.
+    // Without the parser's message, which quotes the data.
     throw streamError(`${provider} sent an event that is not valid JSON (${data.length} characters)`)
   }
 }

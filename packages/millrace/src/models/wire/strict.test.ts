@@ -4,7 +4,7 @@ import type { JsonObject } from '../../protocol/index.ts'
 import { closedSchema, strictSchema } from './strict.ts'
 
 const schemaOf = (schema: z.ZodType) => z.toJSONSchema(schema, { io: 'input' }) as unknown as JsonObject
-/** As the output side writes it, where objects are closed. */
+/** The output side, where objects are closed. */
 const closedOf = (schema: z.ZodType) => z.toJSONSchema(schema) as unknown as JsonObject
 
 const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
@@ -16,14 +16,14 @@ const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
 })
 const text = { type: 'string' }
 
-/** A schema that holds itself. */
+/** A recursive schema. */
 const node = z.object({
   get children() {
     return z.array(node)
   },
 })
 
-describe('a schema that OpenAI can hold a model to', () => {
+describe('a schema that OpenAI can enforce', () => {
   test.each([
     [
       'closed objects with all properties required',
@@ -31,15 +31,15 @@ describe('a schema that OpenAI can hold a model to', () => {
     ],
     ['no properties', object({})],
     [
-      'lists and what may be null',
+      'lists and nullable values',
       object({ a: { type: 'array', items: object({ b: { type: ['string', 'null'] } }), minItems: 1 } }),
     ],
     ['choices', object({ a: { anyOf: [object({ b: text }), { type: 'null' }] } })],
     ['values', object({ a: { type: 'string', enum: ['x'] }, b: { type: 'string', const: 'y' } })],
     ['definitions', object({ a: { $ref: '#/$defs/n' } }, { $defs: { n: object({ b: text }) } })],
-    ['words about it', object({ a: { type: 'string', description: 'd', title: 't' } }, { $schema: 's' })],
+    ['annotations', object({ a: { type: 'string', description: 'd', title: 't' } }, { $schema: 's' })],
     [
-      'names of properties that are keywords elsewhere',
+      'property names that are keywords elsewhere',
       object({ oneOf: text, not: text, properties: object({ type: text }), minLength: text }),
     ],
     ['a known format', object({ a: { type: 'string', format: 'date-time' } })],
@@ -59,15 +59,15 @@ describe('a schema that OpenAI can hold a model to', () => {
   })
 
   test.each([
-    ['an object with properties of any name', { type: 'object', additionalProperties: text }],
+    ['a record', { type: 'object', additionalProperties: text }],
     ['an object that lists no properties', { type: 'object' }],
     ['an optional property', object({ a: text, b: text }, { required: ['a'] })],
     [
-      'an optional property deep down',
+      'a nested optional property',
       object({ a: { type: 'array', items: object({ b: text }, { required: [] }) } }),
     ],
-    ['an open object among the choices', object({ a: { anyOf: [{ type: 'object' }, { type: 'null' }] } })],
-    ['an open object among the definitions', object({ a: text }, { $defs: { n: { type: 'object' } } })],
+    ['an open object in anyOf', object({ a: { anyOf: [{ type: 'object' }, { type: 'null' }] } })],
+    ['an open object in the definitions', object({ a: text }, { $defs: { n: { type: 'object' } } })],
     ['anything', object({ a: {} })],
     ['true', object({ a: true })],
     ['a value without a type', object({ a: { enum: ['x'] } })],
@@ -76,14 +76,14 @@ describe('a schema that OpenAI can hold a model to', () => {
     ['a tuple', object({ a: { type: 'array', prefixItems: [text] } })],
     ['a length', object({ a: { type: 'string', minLength: 1 } })],
     [
-      'a reference with more beside it',
+      'a reference with other keywords',
       object({ a: { $ref: '#/$defs/n', description: 'd' } }, { $defs: { n: object({}) } }),
     ],
-    ['a pattern that looks ahead', closedOf(z.object({ a: z.string().regex(/^(?=.*\d).+$/) }))],
-    ['a choice beside properties', object({ a: object({ b: text }, { anyOf: [object({ c: text })] }) })],
-    ['a format that is not known', object({ a: { type: 'string', format: 'uri' } })],
-    ['a choice at the top', { anyOf: [object({ a: text })] }],
-    ['a list at the top', { type: 'array', items: text }],
+    ['a pattern with a lookahead', closedOf(z.object({ a: z.string().regex(/^(?=.*\d).+$/) }))],
+    ['anyOf next to properties', object({ a: object({ b: text }, { anyOf: [object({ c: text })] }) })],
+    ['an unknown format', object({ a: { type: 'string', format: 'uri' } })],
+    ['anyOf at the top level', { anyOf: [object({ a: text })] }],
+    ['a list at the top level', { type: 'array', items: text }],
     ['zod: a record', closedOf(z.object({ a: z.record(z.string(), z.string()) }))],
     [
       'zod: a discriminated union',
@@ -94,11 +94,11 @@ describe('a schema that OpenAI can hold a model to', () => {
       ),
     ],
     ['zod: unknown', closedOf(z.object({ a: z.unknown() }))],
-  ])('has not %s', (_, schema) => {
+  ])('does not have %s', (_, schema) => {
     expect(strictSchema(schema)).toBeUndefined()
   })
 
-  test('is closed where it only leaves open that it is: as zod writes the side of the input', () => {
+  test("is closed if it only omits additionalProperties, like zod's input side", () => {
     const open = schemaOf(z.object({ a: z.string(), b: z.array(z.object({ c: z.number() })) }))
     expect(open.additionalProperties).toBeUndefined()
     expect(strictSchema(open)).toMatchObject({
@@ -111,8 +111,8 @@ describe('a schema that OpenAI can hold a model to', () => {
   })
 })
 
-describe('a schema as Anthropic takes it', () => {
-  test('has every object closed, however deep', () => {
+describe('a schema for Anthropic', () => {
+  test('has every object closed, at any depth', () => {
     const open = (properties: JsonObject) => ({ type: 'object', properties, required: [] })
     const closed = (properties: JsonObject) => ({ ...open(properties), additionalProperties: false })
     expect(
@@ -128,23 +128,23 @@ describe('a schema as Anthropic takes it', () => {
 
   test.each([
     ['a record', { type: 'object', additionalProperties: text }],
-    ['an object of which nothing is said', { type: 'object' }],
-    ['names by a pattern', { type: 'object', properties: {}, patternProperties: { '^x': text } }],
+    ['an object without any keywords', { type: 'object' }],
+    ['pattern properties', { type: 'object', properties: {}, patternProperties: { '^x': text } }],
     [
-      'a record deep down',
+      'a nested record',
       object({ a: { type: 'array', items: { type: 'object', additionalProperties: true } } }),
     ],
-    ['a record among the definitions', object({ a: text }, { $defs: { n: { type: 'object' } } })],
-  ])('is not made of %s: closed, it could only be empty', (_, schema) => {
+    ['a record in the definitions', object({ a: text }, { $defs: { n: { type: 'object' } } })],
+  ])('cannot be made from %s, which could only be empty if closed', (_, schema) => {
     expect(closedSchema(schema)).toBeUndefined()
   })
 
-  test('may well be that of an object that must be empty', () => {
+  test('may be an object that must be empty', () => {
     const empty = { type: 'object', additionalProperties: false }
     expect(closedSchema(object({ a: empty }))).toStrictEqual(object({ a: empty }))
   })
 
-  test('has none of the keywords that are refused', () => {
+  test('has none of the rejected keywords', () => {
     expect(
       closedSchema({
         $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -163,7 +163,7 @@ describe('a schema as Anthropic takes it', () => {
     )
   })
 
-  test('keeps properties whose names are such keywords', () => {
+  test('keeps properties with the names of such keywords', () => {
     const schema = object({
       pattern: text,
       not: text,
@@ -174,7 +174,7 @@ describe('a schema as Anthropic takes it', () => {
     expect(closedSchema(schema)).toStrictEqual(schema)
   })
 
-  test('keeps values as they are, whatever they look like', () => {
+  test('keeps data values unchanged', () => {
     const value = { type: 'object', minimum: 5, oneOf: [] }
     const schema = object({
       a: { enum: [value] },
@@ -184,7 +184,7 @@ describe('a schema as Anthropic takes it', () => {
     expect(closedSchema(schema)).toStrictEqual(schema)
   })
 
-  test('has anyOf for oneOf', () => {
+  test('has anyOf instead of oneOf', () => {
     const choice = { oneOf: [text, { type: 'object', properties: {} }] }
     expect(closedSchema(choice)).toStrictEqual({
       anyOf: [text, { type: 'object', properties: {}, additionalProperties: false }],
@@ -193,17 +193,17 @@ describe('a schema as Anthropic takes it', () => {
 
   test.each([
     ['a tuple', closedOf(z.object({ a: z.tuple([z.string(), z.number()]) }))],
-    ['a tuple of old', object({ a: { type: 'array', items: [text] } })],
-    ['what holds of one object at once', { allOf: [object({ a: text }), object({ b: text })] }],
-    ['a choice beside properties', object({ a: text }, { anyOf: [object({ b: text })] })],
+    ['an old-style tuple', object({ a: { type: 'array', items: [text] } })],
+    ['allOf', { allOf: [object({ a: text }), object({ b: text })] }],
+    ['anyOf next to properties', object({ a: text }, { anyOf: [object({ b: text })] })],
     ['a condition', object({ a: text }, { if: object({}), else: object({}) })],
     ['itself', object({ a: { type: 'array', items: { $ref: '#' } } })],
-    ['definitions that go in circles', closedOf(z.object({ a: node }))],
-  ])('cannot be made of %s', (_, schema) => {
+    ['circular definitions', closedOf(z.object({ a: node }))],
+  ])('cannot be made from %s', (_, schema) => {
     expect(closedSchema(schema)).toBeUndefined()
   })
 
-  test('may have definitions, also one that is used twice', () => {
+  test('may have definitions, even one that is used twice', () => {
     const schema = object(
       { a: { $ref: '#/$defs/n' }, b: { $ref: '#/$defs/n' } },
       { $defs: { n: object({ c: { $ref: '#/$defs/m' } }), m: text } },
@@ -211,7 +211,7 @@ describe('a schema as Anthropic takes it', () => {
     expect(closedSchema(schema)).toStrictEqual(schema)
   })
 
-  test('is another one: the first stays as it was', () => {
+  test('is a copy: the original is not modified', () => {
     const schema = { type: 'object', properties: { a: { type: 'string', minLength: 1 } } }
     const before = structuredClone(schema)
     closedSchema(schema)

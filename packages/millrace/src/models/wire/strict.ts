@@ -1,7 +1,10 @@
 import type { JsonObject, JsonValue, ToolSpec } from '../../protocol/index.ts'
 import { isJsonObject, isObject } from '../../protocol/index.ts'
 
-/** `In context=('properties', 'data'), 'oneOf' is not permitted.`: the whole request is refused for one of these. */
+/**
+ * One of these fails the whole request: `In context=('properties', 'data'), 'oneOf' is not
+ * permitted.`
+ */
 const notStrict = new Set([
   ...['oneOf', 'allOf', 'not', 'if', 'then', 'else', 'dependentRequired', 'dependentSchemas', 'dependencies'],
   ...['patternProperties', 'propertyNames', 'minProperties', 'maxProperties', 'unevaluatedProperties'],
@@ -12,15 +15,19 @@ const notStrict = new Set([
 const strictFormats = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid']
 
 /**
- * A schema as OpenAI can hold a model to it (`strict: true`), or nothing if it cannot: every object is closed and every property of
- * it required, everything has a type, and no keyword stands in it that is refused.
+ * Converts a schema to what OpenAI accepts with `strict: true`, or returns undefined if that is
+ * impossible: every object must be closed, with all properties required, every value must have a
+ * type, and some keywords are not allowed.
  */
 export function strictSchema(schema: JsonObject): JsonObject | undefined {
   const closed = closeObjects(schema)
   return closed.type === 'object' && closed.anyOf === undefined && isStrict(closed) ? closed : undefined
 }
 
-/** What is said of a tool for which `strict` was asked: the schema it is held to, or its own without that. */
+/**
+ * The schema and `strict` flag to send for a tool. Falls back to not strict if `close` cannot
+ * convert the schema.
+ */
 export function strictTool(
   { inputSchema, strict }: ToolSpec,
   close: (schema: JsonObject) => JsonObject | undefined,
@@ -30,23 +37,27 @@ export function strictTool(
 }
 
 /**
- * Objects that list their properties have no others: schemas made from types leave that open, and mean it so. Where several schemas
- * speak of one object, each of them is left open: closed, they would contradict each other.
+ * Closes objects that list their properties: schemas generated from types leave this open but mean
+ * it. If several schemas describe the same object, they stay open: closed, they would contradict
+ * each other.
  */
 export function closeObjects(schema: JsonObject): JsonObject {
-  if (speaksTwice(schema)) return schema
+  if (hasOverlap(schema)) return schema
   const closed = mapSchemas(schema, closeObjects)
   const { properties, additionalProperties } = closed
-  const closes = properties !== undefined && additionalProperties === undefined
-  return closes ? { ...closed, additionalProperties: false } : closed
+  const mustClose = properties !== undefined && additionalProperties === undefined
+  return mustClose ? { ...closed, additionalProperties: false } : closed
 }
 
-const conditions = ['allOf', 'not', 'if', 'then', 'else', 'dependentSchemas']
+const conditionalKeywords = ['allOf', 'not', 'if', 'then', 'else', 'dependentSchemas']
 
-/** Whether an object is described here in more than one place. */
-function speaksTwice(schema: JsonObject): boolean {
-  const chooses = schema.anyOf !== undefined || schema.oneOf !== undefined
-  return conditions.some((key) => schema[key] !== undefined) || (chooses && schema.properties !== undefined)
+/** Whether the same object is described by more than one schema here. */
+function hasOverlap(schema: JsonObject): boolean {
+  const hasAlternatives = schema.anyOf !== undefined || schema.oneOf !== undefined
+  return (
+    conditionalKeywords.some((key) => schema[key] !== undefined) ||
+    (hasAlternatives && schema.properties !== undefined)
+  )
 }
 
 function isStrict(schema: unknown): boolean {
@@ -64,8 +75,8 @@ function isStrict(schema: unknown): boolean {
   if (format !== undefined && !strictFormats.includes(String(format))) return false
   if (isObjectType(schema)) {
     const names = isObject(properties) ? Object.keys(properties) : []
-    const wanted: readonly unknown[] = Array.isArray(required) ? required : []
-    if (additionalProperties !== false || !names.every((name) => wanted.includes(name))) return false
+    const requiredNames: readonly unknown[] = Array.isArray(required) ? required : []
+    if (additionalProperties !== false || !names.every((name) => requiredNames.includes(name))) return false
   }
   const maps = [properties, $defs, definitions].filter(isObject).flatMap((map) => Object.values(map))
   const parts = [...maps, ...(Array.isArray(anyOf) ? anyOf : []), ...(items === undefined ? [] : [items])]
@@ -76,22 +87,25 @@ function isObjectType({ type, properties }: Record<string, unknown>): boolean {
   return type === 'object' || (Array.isArray(type) && type.includes('object')) || properties !== undefined
 }
 
-/** Keywords that Anthropic refuses in a schema for its answers; the agent holds the answer to the whole schema afterwards. */
-const refused = new Set([
+/**
+ * Keywords that Anthropic rejects. The agent still validates the answer against the full schema.
+ */
+const unsupported = new Set([
   ...notStrict,
   ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'pattern'],
   ...['minItems', 'maxItems', '$schema'],
 ])
 
-const formats = [...strictFormats, 'uri']
+const anthropicFormats = [...strictFormats, 'uri']
 
-/** What stands in these is data, not schema. */
-const values = new Set(['const', 'enum', 'default', 'examples'])
+/** The values of these keywords are data, not schemas. */
+const dataKeywords = new Set(['const', 'enum', 'default', 'examples'])
 
 /**
- * The same schema as far as Anthropic takes it: without those keywords, with every object closed. Nothing if that would be another
- * schema: an object with properties of any name could only be empty, a tuple would lose its items; or if it goes in circles, which
- * is refused (`Circular reference detected in schema definitions`).
+ * Converts a schema to what Anthropic accepts: without the unsupported keywords, with every object
+ * closed. Returns undefined if that would change its meaning (a record could only be empty, a tuple
+ * would lose its items), or if it is circular (`Circular reference detected in schema
+ * definitions`).
  */
 export function closedSchema(schema: JsonObject): JsonObject | undefined {
   return isOpen(schema) || isCircular(schema, schema, new Set()) ? undefined : close(schema)
@@ -100,7 +114,8 @@ export function closedSchema(schema: JsonObject): JsonObject | undefined {
 function close(schema: JsonObject): JsonObject {
   const { oneOf, ...rest } = mapSchemas(schema, close)
   const kept = Object.entries(rest).filter(
-    ([key, value]) => !(refused.has(key) || (key === 'format' && !formats.includes(String(value)))),
+    ([key, value]) =>
+      !(unsupported.has(key) || (key === 'format' && !anthropicFormats.includes(String(value)))),
   )
   const closed = { ...Object.fromEntries(kept), ...(oneOf !== undefined && { anyOf: oneOf }) }
   return isObjectType(closed) ? { ...closed, additionalProperties: false } : closed
@@ -111,7 +126,7 @@ function isOpen(schema: JsonObject): boolean {
   const listed = properties !== undefined && additionalProperties === undefined
   const closed = (listed || additionalProperties === false) && patternProperties === undefined
   if (isObjectType(schema) && !closed) return true
-  if (speaksTwice(schema) || schema.prefixItems !== undefined || Array.isArray(schema.items)) return true
+  if (hasOverlap(schema) || schema.prefixItems !== undefined || Array.isArray(schema.items)) return true
   let open = false
   mapSchemas(schema, (inner) => {
     open ||= isOpen(inner)
@@ -120,18 +135,18 @@ function isOpen(schema: JsonObject): boolean {
   return open
 }
 
-/** Follows references to definitions; one that leads back to where it came from is a circle. */
-function isCircular(schema: JsonObject, root: JsonObject, trail: ReadonlySet<string>): boolean {
+/** Follows references to definitions. */
+function isCircular(schema: JsonObject, root: JsonObject, visited: ReadonlySet<string>): boolean {
   const { $ref } = schema
   if (typeof $ref === 'string') {
-    if ($ref === '#' || trail.has($ref)) return true
+    if ($ref === '#' || visited.has($ref)) return true
     const target = targetOf($ref, root)
-    return target !== undefined && isCircular(target, root, new Set([...trail, $ref]))
+    return target !== undefined && isCircular(target, root, new Set([...visited, $ref]))
   }
   let circular = false
   const { $defs, definitions, ...used } = schema
   mapSchemas(used, (inner) => {
-    circular ||= isCircular(inner, root, trail)
+    circular ||= isCircular(inner, root, visited)
     return inner
   })
   return circular
@@ -145,15 +160,15 @@ function targetOf(ref: string, { $defs, definitions }: JsonObject): JsonObject |
   return found.find(isJsonObject)
 }
 
-/** A schema with each schema directly within it replaced. */
+/** Maps each direct subschema. */
 function mapSchemas(schema: JsonObject, map: (inner: JsonObject) => JsonObject): JsonObject {
-  const deeper = (value: JsonValue): JsonValue =>
-    Array.isArray(value) ? value.map(deeper) : isJsonObject(value) ? map(value) : value
+  const mapValue = (value: JsonValue): JsonValue =>
+    Array.isArray(value) ? value.map(mapValue) : isJsonObject(value) ? map(value) : value
   const entries = Object.entries(schema).map(([key, value]): [string, JsonValue] => {
-    if (values.has(key)) return [key, value]
-    // Names of properties are no keywords.
-    if (!maps.has(key) || !isJsonObject(value)) return [key, deeper(value)]
-    return [key, Object.fromEntries(Object.entries(value).map(([name, one]) => [name, deeper(one)]))]
+    if (dataKeywords.has(key)) return [key, value]
+    // Property names are not keywords.
+    if (!maps.has(key) || !isJsonObject(value)) return [key, mapValue(value)]
+    return [key, Object.fromEntries(Object.entries(value).map(([name, one]) => [name, mapValue(one)]))]
   })
   return Object.fromEntries(entries)
 }

@@ -8,7 +8,7 @@ import { expect } from 'vitest'
 import type { ModelEvent, ModelStream } from '../../protocol/index.ts'
 import { MillraceError } from '../../protocol/index.ts'
 import type { HttpCall } from './http.ts'
-import type { Fetch, HttpAnswer } from './http-answer.ts'
+import type { Fetch, HttpResponse } from './http-response.ts'
 
 interface Seen {
   readonly method: string | undefined
@@ -21,10 +21,10 @@ export interface Loopback extends AsyncDisposable {
   readonly url: string
   readonly host: string
   readonly requests: readonly Seen[]
-  /** Resolves with the first socket that comes in. */
+  /** Resolves with the first incoming socket. */
   readonly connected: Promise<Socket>
-  /** Resolves when the first socket that came in is closed. */
-  readonly hungUp: Promise<void>
+  /** Resolves when the first incoming socket is closed. */
+  readonly disconnected: Promise<void>
 }
 
 /** A server on the loopback interface. `await using` closes it. */
@@ -40,7 +40,7 @@ export function httpServer(answer: RequestListener): Promise<Loopback> {
   return listen(server, requests)
 }
 
-/** The same for what no HTTP server would say. */
+/** The same for raw TCP, to send invalid HTTP. */
 export function tcpServer(onRequest: (socket: Socket) => void): Promise<Loopback> {
   const server = createTcpServer((socket) => {
     socket.on('error', () => {})
@@ -66,7 +66,7 @@ async function listen(server: Server, requests: readonly Seen[]): Promise<Loopba
     host: `127.0.0.1:${port}`,
     requests,
     connected: connected.promise,
-    hungUp: hungUp.promise,
+    disconnected: hungUp.promise,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy()
       server.close()
@@ -75,15 +75,15 @@ async function listen(server: Server, requests: readonly Seen[]): Promise<Loopba
   }
 }
 
-/** An address at which nobody listens. */
-export async function nobody(): Promise<string> {
+/** An address at which no server listens. */
+export async function unusedAddress(): Promise<string> {
   await using server = await tcpServer(() => {})
   return server.url
 }
 
 export const key = 'corp-7f3a9c1d2b'
 
-export function callTo(url: string, over: Partial<HttpCall> = {}): HttpCall {
+export function callTo(url: string, overrides: Partial<HttpCall> = {}): HttpCall {
   return {
     provider: 'them',
     url,
@@ -93,18 +93,18 @@ export function callTo(url: string, over: Partial<HttpCall> = {}): HttpCall {
     fetch: undefined,
     secrets: [key],
     keyName: 'THEIR_KEY',
-    ...over,
+    ...overrides,
   }
 }
 
-/** The two ways to a server. What holds for one holds for the other. */
-export const ways: readonly [name: string, fetch: Fetch | undefined][] = [
+/** The two ways to send a request, which must behave the same. */
+export const transports: readonly [name: string, fetch: Fetch | undefined][] = [
   ['fetch', (...request) => globalThis.fetch(...request)],
   ["Node's dispatcher", undefined],
 ]
 
-/** All of a body. */
-export async function textOf(answer: HttpAnswer): Promise<string> {
+/** Reads a whole body. */
+export async function textOf(answer: HttpResponse): Promise<string> {
   let text = ''
   const decoder = new TextDecoder()
   for (let bytes = await answer.read(); bytes; bytes = await answer.read())
@@ -113,23 +113,23 @@ export async function textOf(answer: HttpAnswer): Promise<string> {
   return text
 }
 
-/** The error with which something fails, after a look whether it is ours and shows no key. */
+/** The error that `work` rejects with. Checks that it is our error and shows no key. */
 export async function failureFrom(work: Promise<unknown>): Promise<MillraceError> {
   const error = await work.then(
     () => undefined,
     (thrown: unknown) => thrown,
   )
   if (!(error instanceof MillraceError)) throw new Error(`not our error: ${inspect(error)}`)
-  expect(shown(error)).not.toContain(key)
+  expect(visibleText(error)).not.toContain(key)
   return error
 }
 
-/** Everything that can be seen of an error. */
-export function shown(error: MillraceError): string {
+/** Everything that an error shows. */
+export function visibleText(error: MillraceError): string {
   return [error.stack, JSON.stringify(error), inspect(error, { depth: null, showHidden: true })].join('\n')
 }
 
-/** All that a stream tells, and the error with which it ends, if it does. */
+/** All events of a stream, and the error that ended it, if any. */
 export async function drain(stream: AsyncIterable<ModelEvent>) {
   const events: ModelEvent[] = []
   const ended = (async () => {

@@ -6,33 +6,33 @@ import type { WireListener } from '../../protocol/index.ts'
 interface Tapped {
   readonly body: string
   status: number
-  answer: string
+  response: string
 }
 
-/** Stands before a provider and takes down every byte that goes either way. It is gone when the test is over. */
+/** A proxy that records every byte in both directions. Closed when the test ends. */
 export async function wiretap(target: string) {
   const exchanges: Tapped[] = []
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
-    const tapped: Tapped = { body: Buffer.concat(chunks).toString(), status: 0, answer: '' }
+    const tapped: Tapped = { body: Buffer.concat(chunks).toString(), status: 0, response: '' }
     exchanges.push(tapped)
     const { method, url = '', headers } = request
-    const onward = sendRequest(new URL(url, target), { method, headers }, (answer) => {
-      const heard: Buffer[] = []
+    const upstream = sendRequest(new URL(url, target), { method, headers }, (answer) => {
+      const received: Buffer[] = []
       response.writeHead(answer.statusCode ?? 0, answer.headers)
       answer.on('data', (chunk: Buffer) => {
-        heard.push(chunk)
-        tapped.answer = Buffer.concat(heard).toString()
+        received.push(chunk)
+        tapped.response = Buffer.concat(received).toString()
         response.write(chunk)
       })
       answer.on('end', () => response.end())
       answer.on('error', () => response.destroy())
       tapped.status = answer.statusCode ?? 0
     })
-    onward.on('error', () => response.destroy())
-    response.on('close', () => onward.destroy())
-    onward.end(Buffer.concat(chunks))
+    upstream.on('error', () => response.destroy())
+    response.on('close', () => upstream.destroy())
+    upstream.end(Buffer.concat(chunks))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(async () => {
@@ -43,27 +43,27 @@ export async function wiretap(target: string) {
   return { exchanges, url, baseURL: `${url}/v1` }
 }
 
-interface Heard {
+interface Captured {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   status?: number
-  answerHeaders?: Readonly<Record<string, string>>
-  /** In the pieces in which it was told. */
+  responseHeaders?: Readonly<Record<string, string>>
+  /** The response text, in the pieces in which it was reported. */
   readonly pieces: string[]
 }
 
-/** Writes down what it is told. */
-export function wireListener(): { readonly heard: readonly Heard[]; readonly wire: WireListener } {
-  const heard: Heard[] = []
+/** A listener that records what it gets. */
+export function wireListener(): { readonly captured: readonly Captured[]; readonly wire: WireListener } {
+  const captured: Captured[] = []
   return {
-    heard,
+    captured,
     wire: {
-      sent: (request) => void heard.push({ ...request, pieces: [] }),
-      answered({ status, headers }) {
-        Object.assign(heard.at(-1) ?? {}, { status, answerHeaders: headers })
+      sent: (request) => void captured.push({ ...request, pieces: [] }),
+      responded({ status, headers }) {
+        Object.assign(captured.at(-1) ?? {}, { status, responseHeaders: headers })
       },
-      received: (text) => void heard.at(-1)?.pieces.push(text),
+      received: (text) => void captured.at(-1)?.pieces.push(text),
     },
   }
 }

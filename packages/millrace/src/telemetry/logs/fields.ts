@@ -2,30 +2,32 @@ import type { ErrorJson, MillraceError, Usage } from '../../protocol/index.ts'
 import { isTraceContext } from '../../protocol/index.ts'
 import type { LogFields, LogValue } from './line.ts'
 
-/** So much of a name, and of the words of an error, is told. */
-const longest = { name: 200, words: 500 } as const
+/** The maximum length of names and error messages. */
+const maxLength = { name: 200, words: 500 } as const
 
-/** Only what there is. */
-export function present(fields: Readonly<Record<string, LogValue | undefined>>): LogFields {
-  const there = Object.entries(fields).filter((field): field is [string, LogValue] => field[1] !== undefined)
-  return Object.fromEntries(there)
+/** Drops undefined fields. */
+export function definedFields(fields: Readonly<Record<string, LogValue | undefined>>): LogFields {
+  const defined = Object.entries(fields).filter(
+    (field): field is [string, LogValue] => field[1] !== undefined,
+  )
+  return Object.fromEntries(defined)
 }
 
 export function nameField(name: string): string {
-  return cut(name, longest.name)
+  return cut(name, maxLength.name)
 }
 
 export function errorFields(
   { code, op, status, message }: Pick<MillraceError | ErrorJson, 'code' | 'op' | 'status' | 'message'>,
   content: boolean,
 ): LogFields {
-  const words = content ? cut(message.replace(/\s+/g, ' ').trim(), longest.words) : undefined
-  return present({ code, op: nameField(op), httpStatus: status, error: words })
+  const words = content ? cut(message.replace(/\s+/g, ' ').trim(), maxLength.words) : undefined
+  return definedFields({ code, op: nameField(op), httpStatus: status, error: words })
 }
 
 export function usageFields(usage: Usage): LogFields {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage
-  return present({
+  return definedFields({
     inputTokens,
     outputTokens,
     cacheReadTokens: cacheReadTokens || undefined,
@@ -34,7 +36,7 @@ export function usageFields(usage: Usage): LogFields {
   })
 }
 
-/** By what a backend of traces finds it. */
+/** The ids by which a tracing backend finds the run. */
 export function traceFields(trace: string | undefined): LogFields {
   if (trace === undefined || !isTraceContext(trace)) return {}
   const [, traceId = '', spanId = ''] = trace.split('-')
@@ -42,6 +44,6 @@ export function traceFields(trace: string | undefined): LogFields {
 }
 
 function cut(text: string, most: number): string {
-  // Never in the middle of a character.
+  // Never splits a surrogate pair.
   return text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
 }

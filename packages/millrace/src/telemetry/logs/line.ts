@@ -4,7 +4,7 @@ export type LogFormat = 'logfmt' | 'json' | 'fields'
 
 export type LogValue = string | number | boolean | readonly string[]
 
-/** What a line tells beside its words. */
+/** The fields of a line, in addition to its message. */
 export type LogFields = Readonly<Record<string, LogValue>>
 
 interface LogLine {
@@ -13,7 +13,7 @@ interface LogLine {
   readonly fields: LogFields
 }
 
-/** What a logger is called with. */
+/** The arguments for the logger's method. */
 export function argumentsOf(format: LogFormat, { level, message, fields }: LogLine): [string, LogFields?] {
   switch (format) {
     case 'fields':
@@ -25,13 +25,19 @@ export function argumentsOf(format: LogFormat, { level, message, fields }: LogLi
   }
 }
 
-/** Names come from people and from models, and one that a model has made up may contain anything: no value ends its line. */
+/**
+ * Names can come from users and models and contain anything. No value may end its line or look like
+ * another field.
+ */
 function word(value: LogValue): string {
   const text = String(value)
   return /^[^\s"=\\\p{C}\p{Z}]+$/u.test(text) ? text : escaped(JSON.stringify(text))
 }
 
-/** JSON leaves alone what some take for the end of a line, or for an order to their terminal: C1, bidi controls, U+2028 … */
+/**
+ * Escapes what JSON does not but some programs treat as a line end or terminal control: C1, bidi
+ * controls, U+2028 …
+ */
 function escaped(json: string): string {
   return json.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (char) =>
     char

@@ -4,34 +4,34 @@ import type {
   ModelCall,
   Outcome,
   RoundRetryEvent,
-  RunBeginning,
   RunEndEvent,
+  RunInfo,
   RunTelemetry,
   Telemetry,
   ToolResultEvent,
   Usage,
 } from '../../protocol/index.ts'
 import { addUsage, noUsage } from '../../protocol/index.ts'
-import { handleBy } from '../handlers.ts'
-import { errorFields, nameField, present, traceFields, usageFields } from './fields.ts'
+import { eventHandler } from '../handlers.ts'
+import { definedFields, errorFields, nameField, traceFields, usageFields } from './fields.ts'
 import type { LogFields, LogLevel } from './line.ts'
 
 interface RunLogOptions {
-  readonly tell: (level: LogLevel, message: string, fields: LogFields) => void
+  readonly log: (level: LogLevel, message: string, fields: LogFields) => void
   readonly content: boolean
-  /** The run that has started this one, by one of its calls. */
-  readonly parent?: { readonly runId: string; readonly place: LogFields }
+  /** The run that started this one by one of its tool calls. */
+  readonly parent?: { readonly runId: string; readonly location: LogFields }
 }
 
-/** What a person or a rule did not want, or what ended with its run, did not go wrong. */
-const wentWrong: ReadonlySet<CallStatus> = new Set(['failed', 'timeout', 'rejected', 'unknown'])
+/** Calls that were denied, blocked or canceled did not fail. */
+const failureStatuses: ReadonlySet<CallStatus> = new Set(['failed', 'timeout', 'rejected', 'unknown'])
 
-/** Told of one run: of what goes wrong when it does, of the run itself when it is over. */
-export function beginRun(run: RunBeginning, options: RunLogOptions): RunTelemetry {
-  const { tell, content, parent } = options
-  const begunAt = performance.now()
-  const place = placeOf(run) ?? parent?.place ?? {}
-  const about = { agent: nameField(run.agent), run: run.runId, ...place }
+/** Logs one run: failures as they happen, and the run itself when it ends. */
+export function logRun(run: RunInfo, options: RunLogOptions): RunTelemetry {
+  const { log, content, parent } = options
+  const startedAt = performance.now()
+  const location = locationOf(run) ?? parent?.location ?? {}
+  const runFields = { agent: nameField(run.agent), run: run.runId, ...location }
   const rounds = new Set<number>()
   const models = new Set<string>()
   let usage: Usage = noUsage
@@ -39,71 +39,71 @@ export function beginRun(run: RunBeginning, options: RunLogOptions): RunTelemetr
   let failedCalls = 0
   let losses: number | undefined
   let trace: LogFields = {}
-  let isOver = false
-  /** A model call that failed, as long as it is open what is done about it. */
+  let hasEnded = false
+  /** A failed model call that is logged once it is known whether it will be retried. */
   let failure: { readonly error: MillraceError; readonly fields: LogFields } | undefined
 
-  function tellFailure(again?: RoundRetryEvent) {
-    const told = failure
+  function logFailure(retry?: RoundRetryEvent) {
+    const failed = failure
     failure = undefined
-    if (!told || (!again && endedWithRun(told.error))) return
-    const next = again && nameField(again.model)
-    const fields = present({
-      ...told.fields,
-      retryMs: again && Math.round(again.delayMs),
-      retryModel: next === told.fields.model ? undefined : next,
+    if (!failed || (!retry && endedWithRun(failed.error))) return
+    const next = retry && nameField(retry.model)
+    const fields = definedFields({
+      ...failed.fields,
+      retryMs: retry && Math.round(retry.delayMs),
+      retryModel: next === failed.fields.model ? undefined : next,
       ...trace,
     })
-    tell('warn', 'model call failed', fields)
+    log('warn', 'model call failed', fields)
   }
 
-  function spend(event: { readonly usage?: Partial<Usage> }) {
+  function addUsageOf(event: { readonly usage?: Partial<Usage> }) {
     if (event.usage) usage = addUsage(usage, event.usage)
   }
 
-  function tellCall({ name, callId, status, ms }: ToolResultEvent) {
+  function logToolCall({ name, callId, status, ms }: ToolResultEvent) {
     calls++
-    if (!wentWrong.has(status)) return
+    if (!failureStatuses.has(status)) return
     failedCalls++
     const call = { tool: nameField(name), call: nameField(callId), status, ms: Math.round(ms) }
-    tell('warn', 'tool call failed', { ...about, ...call, ...trace })
+    log('warn', 'tool call failed', { ...runFields, ...call, ...trace })
   }
 
   function end(outcome: Outcome | 'handed-over', error?: RunEndEvent['error']) {
-    if (isOver) return
-    tellFailure()
-    isOver = true
-    const fields = present({
-      ...about,
+    if (hasEnded) return
+    logFailure()
+    hasEnded = true
+    const fields = definedFields({
+      ...runFields,
       parent: parent?.runId,
       outcome,
       rounds: rounds.size,
       calls,
       failedCalls: failedCalls || undefined,
-      ms: since(begunAt),
+      ms: since(startedAt),
       models: models.size > 0 ? [...models] : undefined,
       ...usageFields(usage),
       resumes: run.resumes?.runId,
       losses,
-      // That of one that was cancelled says no more than that.
+      // The error of a canceled run adds nothing.
       ...(error && outcome === 'failed' && errorFields(error, content)),
       ...trace,
     })
-    tell(outcome === 'failed' ? 'error' : 'info', `run ${outcome}`, fields)
+    log(outcome === 'failed' ? 'error' : 'info', `run ${outcome}`, fields)
   }
 
   function observe({ model, round, attempt, aside }: ModelCall) {
     const startedAt = performance.now()
     const name = nameField(model.id)
     if (!aside) {
-      tellFailure()
+      logFailure()
       models.add(name)
     }
     return {
       end({ error }: { readonly error?: MillraceError | undefined }) {
-        if (!error || isOver) return
-        const fields = present({
-          ...about,
+        if (!error || hasEnded) return
+        const fields = definedFields({
+          ...runFields,
           provider: nameField(model.provider),
           model: name,
           round,
@@ -113,45 +113,45 @@ export function beginRun(run: RunBeginning, options: RunLogOptions): RunTelemetr
           ...errorFields(error, content),
         })
         if (!aside) failure = { error, fields }
-        else if (!endedWithRun(error)) tell('warn', 'model call failed', { ...fields, ...trace })
+        else if (!endedWithRun(error)) log('warn', 'model call failed', { ...fields, ...trace })
       },
     }
   }
 
   return {
-    event: handleBy({
+    event: eventHandler({
       'run-start'(event) {
         losses = event.losses
         trace = traceFields(event.trace)
       },
       'round-start'({ round }) {
-        tellFailure()
+        logFailure()
         rounds.add(round)
       },
-      'round-retry': tellFailure,
+      'round-retry': logFailure,
       'round-end'(event) {
-        tellFailure()
-        spend(event)
+        logFailure()
+        addUsageOf(event)
       },
-      summary: spend,
-      'tool-result': tellCall,
+      summary: addUsageOf,
+      'tool-result': logToolCall,
       'run-end': ({ outcome, error }) => end(outcome, error),
     }),
-    call: observe,
-    within: (_, work) => work(),
-    inside: (): Telemetry => ({
-      begin: (started) => beginRun(started, { ...options, parent: { runId: run.runId, place } }),
+    modelCall: observe,
+    runInContext: (_, work) => work(),
+    nested: (): Telemetry => ({
+      startRun: (started) => logRun(started, { ...options, parent: { runId: run.runId, location } }),
     }),
-    abandoned: () => end('handed-over'),
+    handedOver: () => end('handed-over'),
   }
 }
 
-function placeOf({ conversation, inThread }: RunBeginning): LogFields | undefined {
+function locationOf({ conversation, inThread }: RunInfo): LogFields | undefined {
   if (conversation === undefined) return undefined
   return { [inThread ? 'thread' : 'conversation']: nameField(conversation) }
 }
 
-/** The run was over, and the call with it: the line of the run says why. */
+/** The model call ended because the run did: the line of the run says why. */
 function endedWithRun({ op, code }: MillraceError): boolean {
   return code === 'stream_interrupted' || op === 'agent.run' || op === 'tool.run'
 }

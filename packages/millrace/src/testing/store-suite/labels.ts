@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import type { ListOptions, ThreadStore } from '../../threads/index.ts'
-import type { Cases } from './scene.ts'
-import { infoOf, rejectsWith, said } from './scene.ts'
+import type { Cases } from './context.ts'
+import { infoOf, rejectsWith, userInput } from './context.ts'
 
 async function found(store: ThreadStore, search: readonly string[], options: Partial<ListOptions> = {}) {
   const { threads } = await store.list({ limit: 100, ...options, search })
   return threads.map(({ id }) => id).sort()
 }
 
-/** What a careless store could change, or take for something else. */
+/** Text that a careless store could change or misinterpret. */
 const odd = [
   '%',
   '_',
@@ -29,37 +29,37 @@ const odd = [
 ]
 
 export const labelCases: Cases = {
-  'the first label with a title is the one that a thread keeps': async ({ store, other }) => {
+  'a thread keeps the first label with a title': async ({ store, other }) => {
     const agent = 'a'
     await store.create({ id: 't', agent })
-    assert.ok(!('title' in ((await store.get('t')) ?? {})), 'there is no title before')
+    assert.ok(!('title' in ((await store.get('t')) ?? {})), 'there must be no title yet')
     await store.create({ id: 'u', agent, label: { search: 'early' } })
     assert.deepEqual(await found(other, ['early']), ['u'])
     for (const id of ['t', 'u']) {
-      await store.signal(id, undefined, said('x'))
+      await store.signal(id, undefined, userInput('x'))
       assert.equal((await store.get(id))?.title, undefined)
-      await other.signal(id, 'key', said('x'), { label: { title: 'First', search: `first ${id}` } })
-      await store.signal(id, undefined, said('x'), { label: { title: 'Second', search: 'second' } })
+      await other.signal(id, 'key', userInput('x'), { label: { title: 'First', search: `first ${id}` } })
+      await store.signal(id, undefined, userInput('x'), { label: { title: 'Second', search: 'second' } })
       assert.equal((await other.get(id))?.title, 'First')
     }
-    const label = { title: 'Made', search: 'made' }
-    await store.create({ id: 'v', agent, label }, { entries: [{ seq: 1, at: 1, event: said('x') }] })
-    await other.signal('v', undefined, said('x'), { label: { title: 'Second', search: 'second' } })
-    assert.equal((await store.get('v'))?.title, 'Made')
+    const label = { title: 'Created', search: 'created' }
+    await store.create({ id: 'v', agent, label }, { entries: [{ seq: 1, at: 1, event: userInput('x') }] })
+    await other.signal('v', undefined, userInput('x'), { label: { title: 'Second', search: 'second' } })
+    assert.equal((await store.get('v'))?.title, 'Created')
     assert.deepEqual(await found(other, ['first']), ['t', 'u'])
-    assert.deepEqual(await found(other, ['made']), ['v'])
+    assert.deepEqual(await found(other, ['created']), ['v'])
     for (const gone of ['early', 'second']) assert.deepEqual(await found(other, [gone]), [])
     const [listed] = (await other.list({ limit: 1 })).threads
     assert.deepEqual(listed, await infoOf(store, 'v'))
   },
 
-  'a message that is refused or repeated leaves no label': async ({ store, other }) => {
+  'a rejected or repeated message sets no label': async ({ store, other }) => {
     await store.create({ id: 't', agent: 'a', caller: 'ada' })
-    await store.signal('t', 'key', said('x'))
+    await store.signal('t', 'key', userInput('x'))
     const label = { title: 'Late', search: 'late' }
-    await store.signal('t', 'key', said('x'), { label })
+    await store.signal('t', 'key', userInput('x'), { label })
     const none = { runs: 1, waiting: 0, storedBytes: 0, bytesPerMinute: 0, tokensPerMinute: 0 }
-    await rejectsWith('rate_limit', store.signal('t', undefined, said('x'), { label, quotas: none }))
+    await rejectsWith('rate_limit', store.signal('t', undefined, userInput('x'), { label, quotas: none }))
     assert.equal((await other.get('t'))?.title, undefined)
     assert.deepEqual(await found(other, ['late']), [])
   },
@@ -73,7 +73,7 @@ export const labelCases: Cases = {
     assert.deepEqual(await found(store, ['mills']), [])
   },
 
-  'a title is kept to the letter': async ({ store, other }) => {
+  'a title is stored exactly': async ({ store, other }) => {
     for (const [index, title] of [...odd, 'a\0b', 'lone \ud83d', 'lone \ud83e', ''].entries()) {
       const id = `t${index}`
       await store.create({ id, agent: 'a', label: { title, search: '' } })
@@ -81,7 +81,7 @@ export const labelCases: Cases = {
     }
   },
 
-  'a search finds the threads whose text contains all of it, to the letter': async ({ store, other }) => {
+  'a search finds the threads whose text contains all parts exactly': async ({ store, other }) => {
     await store.create({ id: 'plain', agent: 'x', label: { search: 'WORDS\nAND MORE' } })
     for (const [index, text] of odd.entries())
       await store.create({ id: `t${index}`, agent: 'x', label: { search: `BEFORE${text}AFTER` } })
@@ -97,12 +97,12 @@ export const labelCases: Cases = {
     assert.equal((await found(other, [])).length, odd.length + 1)
   },
 
-  'a search goes together with user, agent and status, and comes in pages': async ({ store, other }) => {
+  'a search can be combined with user, agent and status, and paged': async ({ store, other }) => {
     for (let index = 0; index < 40; index++) {
       const id = `${index % 3 === 0 ? 'mill' : 'river'}-${index}`
       const agent = index % 2 ? 'a' : 'b'
       await store.create({ id, agent, ...(index % 4 && { user: `u${index % 4}` }), label: { search: id } })
-      if (index % 5 === 0) await store.signal(id, undefined, said('hello'))
+      if (index % 5 === 0) await store.signal(id, undefined, userInput('hello'))
     }
     const { threads } = await store.list({ limit: 100 })
     const filters: Partial<ListOptions>[] = [
@@ -133,7 +133,7 @@ export const labelCases: Cases = {
     await rejectsWith('invalid_input', store.list({ limit: 1, cursor: 'x', search: ['mill'] }))
   },
 
-  'a search finds what is old among many': async ({ store }) => {
+  'a search finds an old thread among many': async ({ store }) => {
     const ids = ['needle', ...Array.from({ length: 4500 }, (_, index) => `hay${index}`)]
     await Promise.all(ids.map((id) => store.create({ id, agent: 'a', label: { search: id } })))
     assert.deepEqual(await found(store, ['needle']), ['needle'])

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import type { ThreadEvent } from '../../protocol/index.ts'
-import type { Cases } from './scene.ts'
-import { claimed, leaseMs, ownedThread, readAll, said, word } from './scene.ts'
+import type { Cases } from './context.ts'
+import { claimed, leaseMs, ownedThread, readAll, textDelta, userInput } from './context.ts'
 
 export const logCases: Cases = {
-  'events are numbered from 1 on, with the time of the store, and read as they were written': async ({
+  'events are numbered from 1, with the time of the store, and read as they were written': async ({
     store,
     other,
     now,
-    pass,
+    advance,
   }) => {
     const lease = await ownedThread(store, 't')
-    pass(7)
+    advance(7)
     const events: ThreadEvent[] = [
-      word('mill'),
+      textDelta('mill'),
       { type: 'tool-call', callId: 'c/1', name: 'f', input: { deep: [null, true, 1.5e300, '', { '': {} }] } },
       {
         type: 'tool-result',
@@ -36,18 +36,23 @@ export const logCases: Cases = {
     assert.deepEqual([info?.head, info?.updatedAt], [4, now()])
   },
 
-  'numbers have no gap and no repeat while an owner and others write at once': async ({ store, other }) => {
+  'numbers have no gaps or duplicates while an owner and others write concurrently': async ({
+    store,
+    other,
+  }) => {
     const lease = await ownedThread(store, 't')
     const rounds = Array.from({ length: 40 }, (_, index) => index)
     const written = await Promise.all([
-      ...rounds.map((index) => store.append([{ lease, events: [word(`a${index}`), word(`b${index}`)] }])),
-      ...rounds.map((index) => other.append([{ lease, events: [word(`c${index}`)] }])),
-      ...rounds.map((index) => store.signal('t', `s${index}`, said('from here'))),
-      ...rounds.map((index) => other.signal('t', `o${index}`, said('from there'))),
+      ...rounds.map((index) =>
+        store.append([{ lease, events: [textDelta(`a${index}`), textDelta(`b${index}`)] }]),
+      ),
+      ...rounds.map((index) => other.append([{ lease, events: [textDelta(`c${index}`)] }])),
+      ...rounds.map((index) => store.signal('t', `s${index}`, userInput('from here'))),
+      ...rounds.map((index) => other.signal('t', `o${index}`, userInput('from there'))),
     ])
     const numbers = written
       .flatMap((result) => ('entry' in result ? [result.entry] : result.flat()))
-      .map((entry) => (entry === 'fenced' ? assert.fail('nobody took over') : entry.seq))
+      .map((entry) => (entry === 'fenced' ? assert.fail('no other owner has claimed the thread') : entry.seq))
     assert.deepEqual(
       numbers.toSorted((one, next) => one - next),
       Array.from({ length: 200 }, (_, index) => index + 2),
@@ -55,7 +60,7 @@ export const logCases: Cases = {
     const log = await readAll(other, 't', { limit: 7 })
     assert.equal(log.at(-1)?.seq, 201)
     assert.equal((await store.get('t'))?.head, 201)
-    // What one writer asks for in order is written in order, and what it hands over together stays together.
+    // Writes of one writer keep their order, and batches stay together.
     const words = log.flatMap(({ event }) => (event.type === 'text' ? [event.text] : []))
     const own = words.filter((text) => !text.startsWith('c'))
     assert.deepEqual(
@@ -64,16 +69,18 @@ export const logCases: Cases = {
     )
   },
 
-  'one append writes to many threads, and a fenced one among them does not keep the others from it': async ({
+  'one append writes to many threads, and a fenced one does not affect the others': async ({
     store,
     other,
-    pass,
+    advance,
   }) => {
     const leases = []
     for (let index = 0; index < 20; index++) leases.push(await ownedThread(store, `t${index}`))
-    pass(leaseMs)
-    await claimed(other, 't7', 'somebody else')
-    const results = await store.append(leases.map((lease) => ({ lease, events: [word('x'), word('y')] })))
+    advance(leaseMs)
+    await claimed(other, 't7', 'another owner')
+    const results = await store.append(
+      leases.map((lease) => ({ lease, events: [textDelta('x'), textDelta('y')] })),
+    )
     for (const [index, result] of results.entries()) {
       if (index === 7) assert.equal(result, 'fenced')
       else assert.deepEqual(result === 'fenced' ? result : result.map(({ seq }) => seq), [2, 3])
@@ -84,12 +91,12 @@ export const logCases: Cases = {
 
   'one append may have several batches for a thread, and batches without events': async ({ store }) => {
     const lease = await ownedThread(store, 't')
-    const gone = { ...lease, epoch: lease.epoch - 1 }
+    const stale = { ...lease, epoch: lease.epoch - 1 }
     const results = await store.append([
-      { lease, events: [word('x')] },
+      { lease, events: [textDelta('x')] },
       { lease, events: [] },
-      { lease: gone, events: [] },
-      { lease, events: [word('y')] },
+      { lease: stale, events: [] },
+      { lease, events: [textDelta('y')] },
     ])
     assert.deepEqual(
       results.map((result) => (result === 'fenced' ? result : result.map(({ seq }) => seq))),
@@ -98,15 +105,18 @@ export const logCases: Cases = {
     assert.deepEqual(await store.append([]), [])
   },
 
-  'the same key is one event, whoever sends it and however often': async ({ store, other, pass }) => {
+  'a key is one event, however often and from wherever it is sent': async ({ store, other, advance }) => {
     await store.create({ id: 't', agent: 'a' })
-    const first = await store.signal('t', 'key', said('first'))
+    const first = await store.signal('t', 'key', userInput('first'))
     assert.equal(first.repeated, false)
-    pass(5)
-    assert.deepEqual(await other.signal('t', 'key', said('second')), { entry: first.entry, repeated: true })
+    advance(5)
+    assert.deepEqual(await other.signal('t', 'key', userInput('second')), {
+      entry: first.entry,
+      repeated: true,
+    })
     const many = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        (index % 2 ? store : other).signal('t', 'race', said(`${index}`)),
+        (index % 2 ? store : other).signal('t', 'race', userInput(`${index}`)),
       ),
     )
     assert.equal(many.filter(({ repeated }) => !repeated).length, 1)
@@ -114,24 +124,24 @@ export const logCases: Cases = {
     assert.equal((await readAll(store, 't')).length, 2)
 
     await store.create({ id: 'u', agent: 'a' })
-    assert.equal((await store.signal('u', 'key', said('its own'))).repeated, false)
-    await store.signal('u', undefined, said('without'))
-    assert.equal((await store.signal('u', undefined, said('without'))).entry.seq, 3)
+    assert.equal((await store.signal('u', 'key', userInput('its own'))).repeated, false)
+    await store.signal('u', undefined, userInput('without'))
+    assert.equal((await store.signal('u', undefined, userInput('without'))).entry.seq, 3)
   },
 
-  'a key that comes again makes nothing runnable': async ({ store, other }) => {
+  'a repeated key makes nothing runnable': async ({ store, other }) => {
     await store.create({ id: 't', agent: 'a' })
-    await store.signal('t', 'key', said('hello'))
+    await store.signal('t', 'key', userInput('hello'))
     const lease = await claimed(store, 't', 'worker')
     assert.equal(await store.release(lease, { head: 1, status: 'idle' }), 'released')
-    await other.signal('t', 'key', said('hello'))
+    await other.signal('t', 'key', userInput('hello'))
     assert.equal((await store.get('t'))?.status, 'idle')
     assert.equal(await store.claim('t', 'worker', leaseMs), undefined)
   },
 
-  'a reader gets what comes after its number, in pages': async ({ store, other }) => {
+  'a reader gets the entries after its number, in pages': async ({ store, other }) => {
     const lease = await ownedThread(store, 't')
-    await store.append([{ lease, events: Array.from({ length: 50 }, (_, index) => said(`${index}`)) }])
+    await store.append([{ lease, events: Array.from({ length: 50 }, (_, index) => userInput(`${index}`)) }])
     const log = await readAll(store, 't')
     assert.equal(log.length, 51)
     for (const after of [0, 1, 25, 50]) {
@@ -142,12 +152,12 @@ export const logCases: Cases = {
     assert.deepEqual(await other.read('t', { after: 99, limit: 3 }), [])
   },
 
-  'a page of a log ends after a few hundred kilobytes, and the next goes on there': async ({
+  'a page of a log ends after a few hundred kilobytes, and the next continues there': async ({
     store,
     other,
   }) => {
     const lease = await ownedThread(store, 't')
-    const events = Array.from({ length: 12 }, (_, index) => said(`${index} ${'x'.repeat(100_000)}`))
+    const events = Array.from({ length: 12 }, (_, index) => userInput(`${index} ${'x'.repeat(100_000)}`))
     await store.append([{ lease, events }])
     for (const split of [false, true]) {
       const page = await other.read('t', { after: 0, limit: 100, split })
@@ -156,7 +166,7 @@ export const logCases: Cases = {
     }
   },
 
-  'any text comes back as it was: large, odd, and cut inside of a character': async ({ store, other }) => {
+  'any text is stored exactly: large, odd, and cut inside a character': async ({ store, other }) => {
     const lease = await ownedThread(store, 't')
     const texts = [
       'x'.repeat(1_000_000),
@@ -168,12 +178,12 @@ export const logCases: Cases = {
       '\\u0000"\'',
       'e\u0301',
     ]
-    const events = texts.flatMap((text): ThreadEvent[] => [word(text), said(text)])
+    const events = texts.flatMap((text): ThreadEvent[] => [textDelta(text), userInput(text)])
     await store.append([{ lease, events }])
     const read = (await readAll(other, 't')).slice(1).map(({ event }) => event)
     assert.ok(JSON.stringify(read) === JSON.stringify(events), 'must be the same')
-    await store.signal('t', 'large', said('y'.repeat(1_000_000)))
+    await store.signal('t', 'large', userInput('y'.repeat(1_000_000)))
     const [entry] = await other.read('t', { after: events.length + 1, limit: 1 })
-    assert.equal(JSON.stringify(entry?.event), JSON.stringify(said('y'.repeat(1_000_000))))
+    assert.equal(JSON.stringify(entry?.event), JSON.stringify(userInput('y'.repeat(1_000_000))))
   },
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import type { RoundEndEvent, RunStartEvent, SummaryEvent } from '../../protocol/index.ts'
 import { isMillraceError } from '../../protocol/index.ts'
 import type { CallerUsage, Lease, Quotas, ThreadStore } from '../../threads/index.ts'
-import type { Cases } from './scene.ts'
-import { claimed, leaseMs, said, word } from './scene.ts'
+import type { Cases } from './context.ts'
+import { claimed, leaseMs, textDelta, userInput } from './context.ts'
 
 const unlimited: Quotas = {
   runs: Infinity,
@@ -15,7 +15,7 @@ const unlimited: Quotas = {
 
 const minuteMs = 60_000
 
-const nothing: CallerUsage = {
+const noUsage: CallerUsage = {
   runs: 0,
   waiting: 0,
   storedBytes: 0,
@@ -23,25 +23,29 @@ const nothing: CallerUsage = {
   tokensThisMinute: 0,
 }
 
-async function makeThread(store: ThreadStore, id: string, caller?: string): Promise<void> {
+async function createThread(store: ThreadStore, id: string, caller?: string): Promise<void> {
   assert.equal(await store.create({ id, agent: 'a', ...(caller && { caller }) }), true)
 }
 
 /** A thread of a caller with something to do. */
-async function askedThread(store: ThreadStore, id: string, caller?: string): Promise<void> {
-  await makeThread(store, id, caller)
-  await store.signal(id, undefined, said('hello'))
+async function runnableThread(store: ThreadStore, id: string, caller?: string): Promise<void> {
+  await createThread(store, id, caller)
+  await store.signal(id, undefined, userInput('hello'))
 }
 
-function runStart(heard: readonly number[]): RunStartEvent {
-  return { type: 'run-start', version: 1, runId: 'r', agent: 'a', input: [], heard }
+function runStart(inputs: readonly number[]): RunStartEvent {
+  return { type: 'run-start', version: 2, runId: 'r', agent: 'a', input: [], inputs }
 }
 
 function roundEnd(inputTokens: number, outputTokens: number): RoundEndEvent {
   return { type: 'round-end', round: 1, model: 'm', finish: 'stop', usage: { inputTokens, outputTokens } }
 }
 
-async function isOver(name: keyof Quotas, promise: Promise<unknown>, retryAfterMs: number): Promise<void> {
+async function rejectsByQuota(
+  name: keyof Quotas,
+  promise: Promise<unknown>,
+  retryAfterMs: number,
+): Promise<void> {
   await assert.rejects(promise, (error) => {
     assert.ok(isMillraceError(error), `${error} must be a MillraceError`)
     assert.equal(error.code, 'rate_limit')
@@ -57,40 +61,36 @@ async function waitingOf(store: ThreadStore, caller: string): Promise<number> {
 }
 
 export const quotaCases: Cases = {
-  'a thread counts for its caller, else for its user': async ({ store, other, now, pass }) => {
-    pass(minuteMs - (now() % minuteMs))
-    assert.deepEqual(await store.usage('ada'), nothing)
+  'a thread counts for its caller, otherwise for its user': async ({ store, other, now, advance }) => {
+    advance(minuteMs - (now() % minuteMs))
+    assert.deepEqual(await store.usage('ada'), noUsage)
     await store.create({ id: 'by caller', agent: 'a', user: 'bob', caller: 'ada' })
     await store.create({ id: 'by user', agent: 'a', user: 'ada', metadata: { long: 'x'.repeat(1000) } })
-    await store.create({ id: "nobody's", agent: 'a' })
+    await store.create({ id: 'unowned', agent: 'a' })
     const before = await other.usage('ada')
     assert.ok(before.storedBytes > 1000 && before.storedBytes < 3000)
     assert.deepEqual(before, {
-      ...nothing,
+      ...noUsage,
       storedBytes: before.storedBytes,
       bytesThisMinute: before.storedBytes,
     })
-    assert.deepEqual(await other.usage('bob'), nothing)
-    const event = said('ä'.repeat(1000))
+    assert.deepEqual(await other.usage('bob'), noUsage)
+    const event = userInput('ä'.repeat(1000))
     const { bytes = 0, caller } = (await store.get('by caller')) ?? {}
     assert.deepEqual([caller, (await other.get('by user'))?.caller], ['ada', 'ada'])
     await store.signal('by caller', undefined, event)
     const size = 1000 + JSON.stringify(event).length
     assert.equal((await other.get('by caller'))?.bytes, bytes + size)
     assert.equal((await other.usage('ada')).storedBytes, before.storedBytes + size)
-    pass(minuteMs)
+    advance(minuteMs)
     const later = await other.usage('ada')
     assert.deepEqual([later.storedBytes, later.bytesThisMinute], [before.storedBytes + size, 0])
   },
 
-  'what is appended counts: bytes, tokens, and messages that a run has heard': async ({
-    store,
-    other,
-    pass,
-  }) => {
-    await askedThread(store, 't', 'ada')
-    await askedThread(store, 'u', 'ada')
-    await store.signal('t', undefined, said('and this'))
+  'appends count bytes, tokens, and messages that a run has read': async ({ store, other, advance }) => {
+    await runnableThread(store, 't', 'ada')
+    await runnableThread(store, 'u', 'ada')
+    await store.signal('t', undefined, userInput('and this'))
     await store.signal('t', undefined, { type: 'stop', reason: 'enough' })
     assert.equal(await waitingOf(other, 'ada'), 3)
     const leases = [await claimed(store, 't', 'worker'), await claimed(other, 'u', 'worker')]
@@ -110,21 +110,21 @@ export const quotaCases: Cases = {
       [1, 250, 2 * events.reduce((sum, event) => sum + JSON.stringify(event).length, 0)],
     )
     await store.append([
-      { lease: leases[0] as Lease, events: [{ type: 'round-start', round: 2, model: 'm', heard: [2] }] },
+      { lease: leases[0] as Lease, events: [{ type: 'round-start', round: 2, model: 'm', inputs: [2] }] },
     ])
     assert.equal(await waitingOf(other, 'ada'), 0)
-    // A log that says so twice takes nothing away from others.
-    await askedThread(store, 'v', 'ada')
+    // Naming an input twice does not affect other threads.
+    await runnableThread(store, 'v', 'ada')
     await store.append([{ lease: leases[0] as Lease, events: [runStart([1, 2])] }])
     assert.equal(await waitingOf(other, 'ada'), 1)
-    pass(minuteMs)
+    advance(minuteMs)
     assert.equal((await other.usage('ada')).tokensThisMinute, 0)
   },
 
-  'what a deleted thread held is given back': async ({ store, other, pass }) => {
-    await makeThread(store, 'kept', 'ada')
+  'deleting a thread returns what it used': async ({ store, other, advance }) => {
+    await createThread(store, 'kept', 'ada')
     const before = await other.usage('ada')
-    await askedThread(store, 't', 'ada')
+    await runnableThread(store, 't', 'ada')
     await claimed(store, 't', 'worker')
     const held = await other.usage('ada')
     assert.deepEqual([held.runs, held.waiting], [1, 1])
@@ -132,29 +132,31 @@ export const quotaCases: Cases = {
     const after = await store.usage('ada')
     assert.deepEqual(after, { ...before, bytesThisMinute: held.bytesThisMinute })
     await store.delete('kept')
-    pass(minuteMs)
-    await makeThread(store, 'new', 'bob')
-    assert.deepEqual(await other.usage('ada'), nothing)
+    advance(minuteMs)
+    await createThread(store, 'new', 'bob')
+    assert.deepEqual(await other.usage('ada'), noUsage)
   },
 
-  'a thread that begins with entries counts as if they had been written': async ({ store, other }) => {
-    const entries = [said('one'), said('two'), runStart([1]), word('x')].map((event, index) => ({
-      seq: index + 1,
-      at: 1000,
-      event,
-    }))
+  'a thread created with entries counts as if they had been written': async ({ store, other }) => {
+    const entries = [userInput('one'), userInput('two'), runStart([1]), textDelta('x')].map(
+      (event, index) => ({
+        seq: index + 1,
+        at: 1000,
+        event,
+      }),
+    )
     await store.create({ id: 't', agent: 'a', caller: 'ada' }, { entries })
     const { waiting, storedBytes } = await other.usage('ada')
     assert.equal(waiting, 1)
     assert.ok(storedBytes > entries.reduce((sum, { event }) => sum + JSON.stringify(event).length, 0))
   },
 
-  'compacting gives room back': async ({ store, other }) => {
-    await askedThread(store, 't', 'ada')
+  'packing returns bytes': async ({ store, other }) => {
+    await runnableThread(store, 't', 'ada')
     const lease = await claimed(store, 't', 'worker')
-    await store.append([{ lease, events: Array.from({ length: 500 }, () => word('x')) }])
+    await store.append([{ lease, events: Array.from({ length: 500 }, () => textDelta('x')) }])
     const before = await other.usage('ada')
-    await store.compact('t', 1000)
+    await store.packDeltas('t', 1000)
     const after = await other.usage('ada')
     assert.ok(after.storedBytes < before.storedBytes - 1000)
     assert.deepEqual({ ...after, storedBytes: 0 }, { ...before, storedBytes: 0 })
@@ -162,75 +164,88 @@ export const quotaCases: Cases = {
     assert.equal((await other.usage('ada')).storedBytes, 0)
   },
 
-  'no more messages wait than the quota says': async ({ store, other }) => {
+  'no more messages wait than the quota allows': async ({ store, other }) => {
     const quotas = { ...unlimited, waiting: 2 }
-    for (const id of ['t', 'u', 'v']) await makeThread(store, id, 'ada')
-    await makeThread(store, 'free')
-    await store.signal('t', 'key', said('one'), { quotas })
-    await other.signal('u', undefined, said('two'), { quotas })
+    for (const id of ['t', 'u', 'v']) await createThread(store, id, 'ada')
+    await createThread(store, 'free')
+    await store.signal('t', 'key', userInput('one'), { quotas })
+    await other.signal('u', undefined, userInput('two'), { quotas })
     const before = await store.get('v')
-    await isOver('waiting', store.signal('v', undefined, said('three'), { quotas }), minuteMs)
-    await isOver('waiting', other.signal('t', 'other key', said('three'), { quotas }), minuteMs)
+    await rejectsByQuota('waiting', store.signal('v', undefined, userInput('three'), { quotas }), minuteMs)
+    await rejectsByQuota('waiting', other.signal('t', 'other key', userInput('three'), { quotas }), minuteMs)
     assert.deepEqual(await store.get('v'), before)
-    // Nothing new is written by these.
-    assert.equal((await other.signal('t', 'key', said('one'), { quotas })).repeated, true)
+    // These write nothing new, or are not limited.
+    assert.equal((await other.signal('t', 'key', userInput('one'), { quotas })).repeated, true)
     await store.signal('v', undefined, { type: 'stop', reason: 'enough' })
-    await store.signal('free', undefined, said('not limited'), { quotas })
+    await store.signal('free', undefined, userInput('not limited'), { quotas })
     await store.delete('u')
-    await store.signal('v', undefined, said('now'), { quotas })
+    await store.signal('v', undefined, userInput('now'), { quotas })
   },
 
-  'two processes do not exceed a quota together': async ({ store, other }) => {
+  'two processes together do not exceed a quota': async ({ store, other }) => {
     const quotas = { ...unlimited, waiting: 5 }
-    await makeThread(store, 't', 'ada')
+    await createThread(store, 't', 'ada')
     const results = await Promise.allSettled(
       Array.from({ length: 20 }, (_, index) =>
-        (index % 2 ? store : other).signal('t', undefined, said(`${index}`), { quotas }),
+        (index % 2 ? store : other).signal('t', undefined, userInput(`${index}`), { quotas }),
       ),
     )
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 5)
     assert.equal(await waitingOf(store, 'ada'), 5)
   },
 
-  'nothing is stored beyond the quotas for bytes': async ({ store, other, now, pass }) => {
-    await makeThread(store, 't', 'ada')
+  'nothing is stored beyond the byte quotas': async ({ store, other, now, advance }) => {
+    await createThread(store, 't', 'ada')
     const stored = { ...unlimited, storedBytes: 10_000 }
     const minute = { ...unlimited, bytesPerMinute: 10_000 }
-    await store.signal('t', undefined, said('x'.repeat(10_000)), { quotas: stored })
+    await store.signal('t', undefined, userInput('x'.repeat(10_000)), { quotas: stored })
     const create = (quotas: Quotas) => other.create({ id: 'new', agent: 'a', caller: 'ada' }, { quotas })
-    await isOver('storedBytes', other.signal('t', undefined, said('more'), { quotas: stored }), minuteMs)
-    await isOver('storedBytes', create(stored), minuteMs)
+    await rejectsByQuota(
+      'storedBytes',
+      other.signal('t', undefined, userInput('more'), { quotas: stored }),
+      minuteMs,
+    )
+    await rejectsByQuota('storedBytes', create(stored), minuteMs)
     const left = minuteMs - (now() % minuteMs)
-    await isOver('bytesPerMinute', other.signal('t', undefined, said('more'), { quotas: minute }), left)
-    await isOver('bytesPerMinute', create(minute), left)
+    await rejectsByQuota(
+      'bytesPerMinute',
+      other.signal('t', undefined, userInput('more'), { quotas: minute }),
+      left,
+    )
+    await rejectsByQuota('bytesPerMinute', create(minute), left)
     assert.equal(await other.get('new'), undefined)
-    // It is there already, so nothing is written.
+    // It exists, so nothing is written.
     assert.equal(await other.create({ id: 't', agent: 'a', caller: 'ada' }, { quotas: stored }), false)
-    pass(left)
-    await isOver('storedBytes', create(stored), minuteMs)
+    advance(left)
+    await rejectsByQuota('storedBytes', create(stored), minuteMs)
     assert.equal(await create(minute), true)
-    await store.signal('t', undefined, said('more'), { quotas: minute })
+    await store.signal('t', undefined, userInput('more'), { quotas: minute })
     await store.delete('t')
-    await other.signal('new', undefined, said('more'), { quotas: stored })
+    await other.signal('new', undefined, userInput('more'), { quotas: stored })
   },
 
-  'no message is taken once the tokens of a minute are used up': async ({ store, other, now, pass }) => {
+  'no message is accepted once the tokens of a minute are used up': async ({
+    store,
+    other,
+    now,
+    advance,
+  }) => {
     const quotas = { ...unlimited, tokensPerMinute: 100 }
-    await askedThread(store, 't', 'ada')
+    await runnableThread(store, 't', 'ada')
     const lease = await claimed(store, 't', 'worker')
     await store.append([{ lease, events: [roundEnd(60, 39)] }])
-    await store.signal('t', undefined, said('still'), { quotas })
+    await store.signal('t', undefined, userInput('still'), { quotas })
     await store.append([{ lease, events: [roundEnd(1, 0)] }])
     const left = minuteMs - (now() % minuteMs)
-    await isOver('tokensPerMinute', other.signal('t', undefined, said('more'), { quotas }), left)
-    pass(left)
-    await other.signal('t', undefined, said('more'), { quotas })
+    await rejectsByQuota('tokensPerMinute', other.signal('t', undefined, userInput('more'), { quotas }), left)
+    advance(left)
+    await other.signal('t', undefined, userInput('more'), { quotas })
   },
 
-  'a caller has no more runs at once than it may': async ({ store, other, pass }) => {
-    for (const id of ['a1', 'a2', 'a3']) await askedThread(store, id, 'ada')
-    await askedThread(store, 'b1', 'bob')
-    await askedThread(store, 'free')
+  'a caller has no more concurrent runs than allowed': async ({ store, other, advance }) => {
+    for (const id of ['a1', 'a2', 'a3']) await runnableThread(store, id, 'ada')
+    await runnableThread(store, 'b1', 'bob')
+    await runnableThread(store, 'free')
     const claims = await Promise.all(
       ['a1', 'a2', 'a3'].map((id, index) => (index % 2 ? store : other).claim(id, 'worker', leaseMs, 2)),
     )
@@ -243,30 +258,30 @@ export const quotaCases: Cases = {
     assert.ok(await store.claim('free', 'worker', leaseMs, 0))
     assert.equal(await store.release(held[0] as Lease, { head: 1, status: 'idle' }), 'released')
     assert.ok(await other.claim(rest, 'worker', leaseMs, 2))
-    // Leases that have run out are no runs.
-    pass(leaseMs)
+    // Expired leases do not count as runs.
+    advance(leaseMs)
     assert.equal((await store.usage('ada')).runs, 0)
     assert.ok(await store.claim(held[1]?.threadId as string, 'worker', leaseMs, 2))
   },
 
-  'threads are taken up in turns of their callers': async ({ store, other, pass }) => {
+  'callers take turns in the order of runnable threads': async ({ store, other, advance }) => {
     for (const id of ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'free1', 'free2', 'c1']) {
-      await askedThread(store, id, { a: 'ada', b: 'bob', c: 'cyd' }[id[0] as string])
-      pass(1)
+      await runnableThread(store, id, { a: 'ada', b: 'bob', c: 'cyd' }[id[0] as string])
+      advance(1)
     }
-    assert.deepEqual(await other.stranded(10, ['a']), [
+    assert.deepEqual(await other.findRunnable(10, ['a']), [
       ...['a1', 'b1', 'free1', 'c1'],
       ...['a2', 'b2', 'free2'],
       ...['a3', 'a4'],
     ])
-    assert.deepEqual(await other.stranded(3, ['a']), ['a1', 'b1', 'free1'])
+    assert.deepEqual(await other.findRunnable(3, ['a']), ['a1', 'b1', 'free1'])
     await store.claim('a1', 'worker', leaseMs)
     await store.claim('a2', 'worker', leaseMs)
     await store.claim('b1', 'worker', leaseMs)
     await store.claim('free1', 'worker', leaseMs)
-    assert.deepEqual(await other.stranded(10, ['a']), ['free2', 'c1', 'b2', 'a3', 'a4'])
-    assert.deepEqual(await other.stranded(10, ['a'], 3), ['free2', 'c1', 'b2', 'a3'])
-    assert.deepEqual(await other.stranded(10, ['a'], 2), ['free2', 'c1', 'b2'])
-    assert.deepEqual(await other.stranded(10, ['b'], 2), [])
+    assert.deepEqual(await other.findRunnable(10, ['a']), ['free2', 'c1', 'b2', 'a3', 'a4'])
+    assert.deepEqual(await other.findRunnable(10, ['a'], 3), ['free2', 'c1', 'b2', 'a3'])
+    assert.deepEqual(await other.findRunnable(10, ['a'], 2), ['free2', 'c1', 'b2'])
+    assert.deepEqual(await other.findRunnable(10, ['b'], 2), [])
   },
 }

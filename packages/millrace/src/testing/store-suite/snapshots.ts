@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import type { Cases } from './scene.ts'
-import { claimed, leaseMs, ownedThread, said, word } from './scene.ts'
+import type { Cases } from './context.ts'
+import { claimed, leaseMs, ownedThread, textDelta, userInput } from './context.ts'
 
-/** What a careless store could change, or take for something else. */
+/** Text that a careless store could change or misinterpret. */
 const texts = ['', '"quoted"', 'null', '12\n{"a":"é😀"}', 'a\0b', 'x'.repeat(300_000)]
 
 export const snapshotCases: Cases = {
-  'a snapshot comes back as it was saved, part by part': async ({ store, other }) => {
+  'a snapshot is read as it was saved, part by part': async ({ store, other }) => {
     const lease = await ownedThread(store, 't')
     assert.equal(await other.snapshot('t'), undefined)
     assert.equal(await other.snapshotPart('t', 'a/0'), undefined)
@@ -26,14 +26,14 @@ export const snapshotCases: Cases = {
     assert.deepEqual(await store.snapshot('t'), head)
     assert.equal(await store.snapshotPart('t', 'a'), '1')
     assert.equal(await store.snapshotPart('t', 'b'), '2')
-    await store.append([{ lease, events: [word('x')] }])
+    await store.append([{ lease, events: [textDelta('x')] }])
     await store.saveSnapshot(lease, { parts: [], head: { seq: 2, state: 'two' } })
     assert.deepEqual(await store.snapshot('t'), { seq: 2, state: 'two' })
   },
 
   'the last snapshot up to a number is found': async ({ store, other }) => {
     const lease = await ownedThread(store, 't')
-    const words = Array.from({ length: 1000 }, () => word('x'))
+    const words = Array.from({ length: 1000 }, () => textDelta('x'))
     await store.append([{ lease, events: words }])
     for (const seq of [2, 10, 100, 1000])
       await store.saveSnapshot(lease, { parts: [], head: { seq, state: `at ${seq}` } })
@@ -52,9 +52,9 @@ export const snapshotCases: Cases = {
       assert.equal((await other.snapshot('t', upTo))?.state, state, `up to ${upTo}`)
   },
 
-  'a fork begins with the snapshot of its thread, and continues it by itself': async ({ store, other }) => {
+  'a fork starts with the snapshots of its thread, and then saves its own': async ({ store, other }) => {
     const lease = await ownedThread(store, 't')
-    await store.append([{ lease, events: [word('x'), word('x'), word('x')] }])
+    await store.append([{ lease, events: [textDelta('x'), textDelta('x'), textDelta('x')] }])
     const save = (seq: number, parts: Record<string, string>, owner = lease, to = store) =>
       to.saveSnapshot(owner, {
         parts: Object.entries(parts),
@@ -72,9 +72,9 @@ export const snapshotCases: Cases = {
     assert.deepEqual(await states('f0'), [undefined, undefined, undefined, undefined])
     assert.deepEqual(await states('f2'), ['t 1', 't 1', 't3', 't3'])
     assert.deepEqual(await states('f4'), ['t 3', 't 1', 't3', 't3'])
-    // Neither hears of what the other saves, and a fork of the fork has what both have saved.
+    // Saves of one do not affect the other, and a fork of the fork has what both have saved.
     const forked = await claimed(other, 'f4', 'worker')
-    await store.append([{ lease: forked, events: [word('y')] }])
+    await store.append([{ lease: forked, events: [textDelta('y')] }])
     await save(5, { b: 'f5' }, forked, other)
     await save(4, { a: 't4' })
     assert.deepEqual(await states('f4'), ['f4 5', 't 1', 't4', 'f5'])
@@ -89,9 +89,9 @@ export const snapshotCases: Cases = {
     assert.deepEqual(await states('t'), [undefined, undefined, undefined, undefined])
   },
 
-  'only the owner of a thread saves a snapshot': async ({ store, other, pass }) => {
+  'only the owner of a thread saves a snapshot': async ({ store, other, advance }) => {
     const lease = await ownedThread(store, 't')
-    pass(leaseMs + 1)
+    advance(leaseMs + 1)
     const next = await claimed(other, 't', 'next')
     const mine = { parts: [['a', 'mine']] as const, head: { seq: 1, state: 'mine' } }
     assert.equal(await store.saveSnapshot(lease, mine), 'fenced')
@@ -100,7 +100,7 @@ export const snapshotCases: Cases = {
     assert.equal(await other.saveSnapshot(next, mine), 'saved')
   },
 
-  'a snapshot goes with its thread, and changes nothing else about it': async ({ store, other }) => {
+  'a snapshot is deleted with its thread, and changes nothing else about it': async ({ store, other }) => {
     const lease = await ownedThread(store, 't')
     const before = await store.get('t')
     await store.saveSnapshot(lease, { parts: [['a', '1']], head: { seq: 1, state: 'one' } })
@@ -109,7 +109,7 @@ export const snapshotCases: Cases = {
     assert.equal(await store.saveSnapshot(lease, { parts: [['a', '2']] }), 'fenced')
     assert.equal(await store.snapshot('t'), undefined)
     await other.create({ id: 't', agent: 'a' })
-    await other.signal('t', undefined, said('anew'))
+    await other.signal('t', undefined, userInput('again'))
     assert.equal(await store.snapshot('t'), undefined)
     assert.equal(await store.snapshotPart('t', 'a'), undefined)
   },

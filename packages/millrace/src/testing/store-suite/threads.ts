@@ -1,16 +1,25 @@
 import assert from 'node:assert/strict'
 import type { Entry } from '../../protocol/index.ts'
 import type { Lease, ThreadStore } from '../../threads/index.ts'
-import type { Cases } from './scene.ts'
-import { claimed, infoOf, leaseMs, ownedThread, readAll, rejectsWith, said, word } from './scene.ts'
+import type { Cases } from './context.ts'
+import {
+  claimed,
+  infoOf,
+  leaseMs,
+  ownedThread,
+  readAll,
+  rejectsWith,
+  textDelta,
+  userInput,
+} from './context.ts'
 
 const log: Entry[] = [
-  { seq: 1, at: 1000, event: said('hello') },
-  { seq: 4, from: 2, at: 1003, event: word('three deltas') },
+  { seq: 1, at: 1000, event: userInput('hello') },
+  { seq: 4, from: 2, at: 1003, event: textDelta('three deltas') },
   { seq: 5, at: 1004, event: { type: 'part-end', part: 'text' } },
 ]
 
-/** What the same name must not mean to a careless store. */
+/** Names that a careless store could confuse. */
 const oddNames = [
   'a',
   'A',
@@ -32,7 +41,7 @@ const oddNames = [
 ]
 
 export const threadCases: Cases = {
-  'a new thread is empty, idle, and as it was asked for': async ({ store, other, now }) => {
+  'a new thread is empty, idle, and has the given properties': async ({ store, other, now }) => {
     const thread = { id: 't', agent: 'a', user: 'u', metadata: { deep: [1, { x: null }] } }
     assert.equal(await store.create({ ...thread, forkedFrom: { id: 'o', seq: 7 } }), true)
     assert.deepEqual(await infoOf(other, 't'), {
@@ -56,28 +65,28 @@ export const threadCases: Cases = {
     ])
   },
 
-  'a thread that is there already is not made again, and stays as it is': async ({ store, other, pass }) => {
+  'an existing thread is not created again, and stays unchanged': async ({ store, other, advance }) => {
     await store.create({ id: 't', agent: 'first' })
-    await store.signal('t', undefined, said('hello'))
+    await store.signal('t', undefined, userInput('hello'))
     const before = await store.get('t')
-    pass(10)
+    advance(10)
     assert.equal(await other.create({ id: 't', agent: 'second' }), false)
     assert.equal(await store.create({ id: 't', agent: 'second' }, { entries: log }), false)
     assert.deepEqual(await store.get('t'), before)
     assert.equal((await readAll(store, 't')).length, 1)
   },
 
-  'of many that make the same thread at once, one does': async ({ store, other }) => {
-    const made = await Promise.all(
+  'of many concurrent creates, one succeeds': async ({ store, other }) => {
+    const created = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         (index % 2 ? store : other).create({ id: 't', agent: `${index}` }),
       ),
     )
-    assert.equal(made.filter(Boolean).length, 1)
-    assert.equal((await store.get('t'))?.agent, String(made.indexOf(true)))
+    assert.equal(created.filter(Boolean).length, 1)
+    assert.equal((await store.get('t'))?.agent, String(created.indexOf(true)))
   },
 
-  'a thread that begins with entries goes on after them': async ({ store, other, now }) => {
+  'a thread created with entries continues after them': async ({ store, other, now }) => {
     assert.equal(await store.create({ id: 't', agent: 'a' }, { entries: log }), true)
     assert.deepEqual(await readAll(other, 't'), log)
     const info = await other.get('t')
@@ -85,10 +94,10 @@ export const threadCases: Cases = {
       { head: info?.head, createdAt: info?.createdAt, updatedAt: info?.updatedAt, status: info?.status },
       { head: 5, createdAt: now(), updatedAt: 1004, status: 'queued' },
     )
-    assert.deepEqual(await other.stranded(10, ['a']), ['t'])
-    const { entry } = await store.signal('t', undefined, said('go on'))
+    assert.deepEqual(await other.findRunnable(10, ['a']), ['t'])
+    const { entry } = await store.signal('t', undefined, userInput('continue'))
     assert.equal(entry.seq, 6)
-    // A number inside of a join that nobody kept the parts of: some of the text, and never another time more of it.
+    // A number inside joined deltas without cuts returns a part of the text, always the same.
     const [rest] = await store.read('t', { after: 2, limit: 1 })
     assert.equal(rest?.from, 3)
     assert.ok(rest.event.type === 'text' && 'three deltas'.endsWith(rest.event.text))
@@ -98,54 +107,54 @@ export const threadCases: Cases = {
     )
   },
 
-  'a log with a gap is refused, and no thread is made': async ({ store }) => {
+  'a log with a gap is rejected, and no thread is created': async ({ store }) => {
     const [first, second, third] = log as [Entry, Entry, Entry]
     for (const entries of [[second], [first, third], [first, first], [{ ...third, seq: 2, from: 1 }]])
       await rejectsWith('store_error', store.create({ id: 't', agent: 'a' }, { entries }))
     assert.equal(await store.get('t'), undefined)
   },
 
-  'what is asked about a thread that is not there is answered so': async ({ store }) => {
-    const lease: Lease = { threadId: 'nobody', owner: 'worker', epoch: 1 }
-    assert.equal(await store.get('nobody'), undefined)
-    assert.equal(await store.delete('nobody'), false)
-    assert.equal(await store.claim('nobody', 'worker', leaseMs), undefined)
-    assert.deepEqual(await store.append([{ lease, events: [word('x')] }]), ['fenced'])
+  'calls about a missing thread report that': async ({ store }) => {
+    const lease: Lease = { threadId: 'missing', owner: 'worker', epoch: 1 }
+    assert.equal(await store.get('missing'), undefined)
+    assert.equal(await store.delete('missing'), false)
+    assert.equal(await store.claim('missing', 'worker', leaseMs), undefined)
+    assert.deepEqual(await store.append([{ lease, events: [textDelta('x')] }]), ['fenced'])
     assert.deepEqual(await store.renew([lease], leaseMs), [lease])
     assert.equal(await store.release(lease, { head: 0, status: 'idle' }), 'fenced')
-    await rejectsWith('not_found', store.read('nobody', { after: 0, limit: 1 }))
-    await rejectsWith('not_found', store.signal('nobody', 'key', said('x')))
-    await rejectsWith('not_found', store.compact('nobody', 5))
-    assert.equal(await store.get('nobody'), undefined)
+    await rejectsWith('not_found', store.read('missing', { after: 0, limit: 1 }))
+    await rejectsWith('not_found', store.signal('missing', 'key', userInput('x')))
+    await rejectsWith('not_found', store.packDeltas('missing', 5))
+    assert.equal(await store.get('missing'), undefined)
   },
 
   'a deleted thread is gone with its log and its keys, and its id is free': async ({ store, other }) => {
     const lease = await ownedThread(store, 't')
-    await store.signal('t', 'key', said('again'))
+    await store.signal('t', 'key', userInput('again'))
     assert.equal(await other.delete('t'), true)
     assert.equal(await other.delete('t'), false)
     assert.equal(await store.get('t'), undefined)
     assert.deepEqual((await store.list({ limit: 10 })).threads, [])
-    assert.deepEqual(await store.stranded(10, ['a']), [])
+    assert.deepEqual(await store.findRunnable(10, ['a']), [])
     await rejectsWith('not_found', store.read('t', { after: 0, limit: 1 }))
 
     assert.equal(await store.create({ id: 't', agent: 'a' }), true)
     assert.deepEqual(await store.read('t', { after: 0, limit: 10 }), [])
-    const { entry, repeated } = await store.signal('t', 'key', said('anew'))
+    const { entry, repeated } = await store.signal('t', 'key', userInput('new'))
     assert.deepEqual({ seq: entry.seq, repeated }, { seq: 1, repeated: false })
-    // The old one's writer is fenced from the new one too, though its owner is the same.
-    const anew = await claimed(store, 't', lease.owner)
-    assert.deepEqual(await store.append([{ lease, events: [word('ghost')] }]), ['fenced'])
-    assert.deepEqual(await store.renew([lease, anew], leaseMs), [lease])
+    // The old thread's owner is fenced from the new one, even with the same owner name.
+    const next = await claimed(store, 't', lease.owner)
+    assert.deepEqual(await store.append([{ lease, events: [textDelta('ghost')] }]), ['fenced'])
+    assert.deepEqual(await store.renew([lease, next], leaseMs), [lease])
     assert.equal(await store.release(lease, { head: 1, status: 'idle' }), 'fenced')
   },
 
-  'names that look alike are different threads, owners and keys': async ({ store, other }) => {
+  'similar names are different threads, owners and keys': async ({ store, other }) => {
     for (const id of oddNames) assert.equal(await store.create({ id, agent: id, user: id }), true, id)
     for (const id of oddNames) {
-      const { seq } = (await other.signal(id, id, said(id))).entry
+      const { seq } = (await other.signal(id, id, userInput(id))).entry
       assert.equal(seq, 1, id)
-      assert.equal((await store.signal(id, id, said(id))).repeated, true)
+      assert.equal((await store.signal(id, id, userInput(id))).repeated, true)
       const { lease } = (await store.claim(id, id, leaseMs)) ?? {}
       assert.deepEqual({ id: lease?.threadId, owner: lease?.owner }, { id, owner: id })
     }
@@ -158,18 +167,18 @@ export const threadCases: Cases = {
         [id],
       )
     }
-    const keys = await Promise.all(oddNames.map((key) => store.signal('a', `k${key}`, said(key))))
+    const keys = await Promise.all(oddNames.map((key) => store.signal('a', `k${key}`, userInput(key))))
     assert.equal(new Set(keys.map(({ entry }) => entry.seq)).size, oddNames.length)
   },
 
-  'a store that was closed refuses everything, and another stays open': async ({
+  'a closed store rejects everything, and another one stays open': async ({
     store,
     other,
     severalHandles,
   }) => {
     const lease = await ownedThread(store, 't')
-    const heard: string[] = []
-    store.watch((id) => heard.push(id))
+    const changed: string[] = []
+    store.watch((id) => changed.push(id))
     await store.close()
     await store.close()
     const calls: ((store: ThreadStore) => Promise<unknown>)[] = [
@@ -177,31 +186,31 @@ export const threadCases: Cases = {
       (store) => store.get('t'),
       (store) => store.list({ limit: 1 }),
       (store) => store.delete('t'),
-      (store) => store.append([{ lease, events: [word('x')] }]),
-      (store) => store.signal('t', undefined, said('x')),
+      (store) => store.append([{ lease, events: [textDelta('x')] }]),
+      (store) => store.signal('t', undefined, userInput('x')),
       (store) => store.read('t', { after: 0, limit: 1 }),
       (store) => store.claim('t', 'worker', leaseMs),
       (store) => store.renew([lease], leaseMs),
       (store) => store.release(lease, { head: 1, status: 'idle' }),
-      (store) => store.stranded(1, ['a']),
-      (store) => store.compact('t', 1),
+      (store) => store.findRunnable(1, ['a']),
+      (store) => store.packDeltas('t', 1),
     ]
     for (const call of calls) await rejectsWith('store_error', call(store))
-    store.watch((id) => heard.push(id))()
-    assert.deepEqual(heard, [])
+    store.watch((id) => changed.push(id))()
+    assert.deepEqual(changed, [])
     if (!severalHandles) return
     assert.equal((await other.get('t'))?.head, 1)
-    const [written] = await other.append([{ lease, events: [word('x')] }])
+    const [written] = await other.append([{ lease, events: [textDelta('x')] }])
     assert.notEqual(written, 'fenced')
     await new Promise((resolve) => setTimeout(resolve, 20))
-    assert.deepEqual(heard, [])
+    assert.deepEqual(changed, [])
   },
 
-  'what was asked for before the end is still done': async ({ store, other, severalHandles }) => {
+  'calls made before closing are still completed': async ({ store, other, severalHandles }) => {
     const lease = await ownedThread(store, 't')
     const pending = [
-      ...Array.from({ length: 5 }, () => store.append([{ lease, events: [word('x')] }])),
-      store.signal('t', 'key', said('last')),
+      ...Array.from({ length: 5 }, () => store.append([{ lease, events: [textDelta('x')] }])),
+      store.signal('t', 'key', userInput('last')),
     ]
     await store.close()
     await Promise.all(pending)

@@ -23,7 +23,7 @@ async function provider(rounds: readonly ScriptRound[], options: ProviderSimulat
 
 function opened(model: Model | readonly Model[], options: Partial<AppOptions> = {}) {
   const app = millrace({
-    agents: agent({ name: 'a', model, retry: { baseMs: 0 }, shorten: false }),
+    agents: agent({ name: 'a', model, retry: { baseMs: 0 }, compact: false }),
     exchanges: memoryExchanges(),
     flushMs: 0,
     ...options,
@@ -34,7 +34,7 @@ function opened(model: Model | readonly Model[], options: Partial<AppOptions> = 
 
 const runIds = (entries: readonly Entry[]) => eventsOf(entries, 'run-start').map(({ runId }) => runId)
 
-/** Says something, and gives what was recorded of the run that it came to. */
+/** Sends a message, and returns the exchanges recorded for its run. */
 async function recorded(thread: Thread): Promise<readonly Exchange[]> {
   const seq = await thread.send('Grüße!')
   const [run = ''] = runIds(await untilIdle(thread, seq))
@@ -42,7 +42,7 @@ async function recorded(thread: Thread): Promise<readonly Exchange[]> {
 }
 
 describe.each(Object.entries(wires))('over %s', (_, open) => {
-  test('the request and the answer of each round are kept byte for byte', async () => {
+  test('the request and the response of each round are stored byte for byte', async () => {
     const simulator = await provider([[{ call: 'none', input: { a: 'ö' } }], 'Größe 🙂.'], { deltaChars: 4 })
     const tap = await wiretap(simulator.url)
     const thread = opened(open(tap))
@@ -52,21 +52,21 @@ describe.each(Object.entries(wires))('over %s', (_, open) => {
       [2, 1],
     ])
     for (const [index, { wire, request, ms }] of exchanges.entries()) {
-      const { body, answer } = tap.exchanges[index] ?? {}
+      const { body, response } = tap.exchanges[index] ?? {}
       expect(wire).toHaveLength(1)
       expect(wire[0]).toMatchObject({ body, status: 200 })
       // The last bytes may come a moment after the model is done.
       const { runId, round } = exchanges[index] as Exchange
       await expect
-        .poll(async () => (await thread.exchanges({ run: runId, round }))[0]?.wire[0]?.answer)
-        .toBe(answer)
+        .poll(async () => (await thread.exchanges({ run: runId, round }))[0]?.wire[0]?.response)
+        .toBe(response)
       expect(request).toBeUndefined()
       expect(ms).toEqual(expect.any(Number))
     }
   })
 })
 
-test('tries of a round are told apart, with what became of each', async () => {
+test('attempts at a round are recorded separately, with the result of each', async () => {
   const faults = [
     { kind: 'status', status: 503, request: 0 },
     { kind: 'end', at: { event: 2 }, request: 1 },
@@ -80,10 +80,10 @@ test('tries of a round are told apart, with what became of each', async () => {
     [1, 2, 'stream_error', 200],
     [1, 3, undefined, 200],
   ])
-  expect(exchanges[0]?.wire[0]?.answer).toContain('"error"')
+  expect(exchanges[0]?.wire[0]?.response).toContain('"error"')
 })
 
-test('a model that is fallen back to has a request of its own', async () => {
+test('a fallback model has its own exchange', async () => {
   const simulator = await provider(['Here.'], { faults: [{ kind: 'status', status: 401, request: 0 }] })
   const first = openaiChat('first', { baseURL: simulator.baseURL, apiKey: key })
   const second = anthropic('second', { baseURL: simulator.url, apiKey: key, maxOutputTokens: 100 })
@@ -95,7 +95,7 @@ test('a model that is fallen back to has a request of its own', async () => {
   expect(exchanges[1]?.wire[0]?.url).toBe(`${simulator.url}/v1/messages`)
 })
 
-test('no key is in anything that is kept', async () => {
+test('API keys are not stored', async () => {
   const simulator = await provider([`Your key is ${key}.`], { deltaChars: 100 })
   const model = openaiChat('m', {
     baseURL: `${simulator.baseURL}?api-key=${key}-q`,
@@ -103,12 +103,12 @@ test('no key is in anything that is kept', async () => {
     headers: { 'x-session-token': `${key}-h` },
   })
   const exchanges = await recorded(opened(model))
-  expect(exchanges[0]?.wire[0]?.answer).toContain('Your key is [key].')
+  expect(exchanges[0]?.wire[0]?.response).toContain('Your key is [key].')
   expect(exchanges[0]?.wire[0]?.headers).toMatchObject({ authorization: '[key]', 'x-session-token': '[key]' })
   expect(JSON.stringify(exchanges)).not.toContain(key)
 })
 
-test('what a model was asked is kept where nothing goes over a wire', async () => {
+test('the model request is stored if nothing goes over a wire', async () => {
   const headers = { 'x-title': 'secret' }
   const app = millrace({
     agents: agent({
@@ -131,42 +131,42 @@ test('what a model was asked is kept where nothing goes over a wire', async () =
   expect(exchange?.request?.settings).toEqual({ temperature: 0 })
 })
 
-describe('a call under way', () => {
-  const halted = { faults: [{ kind: 'stall', at: { event: 3 } }] } as const
+describe('a call in progress', () => {
+  const stalled = { faults: [{ kind: 'stall', at: { event: 3 } }] } as const
 
-  async function underWay(store: ExchangeStore = memoryExchanges()) {
-    const simulator = await provider(['A long answer, of which a part.'], halted)
+  async function inProgress(store: ExchangeStore = memoryExchanges()) {
+    const simulator = await provider(['A long answer, cut off early.'], stalled)
     const model = openaiChat('m', { baseURL: simulator.baseURL, apiKey: key })
     const thread = opened(model, { exchanges: store })
-    await thread.send('Go on.')
+    await thread.send('Continue.')
     let run = ''
     for await (const { event } of thread.follow()) {
       if (event.type === 'run-start') run = event.runId
       if (event.type === 'text') break
     }
-    await expect.poll(async () => (await thread.exchanges({ run }))[0]?.wire[0]?.answer).toContain('A long')
+    await expect.poll(async () => (await thread.exchanges({ run }))[0]?.wire[0]?.response).toContain('A long')
     return { thread, run }
   }
 
   test('is shown as far as it has come', async () => {
-    const { thread, run } = await underWay()
+    const { thread, run } = await inProgress()
     const [exchange] = await thread.exchanges({ run })
     expect(exchange).not.toHaveProperty('ms')
-    expect(exchange?.wire[0]).toMatchObject({ status: 200, body: expect.stringContaining('Go on.') })
+    expect(exchange?.wire[0]).toMatchObject({ status: 200, body: expect.stringContaining('Continue.') })
   })
 
-  test('is kept with what there is of it when it is cancelled', async () => {
-    const { thread, run } = await underWay()
+  test('is stored as far as it has come when it is canceled', async () => {
+    const { thread, run } = await inProgress()
     const seq = await thread.stop('enough')
     await untilIdle(thread, seq - 1)
     const [exchange] = await thread.exchanges({ run })
     expect(exchange).toMatchObject({ ms: expect.any(Number), error: { code: 'stream_interrupted' } })
-    expect(exchange?.wire[0]?.answer).toContain('A long')
+    expect(exchange?.wire[0]?.response).toContain('A long')
   })
 
   test('leaves nothing behind when the thread is deleted', async () => {
     const store = memoryExchanges()
-    const { thread, run } = await underWay(store)
+    const { thread, run } = await inProgress(store)
     await thread.delete()
     await expect.poll(async () => thread.info().catch((error: MillraceError) => error.code)).toBe('not_found')
     await new Promise((resolve) => setImmediate(resolve))
@@ -174,7 +174,7 @@ describe('a call under way', () => {
   })
 })
 
-test('a call under way leaves nothing behind when another process deletes its thread', async () => {
+test('a call in progress leaves nothing behind when another process deletes its thread', async () => {
   const [store, exchanges] = [memoryStore(), memoryExchanges()]
   const model = scriptedModel([[{ text: 'A long' }, { hang: true }]])
   const open = () => {
@@ -184,7 +184,7 @@ test('a call under way leaves nothing behind when another process deletes its th
   }
   const app = open()
   const thread = app.thread('mine')
-  await thread.send('Go on.')
+  await thread.send('Continue.')
   let run = ''
   for await (const { event } of thread.follow()) {
     if (event.type === 'run-start') run = event.runId
@@ -195,7 +195,7 @@ test('a call under way leaves nothing behind when another process deletes its th
   expect(await exchanges.read('mine', run)).toEqual([])
 })
 
-test('what belongs to a thread goes with it, and nothing else', async () => {
+test('deleting a thread deletes its exchanges, and no others', async () => {
   const store = memoryExchanges()
   const app = millrace({ agents: agent({ model: scriptedModel(() => 'Yes.') }), exchanges: store })
   onTestFinished(() => app.close())
@@ -206,7 +206,7 @@ test('what belongs to a thread goes with it, and nothing else', async () => {
   expect(await store.read('other', second?.runId ?? '')).toHaveLength(1)
 })
 
-test('a fork shows the calls of the runs that it took along, and its own', async () => {
+test('a fork has the exchanges of the runs it inherited, and its own', async () => {
   const thread = opened(scriptedModel(() => 'Yes.'))
   const [first] = await recorded(thread)
   const fork = await thread.fork((await thread.info()).head)
@@ -218,31 +218,31 @@ test('a fork shows the calls of the runs that it took along, and its own', async
   expect(await again.exchanges({ run: first?.runId ?? '' })).toEqual([])
 })
 
-test('a body or an answer of more than four million characters is cut, and says so', async () => {
+test('a body or response of more than four million characters is cut and marked', async () => {
   const long = 'x'.repeat(5 * 1024 * 1024)
   const simulator = await provider([long, 'Short.'], { deltaChars: 1024 * 1024 })
   const thread = opened(openaiChat('m', { baseURL: simulator.baseURL, apiKey: key }))
   const [answered] = await recorded(thread)
   expect(answered?.wire[0]).toMatchObject({ cut: true })
-  expect(answered?.wire[0]?.answer).toHaveLength(4 * 1024 * 1024)
-  const [asked] = await recorded(thread)
-  expect(asked?.wire[0]).toMatchObject({ cut: true })
-  expect(asked?.wire[0]?.body).toHaveLength(4 * 1024 * 1024)
-  expect(asked?.wire[0]?.answer).toContain('[DONE]')
+  expect(answered?.wire[0]?.response).toHaveLength(4 * 1024 * 1024)
+  const [sent] = await recorded(thread)
+  expect(sent?.wire[0]).toMatchObject({ cut: true })
+  expect(sent?.wire[0]?.body).toHaveLength(4 * 1024 * 1024)
+  expect(sent?.wire[0]?.response).toContain('[DONE]')
 })
 
-test('a request too long to keep is left out, and that is said', async () => {
+test('a request that is too long is left out and marked', async () => {
   const thread = opened(scriptedModel(['x'.repeat(5 * 1024 * 1024), 'Short.'], { deltaChars: 1e6 }))
   expect((await recorded(thread))[0]?.request).toBeDefined()
-  const [asked] = await recorded(thread)
-  expect(asked).toMatchObject({ cut: true, wire: [] })
-  expect(asked).not.toHaveProperty('request')
+  const [sent] = await recorded(thread)
+  expect(sent).toMatchObject({ cut: true, wire: [] })
+  expect(sent).not.toHaveProperty('request')
 })
 
 test.each<[string, Partial<ExchangeStore>]>([
   ['throws', { put: () => JSON.parse('{') }],
   ['rejects', { put: async () => JSON.parse('{') }],
-])('a store that %s is reported, and the run is none the worse', async (_, broken) => {
+])('a store that %s is reported, and the run is not affected', async (_, broken) => {
   const errors: MillraceError[] = []
   const thread = opened(scriptedModel(['Yes.']), {
     exchanges: { ...memoryExchanges(), ...broken },
@@ -254,17 +254,17 @@ test.each<[string, Partial<ExchangeStore>]>([
   expect(errors).toMatchObject([{ op: 'exchanges.put', code: 'store_error' }])
 })
 
-test('the log is the same whether calls are recorded or not', async () => {
-  const told = async (options: Partial<AppOptions>) => {
+test('the log does not depend on recording', async () => {
+  const eventTypes = async (options: Partial<AppOptions>) => {
     const model = scriptedModel(script.tool('none', {}, 'Done.'))
     const thread = opened(model, options)
     const seq = await thread.send('Hi')
     return (await untilIdle(thread, seq)).map(({ event }) => event.type)
   }
-  expect(await told({})).toEqual(await told({ exchanges: undefined }))
+  expect(await eventTypes({})).toEqual(await eventTypes({ exchanges: undefined }))
 })
 
-test('an app is not closed before what has ended is kept', async () => {
+test('close() waits until finished exchanges are stored', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const store = memoryExchanges()
   const slow: ExchangeStore = { ...store, put: (...args) => promise.then(() => store.put(...args)) }
@@ -272,7 +272,7 @@ test('an app is not closed before what has ended is kept', async () => {
   const thread = app.thread('mine')
   await thread.send('Hi')
   const [run = ''] = runIds(await untilIdle(thread))
-  // Not written yet, and shown all the same.
+  // Not written yet, but already returned.
   expect(await thread.exchanges({ run })).toHaveLength(1)
   const closed = app.close()
   setImmediate(resolve)
@@ -280,34 +280,34 @@ test('an app is not closed before what has ended is kept', async () => {
   expect(await store.read('mine', run)).toHaveLength(1)
 })
 
-describe('asking for them', () => {
-  test('says how to have them recorded where they are not', async () => {
+describe('reading exchanges', () => {
+  test('names the option if exchanges are not recorded', async () => {
     const thread = opened(scriptedModel(['Yes.']), { exchanges: undefined })
     await thread.send('Hi')
     await expect(thread.exchanges({ run: 'run_1' })).rejects.toMatchObject({
       code: 'not_found',
-      message: expect.stringContaining('give millrace() or serve() the option exchanges'),
+      message: expect.stringContaining("pass the option 'exchanges'"),
     })
   })
 
-  test('says what is wrong with the question', async () => {
+  test('rejects invalid options with the reason', async () => {
     const thread = opened(scriptedModel(['Yes.']))
-    const refused = (options: unknown) => thread.exchanges(options as { run: string })
-    await expect(refused(undefined)).rejects.toMatchObject({ code: 'invalid_input' })
-    await expect(refused({})).rejects.toMatchObject({
+    const readWith = (options: unknown) => thread.exchanges(options as { run: string })
+    await expect(readWith(undefined)).rejects.toMatchObject({ code: 'invalid_input' })
+    await expect(readWith({})).rejects.toMatchObject({
       code: 'invalid_input',
       message: expect.stringMatching(/'run'/),
     })
-    await expect(refused({ run: 'r', rounds: 1 })).rejects.toMatchObject({
+    await expect(readWith({ run: 'r', rounds: 1 })).rejects.toMatchObject({
       message: expect.stringMatching(/did you mean 'round'/),
     })
-    await expect(refused({ run: 'r', round: 0 })).rejects.toMatchObject({
+    await expect(readWith({ run: 'r', round: 0 })).rejects.toMatchObject({
       message: expect.stringMatching(/'round'/),
     })
-    await expect(refused({ run: 'r' })).rejects.toMatchObject({ code: 'not_found' })
+    await expect(readWith({ run: 'r' })).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  test('a store that is none is refused when the app is opened', () => {
+  test('an invalid store is rejected when the app is opened', () => {
     const options = { agents: agent({ model: scriptedModel([]) }), exchanges: {} as ExchangeStore }
     expect(() => millrace(options)).toThrow("the option 'exchanges' must be an ExchangeStore")
   })

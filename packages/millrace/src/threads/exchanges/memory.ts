@@ -3,13 +3,13 @@ import { checkOptions, wholeNumber } from '../../protocol/index.ts'
 import type { ExchangeStore } from './store.ts'
 
 export interface MemoryExchangesOptions {
-  /** 64 MiB if absent. The oldest are forgotten first. */
+  /** Default: 64 MiB. The oldest exchanges are dropped first. */
   readonly maxBytes?: number | undefined
 }
 
 const table: OptionTable<MemoryExchangesOptions> = { maxBytes: wholeNumber(1) }
 
-interface Kept {
+interface StoredExchange {
   readonly threadId: string
   readonly runId: string
   readonly round: number
@@ -17,21 +17,21 @@ interface Kept {
   readonly bytes: number
 }
 
-/** Keeps exchanges as long as the process lives. */
+/** Stores exchanges in memory, for the lifetime of the process. */
 export function memoryExchanges(options: MemoryExchangesOptions = {}): ExchangeStore {
   checkOptions(options, table, { op: 'memoryExchanges', what: 'the option' })
   const { maxBytes = 64 * 1024 * 1024 } = options
-  /** In the order in which they came. */
-  const kept = new Map<string, Kept>()
+  /** In order of arrival. */
+  const exchanges = new Map<string, StoredExchange>()
   let bytes = 0
 
-  function forget(key: string) {
-    bytes -= kept.get(key)?.bytes ?? 0
-    kept.delete(key)
+  function remove(key: string) {
+    bytes -= exchanges.get(key)?.bytes ?? 0
+    exchanges.delete(key)
   }
 
-  function keptOf(threadId: string, runId: string): Kept[] {
-    return [...kept.values()].filter((one) => one.threadId === threadId && one.runId === runId)
+  function exchangesOf(threadId: string, runId: string): StoredExchange[] {
+    return [...exchanges.values()].filter((one) => one.threadId === threadId && one.runId === runId)
   }
 
   return {
@@ -39,29 +39,32 @@ export function memoryExchanges(options: MemoryExchangesOptions = {}): ExchangeS
       const { runId, round, attempt } = exchange
       const key = JSON.stringify([threadId, runId, round, attempt])
       const json = JSON.stringify(exchange)
-      forget(key)
+      remove(key)
       const size = bytesOf(json)
-      kept.set(key, { threadId, runId, round, json, bytes: size })
+      exchanges.set(key, { threadId, runId, round, json, bytes: size })
       bytes += size
-      for (const oldest of kept.keys()) {
+      for (const oldest of exchanges.keys()) {
         if (bytes <= maxBytes) break
-        forget(oldest)
+        remove(oldest)
       }
     },
     async rounds(threadId, runId) {
-      return keptOf(threadId, runId).map(({ round }) => round)
+      return exchangesOf(threadId, runId).map(({ round }) => round)
     },
     async read(threadId, runId, round) {
-      const found = keptOf(threadId, runId).filter((one) => (round ?? one.round) === one.round)
+      const found = exchangesOf(threadId, runId).filter((one) => (round ?? one.round) === one.round)
       return found.map(({ json }): Exchange => JSON.parse(json))
     },
     async delete(threadId) {
-      for (const [key, one] of kept) if (one.threadId === threadId) forget(key)
+      for (const [key, one] of exchanges) if (one.threadId === threadId) remove(key)
     },
   }
 }
 
-/** As it lies in memory: a single character beyond Latin-1, such as a dash, makes all of them take two bytes. */
+/**
+ * Size in memory: a single character beyond Latin-1, such as a dash, makes all of them take two
+ * bytes.
+ */
 function bytesOf(text: string): number {
   return /[^\0-\xff]/.test(text) ? 2 * text.length : text.length
 }

@@ -15,8 +15,8 @@ const call: ModelCall = {
 const done = { type: 'done', finish: 'stop' } as const
 const sent = { url: 'http://host/', headers: {}, body: '{}' }
 
-/** A recorder over a store that counts what is put there, with a call under way. */
-function begun(store: ExchangeStore = memoryExchanges()) {
+/** A recorder over a store that counts writes, with a call in progress. */
+function recording(store: ExchangeStore = memoryExchanges()) {
   let puts = 0
   const counting: ExchangeStore = {
     ...store,
@@ -28,15 +28,15 @@ function begun(store: ExchangeStore = memoryExchanges()) {
   const recorder = exchangeRecorder({ store: counting, onError: () => {} })
   const session = recorder.open('t')
   const { wire, end } = session.observe(call)
-  if (!wire) throw new Error('it does not listen')
+  if (!wire) throw new Error('the wire is not observed')
   wire.sent(sent)
-  wire.answered({ status: 200, headers: {} })
+  wire.responded({ status: 200, headers: {} })
   wire.received('one ')
   return { recorder, session, wire, end: () => end({ done }), puts: () => puts }
 }
 
-test('a call is put when it ends, and again when its wire has a last word', async () => {
-  const { recorder, wire, end, puts } = begun()
+test('a call is stored when it ends, and again when more arrives late', async () => {
+  const { recorder, wire, end, puts } = recording()
   expect(puts()).toBe(0)
   end()
   await recorder.settled()
@@ -45,26 +45,26 @@ test('a call is put when it ends, and again when its wire has a last word', asyn
   await recorder.settled()
   expect(puts()).toBe(2)
   expect(await recorder.read('t', { run: 'run_1' })).toMatchObject({
-    exchanges: [{ wire: [{ answer: 'one two' }] }],
+    exchanges: [{ wire: [{ response: 'one two' }] }],
   })
 })
 
-test('what comes while it is being put is put once more, after that', async () => {
+test('what arrives during a write is stored once more, after it', async () => {
   const store = memoryExchanges()
   const first = Promise.withResolvers<void>()
   const slow: ExchangeStore = { ...store, put: (...args) => first.promise.then(() => store.put(...args)) }
-  const { recorder, wire, end, puts } = begun(slow)
+  const { recorder, wire, end, puts } = recording(slow)
   end()
   for (const text of ['two', ' three', ' four']) wire.received(text)
   expect(puts()).toBe(1)
   first.resolve()
   await recorder.settled()
   expect(puts()).toBe(2)
-  expect(await store.read('t', 'run_1')).toMatchObject([{ wire: [{ answer: 'one two three four' }] }])
+  expect(await store.read('t', 'run_1')).toMatchObject([{ wire: [{ response: 'one two three four' }] }])
 })
 
-test('a call of a thread that was deleted meanwhile is not put, nor any after it', async () => {
-  const { recorder, session, end, puts } = begun()
+test('a call of a thread deleted in the meantime is not stored, nor any after it', async () => {
+  const { recorder, session, end, puts } = recording()
   await recorder.delete('t')
   end()
   session.observe({ ...call, round: 2 }).end({ done })
@@ -72,8 +72,8 @@ test('a call of a thread that was deleted meanwhile is not put, nor any after it
   expect(puts()).toBe(0)
 })
 
-test('a thread that is made anew under the same id is recorded as any other', async () => {
-  const { recorder, end, session } = begun()
+test('a thread created again under the same id is recorded normally', async () => {
+  const { recorder, end, session } = recording()
   await recorder.delete('t')
   end()
   session.close()
@@ -82,11 +82,11 @@ test('a thread that is made anew under the same id is recorded as any other', as
   expect(await recorder.read('t', { run: 'run_1' })).toMatchObject({ exchanges: [{ wire: [] }] })
 })
 
-test('a call that goes on when its worker is done is still shown', async () => {
-  const { recorder, session, end } = begun()
+test('a call that continues after its worker has ended is still returned', async () => {
+  const { recorder, session, end } = recording()
   session.close()
   expect(await recorder.read('t', { run: 'run_1' })).toMatchObject({
-    exchanges: [{ wire: [{ answer: 'one ' }] }],
+    exchanges: [{ wire: [{ response: 'one ' }] }],
   })
   end()
   await recorder.settled()
@@ -95,9 +95,9 @@ test('a call that goes on when its worker is done is still shown', async () => {
   })
 })
 
-test('a store that cannot be read says so', async () => {
+test('a store that cannot be read is reported', async () => {
   const broken: ExchangeStore = { ...memoryExchanges(), read: () => Promise.reject(new Error('no')) }
-  const { recorder } = begun(broken)
+  const { recorder } = recording(broken)
   await expect(recorder.read('t', { run: 'run_1' })).rejects.toMatchObject({
     code: 'store_error',
     message: 'no',

@@ -10,15 +10,15 @@ import type { Recording } from './recording.ts'
 import { recordCall } from './recording.ts'
 import type { ExchangeStore } from './store.ts'
 
-/** Keeps what goes to models and comes back, beside the log. */
+/** Records model requests and responses, separately from the log. */
 export interface ExchangeRecorder {
-  /** For whoever works on a thread. */
+  /** Opens a session for the worker of a thread. */
   open(threadId: string): RecordingSession
-  /** Those that are kept, and those that go on in this process, as far as they have come. */
+  /** Returns stored exchanges, and those in progress in this process, as far as they have come. */
   read(threadId: string, which: ExchangePageOptions): Promise<ExchangePage>
-  /** All of a thread; what it still does is not recorded any more. */
+  /** Deletes all exchanges of a thread, and stops recording it. */
   delete(threadId: string): Promise<void>
-  /** Resolves when what is being written now is. */
+  /** Resolves when current writes are done. */
   settled(): Promise<void>
 }
 
@@ -33,10 +33,10 @@ export interface ExchangeRecorderOptions {
 }
 
 interface Session {
-  /** Those that are not kept yet. */
+  /** Recordings that are not stored yet. */
   readonly open: Set<Recording>
   isClosed: boolean
-  /** The thread is gone. */
+  /** The thread was deleted. */
   isDeleted: boolean
 }
 
@@ -44,7 +44,7 @@ export function exchangeRecorder({ store, onError }: ExchangeRecorderOptions): E
   const sessions = new Map<string, Set<Session>>()
   const writing = new Set<Promise<void>>()
 
-  function begin(threadId: string): Session {
+  function openSession(threadId: string): Session {
     const session: Session = { open: new Set(), isClosed: false, isDeleted: false }
     const others = sessions.get(threadId)
     if (others) others.add(session)
@@ -52,15 +52,18 @@ export function exchangeRecorder({ store, onError }: ExchangeRecorderOptions): E
     return session
   }
 
-  function forgetWhenDone(threadId: string, session: Session) {
+  function removeWhenDone(threadId: string, session: Session) {
     if (!session.isClosed || session.open.size > 0) return
     const all = sessions.get(threadId)
     all?.delete(session)
     if (all?.size === 0) sessions.delete(threadId)
   }
 
-  /** Writes a call one time after the other: what comes late replaces what was there. */
-  function keeper(threadId: string, session: Session, recording: () => Recording) {
+  /**
+   * Returns a function that stores a call, one write at a time. A late change replaces what was
+   * stored.
+   */
+  function storeWriter(threadId: string, session: Session, recording: () => Recording) {
     let isWriting = false
     let again = false
 
@@ -76,7 +79,7 @@ export function exchangeRecorder({ store, onError }: ExchangeRecorderOptions): E
       } while (again)
       isWriting = false
       session.open.delete(recording())
-      forgetWhenDone(threadId, session)
+      removeWhenDone(threadId, session)
     }
 
     return () => {
@@ -87,7 +90,7 @@ export function exchangeRecorder({ store, onError }: ExchangeRecorderOptions): E
     }
   }
 
-  /** Those that go on here, and those of the run that are kept, by round. */
+  /** Merges exchanges in progress here with the stored ones of the run, by round. */
   async function readPage(
     threadId: string,
     { run, round, after = 0, bytes = Number.POSITIVE_INFINITY }: ExchangePageOptions,
@@ -110,10 +113,10 @@ export function exchangeRecorder({ store, onError }: ExchangeRecorderOptions): E
   }
 
   async function readRound(threadId: string, run: string, round: number, current: readonly Exchange[]) {
-    const ours = current.filter((one) => one.round === round)
-    const kept = await store.read(threadId, run, round)
-    const others = kept.filter(({ attempt }) => !ours.some((one) => one.attempt === attempt))
-    return [...others, ...ours].sort((one, other) => one.attempt - other.attempt)
+    const inProgress = current.filter((one) => one.round === round)
+    const stored = await store.read(threadId, run, round)
+    const others = stored.filter(({ attempt }) => !inProgress.some((one) => one.attempt === attempt))
+    return [...others, ...inProgress].sort((one, other) => one.attempt - other.attempt)
   }
 
   async function settled(): Promise<void> {
@@ -123,19 +126,19 @@ export function exchangeRecorder({ store, onError }: ExchangeRecorderOptions): E
   return {
     settled,
     open(threadId) {
-      const session = begin(threadId)
+      const session = openSession(threadId)
       return {
         observe(call) {
           const recording: Recording = recordCall(
             call,
-            keeper(threadId, session, () => recording),
+            storeWriter(threadId, session, () => recording),
           )
           session.open.add(recording)
           return recording.observer
         },
         close() {
           session.isClosed = true
-          forgetWhenDone(threadId, session)
+          removeWhenDone(threadId, session)
         },
       }
     },
@@ -148,7 +151,7 @@ export function exchangeRecorder({ store, onError }: ExchangeRecorderOptions): E
     },
     async delete(threadId) {
       for (const session of sessions.get(threadId) ?? []) session.isDeleted = true
-      // What is on its way there must not come after.
+      // Wait for current writes, so that they do not arrive after the delete.
       await settled()
       try {
         await store.delete(threadId)

@@ -9,26 +9,26 @@ import type {
   WireListener,
 } from '../../protocol/index.ts'
 
-/** One model call, as much as is known of it. */
+/** The recording of one model call. */
 export interface Recording {
   readonly observer: CallObserver
-  /** As it is now. */
+  /** The exchange as far as it has come. */
   snapshot(): Exchange
 }
 
-/** How much is kept of a body, and of an answer. */
-const mostChars = 4 * 1024 * 1024
+/** Limit for a request body, and for a response. */
+const maxChars = 4 * 1024 * 1024
 
-/** `onSettled` is called when the call has ended, and again whenever something of it comes late. */
+/** Calls `onSettled` when the call has ended, and again whenever more of it arrives late. */
 export function recordCall(call: ModelCall, onSettled: () => void): Recording {
   const { runId, round, attempt, model, request } = call
   const tools = request.tools.map(({ name }) => name)
   const at = Date.now()
-  const begun = performance.now()
+  const startedAt = performance.now()
   const wires: WireRecord[] = []
   let end: { readonly ms: number; readonly error?: ErrorJson } | undefined
-  /** As long as nothing goes over a wire that we know of. */
-  let asked: ModelRequest | undefined = request
+  /** Set while nothing has been sent over a wire that is observed. */
+  let unsentRequest: ModelRequest | undefined = request
   let shown: Pick<Exchange, 'request' | 'cut'> | undefined
 
   function changed() {
@@ -39,12 +39,12 @@ export function recordCall(call: ModelCall, onSettled: () => void): Recording {
     observer: {
       wire: {
         sent(sent) {
-          asked = undefined
+          unsentRequest = undefined
           wires.push(wireRecord(sent))
           changed()
         },
-        answered(answer) {
-          wires.at(-1)?.answered(answer)
+        responded(answer) {
+          wires.at(-1)?.responded(answer)
           changed()
         },
         received(text) {
@@ -53,12 +53,12 @@ export function recordCall(call: ModelCall, onSettled: () => void): Recording {
         },
       },
       end({ error }) {
-        end = { ms: Math.round(performance.now() - begun), ...(error && { error: error.toJSON() }) }
+        end = { ms: Math.round(performance.now() - startedAt), ...(error && { error: error.toJSON() }) }
         onSettled()
       },
     },
     snapshot() {
-      if (asked) shown ??= showRequest(asked)
+      if (unsentRequest) shown ??= showRequest(unsentRequest)
       return {
         runId,
         round,
@@ -68,36 +68,36 @@ export function recordCall(call: ModelCall, onSettled: () => void): Recording {
         at,
         ...end,
         tools,
-        ...(asked && shown),
+        ...(unsentRequest && shown),
         wire: wires.map((wire) => wire.snapshot()),
       }
     },
   }
 }
 
-type Answered = Parameters<WireListener['answered']>[0]
+type WireResponse = Parameters<WireListener['responded']>[0]
 
 interface WireRecord {
-  answered(answer: Answered): void
+  responded(answer: WireResponse): void
   received(text: string): void
   snapshot(): WireExchange
 }
 
 function wireRecord({ url, headers, body }: Parameters<WireListener['sent']>[0]): WireRecord {
-  const kept = beginningOf(body, mostChars)
-  let cut = kept.length < body.length
-  let answer: Answered | undefined
-  /** Joined when somebody wants to see it: a drip of words costs no more. */
+  const keptBody = truncate(body, maxChars)
+  let cut = keptBody.length < body.length
+  let answer: WireResponse | undefined
+  /** Joined on demand, so that many small pieces cost no more. */
   let pieces: string[] = []
-  let left = mostChars
+  let left = maxChars
   return {
-    answered(given) {
+    responded(given) {
       answer = given
     },
     received(text) {
-      const piece = beginningOf(text, left)
+      const piece = truncate(text, left)
       if (piece) pieces.push(piece)
-      // Nothing is to follow what was cut.
+      // Nothing may follow a cut.
       left = piece.length < text.length ? 0 : left - piece.length
       cut ||= piece.length < text.length
     },
@@ -106,26 +106,26 @@ function wireRecord({ url, headers, body }: Parameters<WireListener['sent']>[0])
       return {
         url,
         headers,
-        body: kept,
-        ...(answer && { status: answer.status, answerHeaders: answer.headers, answer: pieces[0] ?? '' }),
+        body: keptBody,
+        ...(answer && { status: answer.status, responseHeaders: answer.headers, response: pieces[0] ?? '' }),
         ...(cut && { cut }),
       }
     },
   }
 }
 
-/** At most so many characters, and no half of one that takes two. */
-function beginningOf(text: string, most: number): string {
-  if (text.length <= most) return text
-  return text.slice(0, /[\uD800-\uDBFF]/.test(text[most - 1] ?? '') ? most - 1 : most)
+/** At most `max` characters, without splitting a surrogate pair. */
+function truncate(text: string, max: number): string {
+  if (text.length <= max) return text
+  return text.slice(0, /[\uD800-\uDBFF]/.test(text[max - 1] ?? '') ? max - 1 : max)
 }
 
 function showRequest(request: ModelRequest): Pick<Exchange, 'request' | 'cut'> {
   try {
     const shown = withoutRequestSecrets(request)
-    return JSON.stringify(shown).length <= mostChars ? { request: shown } : { cut: true }
+    return JSON.stringify(shown).length <= maxChars ? { request: shown } : { cut: true }
   } catch {
-    // What cannot be written as JSON cannot be shown.
+    // A request that cannot be serialized cannot be shown.
     return {}
   }
 }

@@ -1,13 +1,16 @@
 import type { Exchange } from '../../protocol/index.ts'
 
-/** Where the requests of models and their answers are kept. What fails rejects; the app's `onError` is told, and no run is the worse for it. */
+/**
+ * Stores model requests and responses. Failures reject; they are reported to the app's `onError`
+ * and never affect a run.
+ */
 export interface ExchangeStore {
-  /** The same run, round and attempt again replaces what was there. */
+  /** Stores an exchange. One with the same run, round and attempt is replaced. */
   put(threadId: string, exchange: Exchange): void | Promise<void>
-  /** The rounds of a run of which something is kept, in any order. */
+  /** The rounds of a run that have stored exchanges, in any order. */
   rounds(threadId: string, runId: string): Promise<readonly number[]>
-  /** Those of a run, in any order; those of one round if it is given. */
+  /** The exchanges of a run, or of one round, in any order. */
   read(threadId: string, runId: string, round?: number): Promise<readonly Exchange[]>
-  /** All of a thread. */
+  /** Deletes all exchanges of a thread. */
   delete(threadId: string): Promise<void>
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { call, layOut, literal, quote } from './code.ts'
+import { call, format, literal, quote } from './code.ts'
 
 function evaluate(source: string): unknown {
   return new Function(`return ${source}`)()
@@ -26,8 +26,8 @@ const nasty = fc.oneof(
   }),
 )
 
-describe('a text', () => {
-  test('is the same in the source, whatever is in it', () => {
+describe('a string', () => {
+  test('has the same value in the source, whatever is in it', () => {
     fc.assert(
       fc.property(nasty, (text) => {
         const source = quote(text)
@@ -38,44 +38,44 @@ describe('a text', () => {
     )
   })
 
-  test('has the marks that need fewer escapes', () => {
+  test('has the quotes that need fewer escapes', () => {
     expect(quote("it's")).toBe(`"it's"`)
     expect(quote(`'a' "b" "c"`)).toBe(`'\\'a\\' "b" "c"'`)
   })
 })
 
 describe('a value', () => {
-  test('is the same in the source', () => {
+  test('has the same value in the source', () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
         const plain = JSON.parse(JSON.stringify(value))
-        expect(evaluate(layOut(literal(plain), { indent: 0 }))).toEqual(plain)
+        expect(evaluate(format(literal(plain), { indent: 0 }))).toEqual(plain)
       }),
     )
   })
 
-  test('keeps a field that is called __proto__', () => {
+  test('keeps a field named __proto__', () => {
     const value = JSON.parse('{"__proto__":{"a":1},"b c":2}')
-    expect(layOut(literal(value), { indent: 0 })).toBe("{ ['__proto__']: { a: 1 }, 'b c': 2 }")
-    expect(Object.keys(evaluate(`(${layOut(literal(value), { indent: 0 })})`) as object)).toEqual([
+    expect(format(literal(value), { indent: 0 })).toBe("{ ['__proto__']: { a: 1 }, 'b c': 2 }")
+    expect(Object.keys(evaluate(`(${format(literal(value), { indent: 0 })})`) as object)).toEqual([
       '__proto__',
       'b c',
     ])
   })
 
-  test('stands in a line if it fits, and otherwise in as many as it needs', () => {
+  test('is on one line if it fits, otherwise on as many as needed', () => {
     const long = 'x'.repeat(97)
-    expect(layOut(literal([1, { a: 'b' }]), { indent: 0 })).toBe("[1, { a: 'b' }]")
-    expect(layOut(literal({ list: [1, 2], name: long }), { indent: 2 })).toBe(
+    expect(format(literal([1, { a: 'b' }]), { indent: 0 })).toBe("[1, { a: 'b' }]")
+    expect(format(literal({ list: [1, 2], name: long }), { indent: 2 })).toBe(
       `{\n    list: [1, 2],\n    name: '${long}',\n  }`,
     )
-    expect(layOut(literal({ title: `${long}${long}`, text: `${long}${long}` }), { indent: 0 })).toBe(
+    expect(format(literal({ title: `${long}${long}`, text: `${long}${long}` }), { indent: 0 })).toBe(
       `{\n  title:\n    '${long}${long}',\n  text: '${long}${long}',\n}`,
     )
-    expect(layOut(call('f', literal('a'), literal({ a: `${long}${long}` })), { indent: 0 })).toBe(
+    expect(format(call('f', literal('a'), literal({ a: `${long}${long}` })), { indent: 0 })).toBe(
       `f('a', {\n  a: '${long}${long}',\n})`,
     )
-    expect(layOut(call('f', literal(`${long}${long}`), literal({ a: 1 })), { indent: 0 })).toBe(
+    expect(format(call('f', literal(`${long}${long}`), literal({ a: 1 })), { indent: 0 })).toBe(
       `f(\n  '${long}${long}',\n  { a: 1 },\n)`,
     )
   })

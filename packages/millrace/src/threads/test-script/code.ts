@@ -1,12 +1,12 @@
-// Source text, laid out as the formatter of this project does it: what fits in a line stands in a line.
+// Source text, formatted as this project's formatter does: what fits on a line is put on one line.
 
 const lineWidth = 110
 
-/** A piece of source: as it stands, or a bracket with items in it. */
+/** A piece of source: text, or a bracket with items. */
 export type Code = string | Bracket
 
 interface Bracket {
-  /** Of a call, its name too: `agent(`. */
+  /** Includes the name of a call: `agent(`. */
   readonly open: string
   readonly close: ']' | '}' | ')' | ''
   readonly items: readonly Item[]
@@ -18,13 +18,16 @@ interface Item {
   readonly comment?: string | undefined
 }
 
-/** Each value has the comment of the same place above it, if there is one. */
+/** An array literal. Each value has the comment at the same index above it, if there is one. */
 export function list(values: readonly Code[], comments: readonly (string | undefined)[] = []): Code {
   const items = values.map((value, index) => ({ value, comment: comments[index] }))
   return { open: '[', close: ']', items }
 }
 
-/** Without the fields that are undefined. One that is named like the variable in it is written once. */
+/**
+ * An object literal, without undefined fields. A field with the same name as its variable is
+ * written in shorthand.
+ */
 export function fields(object: Readonly<Record<string, Code | undefined>>): Code {
   const items = Object.entries(object).flatMap(([key, value]): Item[] => {
     if (value === undefined) return []
@@ -37,7 +40,7 @@ export function call(callee: string, ...args: readonly Code[]): Code {
   return { open: `${callee}(`, close: ')', items: args.map((value) => ({ value })) }
 }
 
-/** Plain JSON as a literal. What is undefined is left out, as JSON does it. */
+/** Plain JSON as a literal. Undefined fields are left out, as in JSON. */
 export function literal(value: unknown): Code {
   if (typeof value === 'string') return quote(value)
   if (Array.isArray(value)) return list(value.map(literal))
@@ -48,41 +51,46 @@ export function literal(value: unknown): Code {
   return { open: '{', close: '}', items }
 }
 
-interface Place {
+interface Position {
   readonly indent: number
   readonly column?: number
-  readonly behind?: number
+  readonly followedBy?: number
 }
 
-/** The text of a piece that begins at this column of a line with this indent, with so many characters behind it. */
-export function layOut(code: Code, { indent, column = indent, behind = 0 }: Place): string {
-  const flat = inOneLine(code, lineWidth - column - behind)
+/**
+ * Formats a piece that starts at `column` of a line with this indent and is followed by `behind`
+ * characters.
+ */
+export function format(code: Code, { indent, column = indent, followedBy = 0 }: Position): string {
+  const flat = onOneLine(code, lineWidth - column - followedBy)
   if (flat !== undefined) return flat
   if (typeof code === 'string') return code
   const { open, close, items } = code
   const last = items.at(-1)?.value
-  // The last argument of a call begins on the line of the call if it is an array or an object and what is before it fits.
+  // The last argument of a call starts on the same line if it is an array or an object and the
+  // arguments before it fit.
   if (close === ')' && last !== undefined && isLiteral(last)) {
-    const before = inOneLine({ open, close: '', items: items.slice(0, -1) }, lineWidth - column)
+    const before = onOneLine({ open, close: '', items: items.slice(0, -1) }, lineWidth - column)
     const head = items.length > 1 ? before && `${before}, ` : open
-    if (head) return `${head}${layOut(last, { indent, column: column + head.length, behind: 1 })})`
+    if (head) return `${head}${format(last, { indent, column: column + head.length, followedBy: 1 })})`
   }
-  return `${open}${items.map((item) => layOutItem(item, indent + 2)).join('')}\n${' '.repeat(indent)}${close}`
+  return `${open}${items.map((item) => formatItem(item, indent + 2)).join('')}\n${' '.repeat(indent)}${close}`
 }
 
-function layOutItem({ key, value, comment }: Item, indent: number): string {
+function formatItem({ key, value, comment }: Item, indent: number): string {
   const line = `\n${' '.repeat(indent)}`
   const before = comment === undefined ? '' : `${line}// ${comment}`
-  if (key === undefined) return `${before}${line}${layOut(value, { indent, behind: 1 })},`
+  if (key === undefined) return `${before}${line}${format(value, { indent, followedBy: 1 })},`
   const column = indent + key.length + 2
-  const text = layOut(value, { indent, column, behind: 1 })
-  // A text too long for the line gets one of its own, unless its key is so short that this gains nothing.
+  const text = format(value, { indent, column, followedBy: 1 })
+  // A string too long for the line gets its own line, unless its key is so short that this gains
+  // nothing.
   const moves = /^['"]/.test(text) && key.length > 4 && column + text.length + 1 > lineWidth
   return `${before}${line}${key}:${moves ? `${line}  ` : ' '}${text},`
 }
 
-/** Undefined if it takes more room, or may not be in one line at all. Looks no further than the room goes. */
-function inOneLine(code: Code, room: number): string | undefined {
+/** Returns undefined if it does not fit, or must not be on one line. Stops as soon as it knows. */
+function onOneLine(code: Code, room: number): string | undefined {
   if (typeof code === 'string') return code.length <= room ? code : undefined
   if (isSpread(code)) return undefined
   const pad = code.open === '{' && code.items.length > 0 ? ' ' : ''
@@ -91,7 +99,7 @@ function inOneLine(code: Code, room: number): string | undefined {
   for (const [index, { key, value, comment }] of code.items.entries()) {
     if (comment !== undefined) return undefined
     text += `${index > 0 ? ', ' : ''}${key === undefined ? '' : `${key}: `}`
-    const one = inOneLine(value, room - text.length - close.length)
+    const one = onOneLine(value, room - text.length - close.length)
     if (one === undefined) return undefined
     text += one
   }
@@ -99,7 +107,9 @@ function inOneLine(code: Code, room: number): string | undefined {
   return text.length <= room ? text : undefined
 }
 
-/** Several objects, or several arrays, of more than one item each have a line each. */
+/**
+ * Whether items get a line each: several objects, or several arrays, with more than one item each.
+ */
 function isSpread({ open, items }: Bracket): boolean {
   const [first] = items
   if (open !== '[' || items.length < 2 || !first || !isLiteral(first.value)) return false
@@ -113,15 +123,16 @@ function isLiteral(code: Code): code is Bracket {
 }
 
 function keyText(key: string): string {
-  // Only so is it a field like any other.
+  // The computed form makes it an ordinary field.
   if (key === '__proto__') return "['__proto__']"
   return /^[A-Za-z_$][\w$]*$/.test(key) ? key : quote(key)
 }
 
-// What an editor would change or hide and JSON lets pass: control characters, line separators, what makes text run backwards.
+// Characters that JSON allows but that an editor would change or hide: control characters, line
+// separators, bidi controls.
 const unsafe = /[\u2028\u2029\ufeff]|\p{Cc}|\p{Bidi_Control}/gu
 
-/** A text as a literal: the same string whatever is in it, also where the source is put into a page. */
+/** A string literal with exactly this value, safe even if the source is embedded in a page. */
 export function quote(text: string): string {
   const count = (mark: string) => text.split(mark).length
   const mark = count("'") > count('"') ? '"' : "'"

@@ -1,24 +1,24 @@
 import type { Entry, ErrorJson, Message, ScriptStep, UserMessage } from '../../protocol/index.ts'
 import { isObject } from '../../protocol/index.ts'
 import type { CallView, RoundView, RunView, TextView } from '../../view/index.ts'
-import { createView, take } from '../../view/index.ts'
+import { applyEntry, createView } from '../../view/index.ts'
 
-type Words = { readonly kind: TextView['kind']; text: string }
+type TextPart = { readonly kind: TextView['kind']; text: string }
 
-/** One request to a model: a round, or one of the attempts at it. */
+/** One model request: a round, or one of the attempts at it. */
 export interface Attempt {
   readonly round: RoundView
-  /** Words as they came, and calls in the order in which they were closed. */
-  readonly parts: (Words | CallView)[]
-  /** Calls whose arguments were begun. */
-  readonly begun: CallView[]
-  /** What it was the first to read. */
+  /** Text in order, and calls in the order in which they were closed. */
+  readonly parts: (TextPart | CallView)[]
+  /** Calls whose arguments were started. */
+  readonly started: CallView[]
+  /** The inputs that this attempt was the first to read. */
   readonly inputs: readonly UserMessage[]
-  /** The conversation was summarized before it. */
+  /** Whether the conversation was summarized before it. */
   readonly isSummarized: boolean
-  /** Itself, with the attempts that failed before it and those after it. */
+  /** All attempts at this round, including this one. */
   readonly series: Attempt[]
-  /** Why the request was sent again. */
+  /** Why the request was retried. */
   failure?: ErrorJson
 }
 
@@ -38,7 +38,7 @@ export function readRuns(entries: readonly Entry[]): { runs: readonly LoggedRun[
 
   for (const entry of entries) {
     const { event } = entry
-    const { run, round, retry, read = [], text, call, state, delta } = take(view, entry)
+    const { run, round, retry, read = [], text, call, state, delta } = applyEntry(view, entry)
     const messages = read.map(({ message }) => message)
     if (event.type === 'summary') isSummarized = true
     if (event.type === 'input' && event.mode === 'correct') corrections.push(event.message)
@@ -48,13 +48,13 @@ export function readRuns(entries: readonly Entry[]): { runs: readonly LoggedRun[
     }
     const current = runs.at(-1)
     const last = current?.run.rounds.at(-1)
-    // A request that is sent again after it brought something continues the same generation.
+    // A request that is retried after it returned something continues the same generation.
     const isRetry = retry && last?.parts.length === 0
     if (current && last && (isRetry || (round && round !== open?.round && !(open && round.end)))) {
       if (open && retry) open.failure = retry.error
       const series: Attempt[] = (isRetry && open?.series) || []
       const inputs = [...messages, ...corrections]
-      open = { round: last, parts: [], begun: [], inputs, isSummarized, series }
+      open = { round: last, parts: [], started: [], inputs, isSummarized, series }
       series.push(open)
       current.attempts.push(open)
       corrections = []
@@ -64,19 +64,19 @@ export function readRuns(entries: readonly Entry[]): { runs: readonly LoggedRun[
     const part = open.parts.at(-1)
     if (text && part?.kind === text.kind) part.text += delta
     else if (text) open.parts.push({ kind: text.kind, text: delta })
-    if (call && state === 'writing') open.begun.push(call)
+    if (call && state === 'writing') open.started.push(call)
     const isClosed = event.type === 'tool-call' || event.type === 'provider-tool'
     if (call && isClosed && !open.parts.includes(call)) open.parts.push(call)
   }
   return { runs, waiting: view.waiting.length }
 }
 
-/** Without those of the provider, in the order in which they were closed. */
+/** The closed calls, without the provider's own, in the order in which they were closed. */
 export function closedCalls({ parts }: Attempt): CallView[] {
   return parts.filter((part) => part.kind === 'call').filter(({ provider }) => !provider)
 }
 
-/** It has a problem that will not be found in its arguments: the model never finished it. */
+/** Whether it has a problem that is not in its arguments: the model never finished it. */
 export function isCutOff({ problem, raw }: CallView): boolean {
   if (problem === undefined) return false
   return /^the arguments were (cut off|never)/.test(problem) || isJsonObject(raw.pieces.join(''))
@@ -90,9 +90,12 @@ function isJsonObject(text: string): boolean {
   }
 }
 
-/** What a model said in an attempt, without how that ended. What only its provider can read is left out. */
-export function saidSteps({ parts, begun, round }: Attempt): ScriptStep[] {
-  const open = begun.filter(({ closedAt }) => closedAt === undefined)
+/**
+ * The output of a model in an attempt, without its end. Data that only the provider can read is
+ * left out.
+ */
+export function outputSteps({ parts, started, round }: Attempt): ScriptStep[] {
+  const open = started.filter(({ closedAt }) => closedAt === undefined)
   return [...parts, ...open].map((part): ScriptStep => {
     if (part.kind !== 'call') return part.kind === 'text' ? { text: part.text } : { reasoning: part.text }
     return part.provider ? providerStep(part) : callStep(part, round.retracted !== undefined)
@@ -100,11 +103,11 @@ export function saidSteps({ parts, begun, round }: Attempt): ScriptStep[] {
 }
 
 function providerStep({ name, provider: { input, output, isError } = {} }: CallView): ScriptStep {
-  // A field that is undefined does not reach the source.
+  // Undefined fields are not written to the source.
   return { providerTool: name, input, output, isError } as ScriptStep
 }
 
-/** A call that was given up, or retracted before it ran, is not closed. */
+/** A call that was abandoned, or retracted before it ran, is not closed. */
 function callStep(part: CallView, isRetracted: boolean): ScriptStep {
   const { callId: id, name: call, input, problem } = part
   const raw = input && problem === undefined ? JSON.stringify(input) : part.raw.pieces.join('')
@@ -112,25 +115,31 @@ function callStep(part: CallView, isRetracted: boolean): ScriptStep {
   return problem === undefined ? { call, id, input } : { call, id, raw }
 }
 
-/** How a model ended a round, where that does not go without saying. */
-export function doneSteps({ round: { end } }: Attempt, said: readonly ScriptStep[]): ScriptStep[] {
+/** How a model ended a round, if that is not the default. */
+export function endSteps({ round: { end } }: Attempt, output: readonly ScriptStep[]): ScriptStep[] {
   const { usage, finish } = end ?? {}
-  const usual = said.some((step) => 'call' in step && !step.cut) ? 'tool-calls' : 'stop'
+  const defaultFinish = output.some((step) => 'call' in step && !step.cut) ? 'tool-calls' : 'stop'
   return [
     ...(usage && Object.keys(usage).length > 0 ? [{ usage }] : []),
-    ...(finish && finish !== 'interrupted' && finish !== usual ? [{ finish }] : []),
+    ...(finish && finish !== 'interrupted' && finish !== defaultFinish ? [{ finish }] : []),
   ]
 }
 
 const lostProcess = { code: 'stream_error', message: 'the process was lost', status: undefined } as const
 
-/** How a request failed. The wait that a provider asked for is left out: a test has no time. */
+/**
+ * How a request failed. The delay that a provider asked for is left out, so that the test does not
+ * wait.
+ */
 export function failedStep(error: ErrorJson | undefined, retryable: boolean): ScriptStep {
   const { code, message, status } = error ?? lostProcess
   return { error: { code, message, status, retryable } }
 }
 
-/** By how much a step takes a run further: its characters, and one for each call that is begun. */
+/**
+ * How much a step adds to the output of a run: its characters, and one for each call that is
+ * started.
+ */
 export function weightOf(step: ScriptStep): number {
   if ('text' in step) return step.text.length
   if ('reasoning' in step) return step.reasoning.length

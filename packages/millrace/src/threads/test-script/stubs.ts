@@ -1,28 +1,28 @@
 import type { JsonObject } from '../../protocol/index.ts'
-import { wordsOfResult } from '../../protocol/index.ts'
+import { textOfResult } from '../../protocol/index.ts'
 import type { CallView } from '../../view/index.ts'
 import type { Code } from './code.ts'
 import { call as callCode, fields, literal } from './code.ts'
 import type { LoggedRun } from './log.ts'
 import { closedCalls } from './log.ts'
 
-/** What stands in for the tools. */
+/** Stand-ins for the tools. */
 export interface Stubs {
-  /** By the name of the tool: its variable, what it answers, and what it will have been run with. */
+  /** By tool name: its variable, its answers, and the inputs it is expected to run with. */
   readonly tools: Map<string, { readonly variable: string; readonly answers: Code[]; readonly calls: Code[] }>
-  /** What a hook makes of a call: it is not run, and why; or it is run with something else. */
-  readonly verdicts: Map<string, { readonly block: string } | { readonly input: JsonObject }>
-  /** A tool answers with more than a value. */
+  /** What a hook does with a call: block it, with a reason, or change its input. */
+  readonly overrides: Map<string, { readonly block: string } | { readonly input: JsonObject }>
+  /** Whether a tool returns more than a plain value. */
   hasContent: boolean
 }
 
 export function stubsFor(runs: readonly LoggedRun[]): Stubs {
   const tools: Stubs['tools'] = new Map()
-  // What is imported keeps its name.
+  // Reserved for the import.
   const variables = new Set(['recordedTool'])
   for (const call of runs.flatMap(({ attempts }) => attempts.flatMap(closedCalls))) {
     const { name } = call
-    // What was never run nor asked about may not have been a tool at all.
+    // A call that never ran and was never asked about may not be a tool at all.
     const isTool = (isStarted(call) || requestOf(call)) && /^[\w-]{1,64}$/.test(name)
     if (!isTool || tools.has(name)) continue
     const base = variableFor(name)
@@ -31,7 +31,7 @@ export function stubsFor(runs: readonly LoggedRun[]): Stubs {
     variables.add(variable)
     tools.set(name, { variable, answers: [], calls: [] })
   }
-  return { tools, verdicts: new Map(), hasContent: false }
+  return { tools, overrides: new Map(), hasContent: false }
 }
 
 /** `lookUpTool` for `look_up`. */
@@ -44,7 +44,7 @@ export function isStarted({ attempts }: CallView): boolean {
   return attempts > 0
 }
 
-/** What a person was asked about the call itself, and not about one inside its sub-agent. */
+/** The approval request for the call itself, not for one inside its sub-agent. */
 export function requestOf({ approvals, callId }: CallView) {
   return approvals.findLast(({ request }) => request.callId === callId)?.request
 }
@@ -53,29 +53,32 @@ export function decisionOf({ approvals, callId }: CallView) {
   return approvals.find(({ request, decision }) => request.callId === callId && decision)?.decision
 }
 
-/** A call inside its sub-agent waits for a person. */
+/** Whether a call inside its sub-agent waits for a decision. */
 export function waitsInside({ approvals, callId }: CallView): boolean {
   return approvals.some(({ request, decision }) => request.callId !== callId && !decision)
 }
 
-/** How a call is played: a person is asked before it runs; it runs until the run is cancelled; it may not run at all. */
-interface Playing {
+/**
+ * How a call is replayed: whether approval is asked before it runs, whether it runs until the run
+ * is canceled, and whether it must not run at all.
+ */
+interface Replay {
   readonly asks: boolean
   readonly hangs: boolean
-  readonly isRefused: boolean
+  readonly isBlocked: boolean
 }
 
-/** Prepares for a call. Gives how many events it makes: itself, its start and its result. */
-export function addCall(stubs: Stubs, call: CallView, { asks, hangs, isRefused }: Playing): number {
+/** Adds a call to the stubs. Returns how many events it emits: itself, its start and its result. */
+export function addCall(stubs: Stubs, call: CallView, { asks, hangs, isBlocked }: Replay): number {
   const { callId, name, problem, result } = call
   const stub = problem === undefined ? stubs.tools.get(name) : undefined
   if (!stub || !(asks || isStarted(call))) {
-    const reason = wordsOfResult(result?.output ?? []).replace(/^Not run: /, '') || 'it had not begun'
-    if (stub && !isRefused) stubs.verdicts.set(callId, { block: reason })
+    const reason = textOfResult(result?.output ?? []).replace(/^Not run: /, '') || 'it had not started'
+    if (stub && !isBlocked) stubs.overrides.set(callId, { block: reason })
     return 2
   }
   const input = inputOf(call)
-  if (JSON.stringify(input) !== JSON.stringify(call.input)) stubs.verdicts.set(callId, { input })
+  if (JSON.stringify(input) !== JSON.stringify(call.input)) stubs.overrides.set(callId, { input })
   const why = asks ? literal(requestOf(call)?.reason ?? true) : undefined
   const answer = hangs ? { hangs: 'true' } : answerOf(call, stubs)
   stub.answers.push(fields({ input: literal(input), asks: why, ...answer }))
@@ -84,24 +87,24 @@ export function addCall(stubs: Stubs, call: CallView, { asks, hangs, isRefused }
   return hangs ? 2 : 3
 }
 
-/** The same for one that a person has decided. */
+/** The same for a call that a person has decided. */
 export function addDecided({ tools }: Stubs, call: CallView, hangs: boolean): number {
   const { approved, input = inputOf(call) } = decisionOf(call) ?? {}
   if (approved) tools.get(call.name)?.calls.push(literal(input))
   return (approved ? 1 : 0) + (hangs ? 0 : 1)
 }
 
-/** What it ran with, or was to: as the model wrote it, or as a hook changed it. */
+/** The input it ran with, or would have: as the model wrote it, or as a hook changed it. */
 function inputOf(call: CallView): JsonObject {
-  return requestOf(call)?.input ?? call.changed ?? call.input ?? {}
+  return requestOf(call)?.input ?? call.changedInput ?? call.input ?? {}
 }
 
 function answerOf(call: CallView, stubs: Stubs): Readonly<Record<string, Code>> {
   const { status, output = [] } = call.result ?? {}
   const isUnfinished = !status && isStarted(call) && !waitsInside(call)
-  if (isUnfinished) return { error: literal('it did not come to an end') }
-  if (!status || status === 'declined') return {}
-  if (status !== 'ok') return { error: literal(wordsOfResult(output).replace(/^The tool failed: /, '')) }
+  if (isUnfinished) return { error: literal('it did not finish') }
+  if (!status || status === 'denied') return {}
+  if (status !== 'ok') return { error: literal(textOfResult(output).replace(/^The tool failed: /, '')) }
   const [part] = output
   if (output.length === 1 && part?.type === 'text') return { output: literal(part.text) }
   if (output.length === 1 && part?.type === 'json' && typeof part.value !== 'string')

@@ -7,7 +7,7 @@ import { type Entry, type ThreadEvent, wholeLog } from '../../protocol/index.ts'
 import type { ScriptStep } from '../../testing/index.ts'
 import * as testing from '../../testing/index.ts'
 
-/** Runs the test that a source has in it, here and now. Gives its name; throws what it throws. */
+/** Runs the test in a source. Returns its name; rethrows its error. */
 export async function play(source: string): Promise<string> {
   const modules: Record<string, object> = {
     millrace,
@@ -21,48 +21,48 @@ export async function play(source: string): Promise<string> {
   )
   new Function('modules', plain)(modules)
   const [only] = found
-  if (!only || found.length > 1) throw new Error(`there is not one test in it:\n${source}`)
+  if (!only || found.length > 1) throw new Error(`expected exactly one test in:\n${source}`)
   await only.run()
   return only.name
 }
 
-/** What happens to a thread: one thing after the other, at once or when it has come to rest. */
-export type Deed =
+/** What happens to a thread, in order. */
+export type Action =
   | { readonly send: string; readonly mode: 'queue' | 'steer' | 'interrupt' }
   | { readonly stop: string }
   | { readonly decide: boolean; readonly input?: object }
-  /** Until this has been told for the first time. */
+  /** Waits for the first event of this type. */
   | { readonly seen: ThreadEvent['type'] }
   | { readonly do: () => void }
-  /** The app is closed, and another one goes on. */
+  /** Closes the app; another one continues. */
   | { readonly reopen: true }
   | { readonly rest: true }
   | { readonly waitMs: number }
 
-/** The log of a conversation, however far it has come. */
+/** Returns the log of a conversation after these actions. */
 export async function converse(
   agents: millrace.Agent<unknown, undefined, undefined>,
-  deeds: readonly Deed[],
+  actions: readonly Action[],
 ): Promise<readonly Entry[]> {
   const store = millrace.memoryStore()
   const open = () => millrace.millrace({ agents, store, flushMs: 1, recoverMs: 10 })
   let app = open()
   const { id } = app.thread()
-  for (const deed of deeds) {
+  for (const action of actions) {
     const thread = app.thread(id)
-    if ('send' in deed) await thread.send(deed.send, { mode: deed.mode })
-    else if ('stop' in deed) await thread.stop(deed.stop).catch(() => {})
-    else if ('waitMs' in deed) await sleep(deed.waitMs)
-    else if ('do' in deed) deed.do()
-    else if ('seen' in deed) {
-      for await (const { event } of thread.follow()) if (event.type === deed.seen) break
-    } else if ('reopen' in deed) {
+    if ('send' in action) await thread.send(action.send, { mode: action.mode })
+    else if ('stop' in action) await thread.stop(action.stop).catch(() => {})
+    else if ('waitMs' in action) await sleep(action.waitMs)
+    else if ('do' in action) action.do()
+    else if ('seen' in action) {
+      for await (const { event } of thread.follow()) if (event.type === action.seen) break
+    } else if ('reopen' in action) {
       await app.close({ graceMs: 0 })
       app = open()
-    } else if ('rest' in deed) for await (const _ of thread.follow({ until: 'idle' }));
+    } else if ('rest' in action) for await (const _ of thread.follow({ until: 'idle' }));
     else {
       const [request] = (await thread.state()).approvals
-      const { decide: approved, input } = deed
+      const { decide: approved, input } = action
       const answer = { approved, ...(input && approved && { input }) }
       if (request) await thread.approve(request.callId, answer).catch(() => {})
     }
@@ -116,11 +116,11 @@ const last: fc.Arbitrary<readonly ScriptStep[]> = fc.oneof(
 const round = fc
   .tuple(fc.array(step, { maxLength: 4 }), last)
   .map(([steps, end]): ScriptStep[] => [...steps, ...end])
-const deed: fc.Arbitrary<Deed> = fc.oneof(
+const action: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
-      send: words.map((said) => `Say ${said}`),
+      send: words.map((text) => `Say ${text}`),
       mode: fc.constantFrom('queue' as const, 'queue' as const, 'steer' as const, 'interrupt' as const),
     }),
   },
@@ -134,14 +134,14 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
 
 export const conversations = fc.record({
   rounds: fc.array(round, { minLength: 1, maxLength: 12 }),
-  deeds: fc
-    .array(deed, { maxLength: 10 })
-    .map((deeds): Deed[] => [{ send: 'Good day.', mode: 'queue' }, ...deeds]),
+  actions: fc
+    .array(action, { maxLength: 10 })
+    .map((actions): Action[] => [{ send: 'Good day.', mode: 'queue' }, ...actions]),
   maxRounds: fc.constantFrom(10, 2),
   onToolError: fc.constantFrom('continue' as const, 'continue' as const, 'fail' as const),
 })
 
-/** An agent whose tools do all that tools may do. */
+/** An agent whose tools cover all kinds of results. */
 export function tester(
   rounds: readonly testing.ScriptRound[],
   options: Partial<millrace.AgentOptions> = {},

@@ -7,27 +7,27 @@ import type { Entry, ThreadEvent } from '../../protocol/index.ts'
 import { noUsage } from '../../protocol/index.ts'
 import { script, scriptedModel, testScript } from '../../testing/index.ts'
 import { tool } from '../../tools/index.ts'
-import type { Deed } from './test-script.test-kit.ts'
+import type { Action } from './test-script.test-kit.ts'
 import { conversations, converse, play, tester } from './test-script.test-kit.ts'
 
-const hello: Deed = { send: 'Hello', mode: 'queue' }
-const rest: Deed = { rest: true }
+const hello: Action = { send: 'Hello', mode: 'queue' }
+const rest: Action = { rest: true }
 
-/** The source for a conversation, after it was played. */
-async function sourceFor(subject: ReturnType<typeof tester>, deeds: readonly Deed[]): Promise<string> {
-  const source = testScript(await converse(subject, deeds))
+/** The source for a conversation, after it has been run. */
+async function sourceFor(subject: ReturnType<typeof tester>, actions: readonly Action[]): Promise<string> {
+  const source = testScript(await converse(subject, actions))
   await play(source)
   return source
 }
 
 describe('a conversation as a test', () => {
-  test('has no tool that takes the name of what it is made with', async () => {
+  test('has no tool variable that shadows an import', async () => {
     const recorded = tool({ name: 'recorded', description: 'x', input: z.object({}), run: () => 'done' })
     const model = scriptedModel([[{ call: 'recorded', input: {} }], 'Yes.'])
     await sourceFor(agent({ name: 'tester', model, tools: [recorded] }), [hello, rest])
   })
 
-  test('is what one would write by hand', async () => {
+  test('reads like a test written by hand', async () => {
     const source = await sourceFor(
       tester([
         [
@@ -83,10 +83,10 @@ test("Where's my money?", async () => {
 `)
   })
 
-  test('runs green, whatever happened in it', async () => {
+  test('passes, whatever happened in it', async () => {
     await fc.assert(
-      fc.asyncProperty(conversations, async ({ rounds, deeds, maxRounds, onToolError }) => {
-        const log = await converse(tester(rounds, { maxRounds, onToolError }), deeds)
+      fc.asyncProperty(conversations, async ({ rounds, actions, maxRounds, onToolError }) => {
+        const log = await converse(tester(rounds, { maxRounds, onToolError }), actions)
         if (log.some(({ event }) => event.type === 'run-start')) await play(testScript(log))
       }),
       { numRuns: sized(150) },
@@ -96,11 +96,11 @@ test("Where's my money?", async () => {
   const error = { op: 'model.stream', code: 'stream_error', message: 'broken', retryable: true } as const
   const asked: readonly ThreadEvent[] = [
     { type: 'input', mode: 'queue', message: { role: 'user', content: 'Good day.' } },
-    { type: 'run-start', version: 1, runId: 'r1', agent: 'tester', input: [], heard: [1] },
+    { type: 'run-start', version: 2, runId: 'r1', agent: 'tester', input: [], inputs: [1] },
     { type: 'round-start', round: 1, model: 'scripted' },
   ]
   const retried: ThreadEvent = { type: 'round-retry', round: 1, attempt: 2, model: 'm', delayMs: 0, error }
-  const told: readonly ThreadEvent[] = [
+  const completed: readonly ThreadEvent[] = [
     { type: 'text', text: 'That is all.' },
     { type: 'round-end', round: 1, model: 'scripted', finish: 'stop' },
     { type: 'run-end', outcome: 'completed', finish: 'stop', usage: noUsage },
@@ -108,29 +108,29 @@ test("Where's my money?", async () => {
   const entriesOf = (events: readonly ThreadEvent[]) =>
     events.map((event, at) => ({ seq: at + 1, at: 0, event }))
 
-  test('leaves out the attempts of a round whose process was lost between them', async () => {
+  test('leaves out attempts of a lost process', async () => {
     const lost: readonly ThreadEvent[] = [
       ...asked,
       retried,
       { type: 'input', mode: 'steer', message: { role: 'user', content: 'And this.' } },
-      { type: 'run-start', version: 1, runId: 'r2', agent: 'tester', input: [], resumes: 'r1' },
+      { type: 'run-start', version: 2, runId: 'r2', agent: 'tester', input: [], resumes: 'r1' },
       { type: 'round-retract', round: 1, reason: 'lost' },
-      { type: 'round-start', round: 1, model: 'scripted', heard: [5] },
-      ...told,
+      { type: 'round-start', round: 1, model: 'scripted', inputs: [5] },
+      ...completed,
     ]
     const source = testScript(entriesOf(lost))
     expect(source).not.toContain('broken')
     await play(source)
   })
 
-  test('has a generation that went on over another connection as one round', async () => {
-    const source = testScript(entriesOf([...asked, { type: 'text', text: 'I say: ' }, retried, ...told]))
+  test('has a generation that continued over another connection as one round', async () => {
+    const source = testScript(entriesOf([...asked, { type: 'text', text: 'I say: ' }, retried, ...completed]))
     expect(source).toContain('I say: That is all.')
     expect(source).not.toContain('broken')
     await play(source)
   })
 
-  test('fails when an answer, a call or an outcome is another one', async () => {
+  test('fails when an answer, a call or an outcome differs', async () => {
     const source = await sourceFor(tester(script.tool('plain', { a: 1 }, 'Good.')), [hello, rest])
     const changes: [string, string][] = [
       ["'Good.']", "'Bad.']"],
@@ -145,18 +145,18 @@ test("Where's my money?", async () => {
     }
   })
 
-  test('has the name that it is given', async () => {
+  test('has the given name', async () => {
     const log = await converse(tester(['Hi.']), [hello, rest])
     expect(await play(testScript(log, { name: "it's `me`" }))).toBe("it's `me`")
   })
 
-  test('cannot be made of nothing', () => {
-    expect(() => testScript([])).toThrow('nothing has run in this thread yet')
+  test('cannot be created without runs', () => {
+    expect(() => testScript([])).toThrow('this thread has no runs yet')
   })
 })
 
-describe('what people did is done again:', () => {
-  test('what was said to steer a run is heard by the same round', async () => {
+describe('what users did is repeated:', () => {
+  test('a steering message reaches the same round', async () => {
     const gate = Promise.withResolvers<string>()
     const wait = tool({ name: 'wait', description: 'w', input: z.object({}), run: () => gate.promise })
     const source = await sourceFor(tester([[{ call: 'wait' }], 'Blue, then.'], { tools: [wait] }), [
@@ -166,25 +166,23 @@ describe('what people did is done again:', () => {
       { do: () => gate.resolve('waited') },
       rest,
     ])
-    expect(source).toContain(`  const meanwhile: Record<number, () => void> = {
+    expect(source).toContain(`  const duringRound: Record<number, () => void> = {
     0: () => {
       run.steer('Rather blue')
     },
   }`)
   })
 
-  test('a run that was interrupted is cancelled when it has come as far', async () => {
-    const source = await sourceFor(tester([[{ text: 'Going on' }, { hang: true }], 'Better.']), [
+  test('an interrupted run is canceled at the same point', async () => {
+    const source = await sourceFor(tester([[{ text: 'Working' }, { hang: true }], 'Better.']), [
       hello,
       { seen: 'text' },
       { send: 'Stop that', mode: 'interrupt' },
       rest,
     ])
-    expect(source).toContain("[{ text: 'Going on' }, { hang: true }],")
-    expect(source).toContain("  await untilTold(run, 8)\n  run.cancel('interrupted by a new message')\n")
-    expect(source).toContain(
-      "expect(result.outcome).toBe('cancelled')\n  expect(result.text).toBe('Going on')",
-    )
+    expect(source).toContain("[{ text: 'Working' }, { hang: true }],")
+    expect(source).toContain("  await untilEmitted(run, 7)\n  run.cancel('interrupted by a new message')\n")
+    expect(source).toContain("expect(result.outcome).toBe('canceled')\n  expect(result.text).toBe('Working')")
   })
 
   test('a tool that was running when the run was stopped hangs until then', async () => {
@@ -200,13 +198,13 @@ describe('what people did is done again:', () => {
     expect(source).toContain("run.cancel('enough')")
   })
 
-  test('a run that was stopped while it waited for a person is not decided', async () => {
+  test('a run that was stopped while it waited for approval is not decided', async () => {
     const source = await sourceFor(tester([[{ call: 'asks' }]]), [hello, rest, { stop: 'enough' }, rest])
     expect(source).toContain("run.resume({ callId: 'call_1', approved: false, reason: 'enough' })")
-    expect(source).toContain("  // It was ended before it did anything.\n  run.cancel('enough')\n")
+    expect(source).toContain("  // The run was ended before it did anything.\n  run.cancel('enough')\n")
   })
 
-  test('a call is declined, or run with what a person wrote', async () => {
+  test('a call is denied, or runs with the edited input', async () => {
     const rounds = [
       [
         { call: 'asks', input: { a: 1 } },
@@ -214,7 +212,7 @@ describe('what people did is done again:', () => {
       ],
       'Done.',
     ]
-    const changed: Deed = { decide: true, input: { a: 3 } }
+    const changed: Action = { decide: true, input: { a: 3 } }
     const source = await sourceFor(tester(rounds), [hello, rest, changed, { decide: false }, rest])
     expect(source).toContain(`  run = run.resume([
     { callId: 'call_1', approved: true, input: { a: 3 } },
@@ -224,8 +222,8 @@ describe('what people did is done again:', () => {
   })
 })
 
-describe('what went wrong goes wrong again:', () => {
-  test('a request that failed is sent again, without the wait', async () => {
+describe('failures are repeated:', () => {
+  test('a failed request is retried, without the delay', async () => {
     const error = { code: 'overloaded', message: 'busy', status: 529, retryAfterMs: 1 } as const
     const source = await sourceFor(tester([[{ text: 'Half' }, { error }], 'Whole.']), [hello, rest])
     expect(source).toContain(
@@ -234,26 +232,26 @@ describe('what went wrong goes wrong again:', () => {
     expect(source).toContain('retry: { attempts: 2, baseMs: 0 }')
   })
 
-  test('a run fails for the same reason, whoever was to blame', async () => {
+  test('a run fails for the same reason', async () => {
     const rounds = [[{ call: 'bad' }], 'Never said.']
     const source = await sourceFor(tester(rounds, { onToolError: 'fail' }), [hello, rest])
     expect(source).toContain("expect(result.error?.code).toBe('tool_failed')")
   })
 
-  test('too many rounds are too many again', async () => {
+  test('too many rounds end the run again', async () => {
     const rounds = Array.from({ length: 4 }, () => [{ call: 'plain' }])
     const source = await sourceFor(tester(rounds, { maxRounds: 3 }), [hello, rest])
     expect(source).toContain("assistant.stream('Hello', { maxRounds: 3 })")
     expect(source).toContain("toBe('max-rounds')")
   })
 
-  test('more calls than an agent allows by itself are allowed', async () => {
+  test('more calls than the default limit are allowed', async () => {
     const calls = Array.from({ length: 40 }, (_, a) => ({ call: 'plain', input: { a } }))
     const source = await sourceFor(tester([calls, 'Done.'], { maxCallsPerRound: 50 }), [hello, rest])
     expect(source).toContain('toolConcurrency: 40,\n    maxCallsPerRound: 40,')
   })
 
-  test('calls that a hook has blocked or changed are blocked and changed', async () => {
+  test('calls that a hook blocked or changed are blocked or changed again', async () => {
     const calls = [
       { call: 'plain', input: { 'b-c': 1 } },
       { call: 'plain', input: { n: 1 } },
@@ -263,10 +261,10 @@ describe('what went wrong goes wrong again:', () => {
     expect(source).toContain("expect(plainTool.calls).toEqual([{ n: 'changed' }])")
   })
 
-  test('what is no proper call is none again', async () => {
+  test('malformed calls are malformed again', async () => {
     const calls = [
       { call: 'plain', raw: '{"a":' },
-      { call: 'nobody', input: {} },
+      { call: 'missing', input: {} },
       { call: 'plain', raw: '{"b":1', cut: true },
     ]
     const source = await sourceFor(tester([calls, 'Sorry.']), [hello, rest])
@@ -278,32 +276,32 @@ describe('what went wrong goes wrong again:', () => {
   test('a conversation that was too long needs no summary', async () => {
     const error = { code: 'context_overflow', message: 'too long' } as const
     const subject = tester(['One.', [{ error }], 'Two.'], {
-      shorten: () => ({ keep: 1, summary: 'Greetings.' }),
+      compact: () => ({ keep: 1, summary: 'Greetings.' }),
     })
     const source = await sourceFor(subject, [hello, rest, { send: 'And?', mode: 'queue' }, rest])
-    expect(source).toContain('    // What had been said before was summed up')
-    expect(source).toContain('shorten: false')
+    expect(source).toContain('    // The conversation was summarized here')
+    expect(source).toContain('compact: false')
   })
 
-  test('an answer that had to be corrected is corrected', async () => {
+  test('a corrected answer is corrected again', async () => {
     const model = scriptedModel(['{"n":"one"}', '{"n":1}'])
     const subject = agent({ name: 'counter', model, output: z.object({ n: z.number() }) })
     const source = await sourceFor(subject as never, [hello, rest])
-    expect(source).toContain('Give the whole answer again, corrected.')
+    expect(source).toContain('Return the complete, corrected answer.')
     expect(source).toContain(`expect(result.text).toBe('{"n":1}')`)
   })
 
-  test('what a lost process had told is left out', async () => {
+  test('the output of a lost process is left out', async () => {
     const rounds = [[{ text: 'Half' }, { hang: true as const }], 'Whole.']
     const source = await sourceFor(tester(rounds), [hello, { seen: 'text' }, { reopen: true }, rest])
     expect(source).toContain(
-      "[\n    // A process was lost while it told this, and another one told it again.\n    'Whole.',\n  ]",
+      "[\n    // A process was lost while it generated this, and another one generated it again.\n    'Whole.',\n  ]",
     )
   })
 
-  test('a run that is still going on is cancelled where it stands', async () => {
+  test('a run in progress is canceled where it is', async () => {
     const source = await sourceFor(tester([[{ text: 'So far' }, { hang: true }]]), [hello, { seen: 'text' }])
-    expect(source).toContain("run.cancel('it was still going on when this was written')")
+    expect(source).toContain("run.cancel('the run had not ended when this was recorded')")
   })
 })
 
@@ -319,23 +317,23 @@ describe('a sub-agent', () => {
     return agent({ name: 'boss', model, tools: [clerk.asTool({ description: 'c' })] })
   }
 
-  test('is played by what it answered', async () => {
+  test('is replaced by its answer', async () => {
     const source = await sourceFor(boss(), [hello, rest, { decide: true }, rest])
     expect(source).toContain("recordedTool('clerk', [{ input: { prompt: 'Pay.' }, output: 'I have paid.' }])")
     expect(source).not.toContain('resume')
   })
 
-  test('that still waits for a person makes the run wait', async () => {
+  test('that still waits for approval makes the run wait', async () => {
     const source = await sourceFor(boss(), [hello, rest])
     expect(source).toContain("recordedTool('clerk', [{ input: { prompt: 'Pay.' }, asks: true }])")
     expect(source).toContain("expect(result.outcome).toBe('suspended')")
   })
 })
 
-describe('of what was said', () => {
-  function told(...events: Entry['event'][]): Entry[] {
+describe('the content', () => {
+  function completed(...events: Entry['event'][]): Entry[] {
     const input = { type: 'input', message: { role: 'user', content: 'Hello' }, mode: 'queue' } as const
-    const start = { type: 'run-start', version: 1, runId: 'r', agent: 'a', input: [], heard: [1] } as const
+    const start = { type: 'run-start', version: 2, runId: 'r', agent: 'a', input: [], inputs: [1] } as const
     return [input, start, ...events].map((event, index) => ({ seq: index + 1, at: 0, event }))
   }
   const usage = {
@@ -346,10 +344,10 @@ describe('of what was said', () => {
     cacheWriteTokens: 0,
   }
 
-  test('nothing goes along that only the provider can read', async () => {
+  test('data that only the provider can read is left out', async () => {
     const opaque = { provider: 'p', data: 'c2VjcmV0' }
     const source = testScript(
-      told(
+      completed(
         { type: 'round-start', round: 1, model: 'm' },
         { type: 'reasoning', text: 'Hm.' },
         { type: 'part-end', part: 'reasoning', opaque },

@@ -1,10 +1,12 @@
-// What a terminal would obey and a reader must not see. Embeddings, overrides and isolates of direction (U+202A to U+202E,
-// U+2066 to U+2069) go too: with them text can be made to look like another than is copied. Right-to-left text needs none of them,
-// its letters have a direction of their own; the marks U+200E, U+200F and U+061C turn nothing around and stay.
-const unseen = /(?![\t\n])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
+// Control characters that a terminal would interpret. Direction embeddings, overrides and isolates
+// (U+202A to U+202E, U+2066 to U+2069) are removed too: they can make text look different from what
+// is copied. Right-to-left text does not need them, since its letters have an inherent direction;
+// the marks U+200E, U+200F and U+061C are harmless and stay.
+const invisible = /(?![\t\n])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
 
-// ECMA-48: a control sequence; a string of the kinds that titles and links are sent in; the choice of a character set; and the
-// few of two characters that programs really send. The string may not be longer than this, or an open one would swallow the answer.
+// ECMA-48: control sequences; strings, used for titles and links; character set selection; and the
+// few two-character sequences that programs really send. The length of a string is limited, or an
+// unterminated one would swallow the answer.
 const esc = '\u001b'
 const bell = '\u0007'
 const sequence = '\\[[0-?]{0,64}[ -/]{0,8}'
@@ -13,12 +15,15 @@ const escapes = new RegExp(
   `${esc}(?:${sequence}[@-~]|${string}(?:${bell}|${esc}\\\\)|[()*+][0-9A-Za-z]|[78=>])`,
   'g',
 )
-/** What may be the beginning of an escape sequence or of a line end, where the text stops. */
+/** A possible start of an escape sequence or line end at the end of the text. */
 const unfinished = new RegExp(`${esc}(?:${sequence}|${string}${esc}?|[()*+])?$|\\r$`)
 
-export const cleaned = (text: string): string => text.replace(escapes, '').replace(unseen, '')
+export const cleaned = (text: string): string => text.replace(escapes, '').replace(invisible, '')
 
-/** Takes control characters and escape sequences out of text that comes in pieces, and makes every line end in `\n`. */
+/**
+ * Removes control characters and escape sequences from text in pieces, and normalizes line ends to
+ * `\n`.
+ */
 export function cleaner(): { write(piece: string): string; end(): string } {
   let held = ''
   return {

@@ -9,10 +9,12 @@ type Container =
   /** Its text is indented by `width`. */
   | { readonly kind: 'item'; readonly width: number }
 
-/** More than anybody nests: without a limit a long row of `>` would make a tree as deep. */
+/**
+ * Deeper than real text nests. Without a limit, a long row of `>` would create a tree that deep.
+ */
 const maxDepth = 40
 
-/** The quotes, lists and items that are open, each in the one before it: what holds other blocks. */
+/** The open containers: quotes, lists and items, each inside the one before it. */
 export function containersOf(sink: Sink) {
   const open: Container[] = []
 
@@ -25,13 +27,13 @@ export function containersOf(sink: Sink) {
     for (; open.length > depth; open.pop()) sink.close()
   }
 
-  /** The innermost, if it is a list: an item or what ends the list comes next. */
+  /** The innermost container, if it is a list: an item or the end of the list comes next. */
   function list() {
     const last = open.at(-1)
     return last?.kind === 'list' ? last : undefined
   }
 
-  /** A list ends with the first block that is none of its items; those have its mark. */
+  /** Closes the list, unless an item with its mark follows. */
   function leaveList(mark?: string): void {
     if (list() && list()?.mark !== mark) closeTo(open.length - 1)
   }
@@ -46,7 +48,10 @@ export function containersOf(sink: Sink) {
     closeTo,
     leaveList,
 
-    /** How many of them the line is inside of, and where it goes on. Undefined while that is not certain. */
+    /**
+     * How many containers the line is part of, and where its text starts. Undefined if more text is
+     * needed.
+     */
     match(line: string): { readonly kept: number; readonly place: Place } | undefined {
       let place = lineStart
       let kept = 0
@@ -78,7 +83,10 @@ export function containersOf(sink: Sink) {
       add({ kind: 'item', width: indent + width }, 'li')
     },
 
-    /** Something follows an empty line: if it is in a list, or an item with this mark, the items stand apart. */
+    /**
+     * Something follows an empty line. If it is in an item, or an item with this mark, the list is
+     * loose.
+     */
     loosen(mark: string | undefined): void {
       if (open.at(-1)?.kind === 'item' || (mark !== undefined && list()?.mark === mark)) sink.loosen()
     },

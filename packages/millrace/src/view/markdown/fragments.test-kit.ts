@@ -8,7 +8,7 @@ const lines = '|¦| ¦\\|¦\n|¦|---|\n¦\n| a |\n|---|\n| ¦-¦- ¦\n- ¦> ¦\n
 const starts = '# ¦\n## ¦ ##¦#¦---¦***\n¦[ ] ¦[x] ¦==='
 const points = '.¦. ¦? ¦,¦"¦\'¦(¦。¦«¦$¦='
 
-/** What Markdown is made of, put together without sense. */
+/** Random fragments of Markdown. */
 export const fragments = fc.constantFrom(
   ...[words, blanks, marks, links, lines, starts, points].join('¦').split('¦'),
 )

@@ -1,9 +1,9 @@
-/** A place in a line, between blanks. */
+/** A position in the leading blanks of a line. */
 export interface Place {
   readonly at: number
-  /** Counted from the beginning of the line: a tab reaches to the next multiple of four. */
+  /** Counted from the start of the line; a tab advances to the next multiple of four. */
   readonly column: number
-  /** Columns of a tab that was cut in two which are still to come. */
+  /** Remaining columns of a tab that was partly consumed. */
   readonly pad: number
 }
 
@@ -16,12 +16,15 @@ export interface Indent {
   readonly textAt: number
 }
 
-/** Wider than any text is indented: past this the blanks are text. */
+/** Wider than real indentation: blanks past this are text. */
 const maxIndent = 400
 
 const isBlank = (char: string | undefined) => char === ' ' || char === '\t'
 
-/** How far the text behind `place` is indented. Undefined if it ends in blanks: more may come. */
+/**
+ * The indentation of the text after `place`. Undefined if the line ends in blanks, since more may
+ * follow.
+ */
 export function indentAt(text: string, { at, column, pad }: Place): Indent | undefined {
   let width = pad
   let textAt = at
@@ -31,7 +34,7 @@ export function indentAt(text: string, { at, column, pad }: Place): Indent | und
   return textAt === text.length && width < maxIndent ? undefined : { width, textAt }
 }
 
-/** The place that is `columns` further, or where the blanks end if that is before. */
+/** The place `columns` further on, or the end of the blanks if that comes first. */
 export function skipColumns(text: string, place: Place, columns: number): Place {
   let { at, column, pad } = place
   for (let left = columns; left > 0 && (pad > 0 || isBlank(text[at])); left--) {

@@ -1,38 +1,48 @@
 import { decodeEntities } from './entities.ts'
-import type { Found } from './links.ts'
+import type { LinkMatch } from './links.ts'
 import { readAngled, readLink, readUrl } from './links.ts'
 import { markers, maxHeld } from './markers.ts'
 import type { Sink } from './sink.ts'
 
 export interface Inline {
-  /** Draws as much as is certain; what may still become a link, code or the like is held back until it is known. */
+  /** Draws as much as is certain. What may still become a link, code or similar is held back. */
   write(text: string): void
-  /** The block is over: what was held back is what it looks like. */
+  /** Ends the block. What was held back is drawn as it is. */
   end(): void
-  /** What is held back, as it was written. */
+  /** The source text that is held back. */
   readonly held: string
 }
 
-/** Where plain text ends: at what may mean something. A blank does before another or the end, an `h` where a word begins. */
+/**
+ * Characters that may end plain text. A blank only before another one or the end, an `h` only at
+ * the start of a word.
+ */
 const special = /[\\`*_~[!<&\n]| (?=[ \n]|$)|(?<![\p{L}\p{N}_])h/giu
 const punctuation = /[!-/:-@[-`{-~]/
-// What ends the code must be followed by something, or it may grow.
+// The closing backticks must be followed by something else, since more may follow.
 const codeSpan = /^(`+)([^`]|[^`].*?[^`])\1(?=[^`])/s
 
 /**
- * Reads the text of one block, each character of it a bounded number of times. Inside a link there can be no other; in a cell `<br>`
- * breaks the line, since there is no other way to. Elsewhere it is text like all HTML.
+ * Reads the text of one block, each character a bounded number of times. Links cannot be nested. In
+ * a table cell `<br>` breaks the line, since there is no other way to; elsewhere it is text like
+ * all HTML.
  */
 export function inlineText(sink: Sink, inside?: 'link' | 'cell'): Inline {
   const marks = markers(sink)
-  /** What is held back, and before `at` the two characters that were read last: marks ask what they stand between. */
+  /**
+   * The text that is held back, from `at` on. Before it the last two characters read: marks depend
+   * on what precedes them.
+   */
   let buffer = ''
   let at = 0
-  /** How much was read before the buffer. */
+  /** How many characters were read before the buffer. */
   let passed = 0
-  let isOver = false
+  let hasEnded = false
 
-  /** Each of these looks at what follows, draws it, and says how much it has taken: 0 if it means nothing, undefined to wait. */
+  /**
+   * Each reader draws what follows and returns how many characters it took: 0 if it is plain text,
+   * undefined to wait.
+   */
   const readers: Record<string, (rest: string) => number | undefined> = {
     '\\': (rest) => {
       const next = rest[1]
@@ -76,7 +86,7 @@ export function inlineText(sink: Sink, inside?: 'link' | 'cell'): Inline {
   }
 
   function drawCode(code: string, taken: number): number {
-    // CommonMark 0.31, section 6.1: one blank on each side is there for the ticks' sake.
+    // CommonMark 0.31, section 6.1: one blank on each side is stripped; it separates backticks.
     const isPadded = code.startsWith(' ') && code.endsWith(' ') && code.trim() !== ''
     sink.open('code')
     sink.text(isPadded ? code.slice(1, -1) : code)
@@ -84,7 +94,7 @@ export function inlineText(sink: Sink, inside?: 'link' | 'cell'): Inline {
     return taken
   }
 
-  function drawLink(read: (text: string) => Found, rest: string): number | undefined {
+  function drawLink(read: (text: string) => LinkMatch, rest: string): number | undefined {
     const link = inside === 'link' ? 0 : read(rest)
     if (!link) return link
     sink.open('a', { href: link.href, title: link.title })
@@ -103,7 +113,7 @@ export function inlineText(sink: Sink, inside?: 'link' | 'cell'): Inline {
   }
 
   function readMark(rest: string): number | undefined {
-    // Of a character that takes two places both must be there.
+    // Both halves of a surrogate pair must have arrived.
     const [, run, char = '', next = ''] = /^(([*_~])\2*)(?!\2|[\ud800-\udbff]$)(.)/su.exec(rest) ?? []
     if (run === undefined) return undefined
     const previous = /.?$/su.exec(buffer.slice(Math.max(0, at - 2), at))?.[0] ?? ''
@@ -122,7 +132,7 @@ export function inlineText(sink: Sink, inside?: 'link' | 'cell'): Inline {
       if (!found || at >= end) break
       const rest = buffer.slice(at, at + maxHeld)
       const taken = readers[found[0].toLowerCase()]?.(rest)
-      if (taken === undefined && !isOver && rest.length < maxHeld) break
+      if (taken === undefined && !hasEnded && rest.length < maxHeld) break
       const plain = /^([`*_~ ])\1*/.exec(rest)?.[0] ?? rest.charAt(0)
       at += taken || drawText(plain, plain.length)
     }
@@ -134,13 +144,14 @@ export function inlineText(sink: Sink, inside?: 'link' | 'cell'): Inline {
 
   return {
     write(text) {
-      // Blanks at the beginning of a block mean nothing.
+      // Leading blanks of a block are ignored.
       buffer += buffer === '' ? text.trimStart() : text
       read(buffer.length)
     },
     end() {
-      isOver = true
-      // Blanks at the end of a block mean nothing; the line end is there for those who look at what follows, and is not drawn.
+      hasEnded = true
+      // Trailing blanks of a block are ignored. The line end is for readers that look ahead, and is
+      // not drawn.
       buffer = `${buffer.replace(/[ \n]+$/, '')}\n`
       read(buffer.length - 1)
       marks.end()
@@ -151,7 +162,7 @@ export function inlineText(sink: Sink, inside?: 'link' | 'cell'): Inline {
   }
 }
 
-/** Draws the text of a heading as it comes, without the row of `#` that may close it. */
+/** Draws the text of a heading as it arrives, without the row of `#` that may close it. */
 export function headingText(inline: Inline): Inline {
   let held = ' '
   return {

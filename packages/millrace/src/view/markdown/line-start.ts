@@ -2,14 +2,14 @@ import type { Align } from './sink.ts'
 
 export interface Item {
   readonly kind: 'item'
-  /** The bullet, or what stands behind the number: a list goes on as long as it is the same. */
+  /** The bullet, or the character after the number: a list continues as long as it is the same. */
   readonly mark: string
-  /** Undefined behind a bullet. */
+  /** Undefined for a bullet. */
   readonly number: number | undefined
-  /** From the mark to where its text begins. */
+  /** From the mark to the start of the text. */
   readonly width: number
   readonly isEmpty: boolean
-  /** Of a task: whether it is done. */
+  /** Whether a task is done; undefined if it is not a task. */
   readonly isDone: boolean | undefined
 }
 
@@ -20,15 +20,21 @@ type Kind =
   | { readonly kind: 'table'; readonly head: string; readonly aligns: readonly Align[] }
   | Item
 
-/** What a line begins with, once nothing that follows can change it. `size` is how much of the text it takes. */
+/**
+ * What a line starts with, once nothing that follows can change it. `size` is how many characters
+ * that takes.
+ */
 export type Start = Kind & { readonly size: number }
 
 export const plain: Start = { kind: 'text', size: 0 }
 
-/** Past this a line is plain text, whatever it may look like: what is held back until it is known must stay small. */
+/**
+ * Past this length a line is plain text, whatever it looks like: the text that is held back must
+ * stay small.
+ */
 const maxHeld = 2000
 
-/** What may still become one of the kinds below, or another than it is now. */
+/** Text that may still become one of the kinds below, or a different one. */
 const undecided = new RegExp(
   `^(?:${[
     />/,
@@ -47,13 +53,14 @@ type Groups = readonly (string | undefined)[]
 const kinds: readonly (readonly [RegExp, (found: Groups) => Kind])[] = [
   [/^>[ \t]?/, () => ({ kind: 'quote' })],
   [/^(#{1,6})(?!\S)/, ([, marks = '']) => ({ kind: 'heading', level: marks.length as 1 })],
-  // CommonMark 0.31, section 4.5: an info string behind backticks has none, or it would be a code span.
+  // CommonMark 0.31, section 4.5: the info string of a backtick fence has no backticks, or it would
+  // be a code span.
   [
     /^(`{3,}(?=[^`\n]*\n)|~{3,})[ \t]*(.*)(?=\n)/,
     ([, fence = '', info = '']) => ({ kind: 'fence', fence, info: info.trimEnd() }),
   ],
   [/^([-*_])(?:[ \t]*\1){2,}[ \t]*(?=\n)/, () => ({ kind: 'rule' })],
-  // Five blanks are one, and four of an indented code block.
+  // Five blanks are one separator and four of an indented code block.
   [/^(([-+*]|(\d{1,9})[.)])(?:[ \t]*(?=(\n))|[ \t]{1,4}(?![ \t])|[ \t]))(\[[ xX]\][ \t])?/, readItem],
   [
     /^(\|.*)\n[ \t>]*((?:\|[ \t]*:?-+:?[ \t]*)+)\|?[ \t]*(?=\n)/,
@@ -82,8 +89,9 @@ function alignOf(dashes: string): Align {
 }
 
 /**
- * Reads the beginning of a line behind its indentation. Undefined while more of it has to come: the answer is the same for every
- * way of cutting the text. `text` may go on past the line, for a table shows itself only in the second one.
+ * Reads the start of a line after its indentation. Undefined if more text is needed, so that the
+ * result does not depend on how the text is split. `text` may extend past the line: a table can
+ * only be recognized by its second line.
  */
 export function readStart(text: string): Start | undefined {
   const held = text.slice(0, maxHeld)
@@ -95,7 +103,10 @@ export function readStart(text: string): Start | undefined {
   return plain
 }
 
-/** Reads the line that closes a fence: how long it is, 0 if it is none, undefined while that is not certain. */
+/**
+ * Reads the line that closes a fence. Returns its length, 0 if it is another line, undefined if
+ * more text is needed.
+ */
 export function readClosing(text: string, fence: string): number | undefined {
   const held = text.slice(0, maxHeld)
   const [all = '', run = '', lineEnd] = /^(`*|~*)[ \t]*(\n|$)/.exec(held) ?? []

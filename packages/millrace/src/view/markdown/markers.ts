@@ -6,32 +6,38 @@ interface Mark {
   readonly at: number
 }
 
-/** How long a link, code or an emphasis may be: until its end has come, all that is behind its beginning may change its looks. */
+/**
+ * The maximum length of a link, code span or emphasis: until its end arrives, everything after its
+ * start may change.
+ */
 export const maxHeld = 2000
 
-/** More than anybody nests: without a limit a long row of stars would make a tree as deep. */
+/**
+ * Deeper than real text nests. Without a limit, a long row of stars would create a tree that deep.
+ */
 const maxDepth = 12
-/** A longer run means nothing. */
+/** A longer run is plain text. */
 const maxRun = 7
 const space = /^$|\s/
 const punctuation = /[\p{P}\p{S}]/u
 const word = /[A-Za-z\d]/
 
 /**
- * Emphasis, as CommonMark 0.31 has it in section 6.2, but for what cannot be known while the text is still coming: a mark that
- * can open does, at once, and if its end never comes it is undone. Two things differ on purpose. Stars between two letters or digits
- * open nothing (`2*3*4` is no emphasis), and `**` closes also between a punctuation mark and a letter, as it must in languages
- * that put no blanks there.
+ * Emphasis as in CommonMark 0.31, section 6.2, except for what cannot be known while the text is
+ * still arriving: a mark that can open does so at once, and is undone if its end never arrives. Two
+ * things differ on purpose. Stars between two letters or digits open nothing (`2*3*4` is not
+ * emphasis), and `**` also closes between a punctuation mark and a letter, for languages that put
+ * no blanks there.
  */
 export function markers(sink: Sink) {
   const open: Mark[] = []
 
-  /** Takes back those above `depth`. */
+  /** Undoes the open marks above `depth`. */
   function undo(depth: number): void {
     for (const { char, size } of open.splice(depth).reverse()) sink.undo(char.repeat(size))
   }
 
-  /** Closes what a run can close, and says how much of it is left. */
+  /** Closes the marks that a run can close, and returns how much of the run is left. */
   function closeAll(char: string, run: number, canOpen: boolean): number {
     let left = run
     while (left > 0) {
@@ -52,7 +58,7 @@ export function markers(sink: Sink) {
   function openNew(char: string, run: number, at: number): number {
     let left = run
     while (left > 0 && open.length < maxDepth) {
-      // An odd one is outside: `***a** b*` closes the two first.
+      // An odd one goes outside: `***a** b*` closes the double mark first.
       const size = left % 2 === 1 ? 1 : 2
       sink.open(char === '~' ? 's' : size === 2 ? 'strong' : 'em')
       open.push({ char, size, at })
@@ -62,7 +68,10 @@ export function markers(sink: Sink) {
   }
 
   return {
-    /** A run of `size` times `char` at a place, and the characters on both sides of it: an empty string where there is none. */
+    /**
+     * Reads a run of `size` times `char`. `previous` and `next` are the characters around it, or
+     * empty strings.
+     */
     read(char: string, size: number, previous: string, next: string, at: number): void {
       const [spaceBefore, spaceAfter] = [space.test(previous), space.test(next)]
       const [pointBefore, pointAfter] = [punctuation.test(previous), punctuation.test(next)]
@@ -80,7 +89,7 @@ export function markers(sink: Sink) {
       sink.text(char.repeat(left))
     },
 
-    /** Takes back an emphasis that has not ended before this place, and is too long, with those inside it. */
+    /** Undoes an emphasis that is still open here and too long, with all marks inside it. */
     giveUp(at: number): void {
       if (open[0] && at - open[0].at > maxHeld) undo(0)
     },

@@ -17,10 +17,10 @@ const xml = (...pieces: string[]) => drawn(...pieces).xml()
 
 const web = 'href=https://a.b/ title=https://a.b/'
 
-/** `~` marks a list whose items stand apart. */
+/** `~` marks a loose list. */
 const examples: [what: string, text: string, drawn: string][] = [
   ['a word with underscores', 'snake_case_name _is_ one', '<p>snake_case_name <em>is</em> one</p>'],
-  ['a product', '2*3*4 and 2 * 3 and 2**8', '<p>2*3*4 and 2 * 3 and 2**8</p>'],
+  ['stars and multiplication', '2*3*4 and 2 * 3 and 2**8', '<p>2*3*4 and 2 * 3 and 2**8</p>'],
   [
     'emphasis',
     '*a* **b** ***c*** ~~d~~',
@@ -49,7 +49,7 @@ const examples: [what: string, text: string, drawn: string][] = [
   ['code over lines', '`a\nb`', '<p><code>a b</code></p>'],
   ['money and mathematics', 'from $5 to $x_1$ or $$y$$', '<p>from $5 to $x_1$ or $$y$$</p>'],
   ['entities', '&amp; &lt;b&gt; &#65;&#x42; &nope; &', '<p>& <b> AB &nope; &</p>'],
-  ['entities of what must not be seen', 'a&#27;[1m&#x202e;&#0;b', '<p>a[1m\ufffdb</p>'],
+  ['entities for control characters', 'a&#27;[1m&#x202e;&#0;b', '<p>a[1m\ufffdb</p>'],
   ['html', '<b onclick="x">a</b> <br> <!-- c -->', '<p><b onclick="x">a</b> <br> <!-- c --></p>'],
   [
     'a link',
@@ -57,16 +57,16 @@ const examples: [what: string, text: string, drawn: string][] = [
     '<p><a href=https://a.b/ title=https://a.b/ (c)><em>a</em> b</a></p>',
   ],
   ['a link with brackets', '[a [b]](<https://a.b>)', `<p><a ${web}>a [b]</a></p>`],
-  ['brackets that are none', 'see [1], a[i] and [x] (y)', '<p>see [1], a[i] and [x] (y)</p>'],
+  ['brackets that are not links', 'see [1], a[i] and [x] (y)', '<p>see [1], a[i] and [x] (y)</p>'],
   ['a reference', '[a][b]\n\n[b]: https://a.b', `<p>[a][b]</p><p>[b]: <a ${web}>https://a.b</a></p>`],
   ['an image', '![a cat](https://a.b)', `<p><a ${web}>image: a cat</a></p>`],
   [
-    'an address',
+    'bare addresses',
     '(see https://a.b). <https://a.b>',
     `<p>(see <a ${web}>https://a.b</a>). <a ${web}>https://a.b</a></p>`,
   ],
   ['an address in emphasis', '**https://a.b**', `<p><strong><a ${web}>https://a.b</a></strong></p>`],
-  ['half an address', 'http:// xhttps://a.b', '<p>http:// xhttps://a.b</p>'],
+  ['incomplete addresses', 'http:// xhttps://a.b', '<p>http:// xhttps://a.b</p>'],
   ['lines', 'a\nb  \nc\\\nd', '<p>a\nb<br></br>c<br></br>d</p>'],
   ['blanks', '  a  b  ', '<p>a  b</p>'],
   ['headings', '# a\n### b ##\n#c\n# #', '<h1>a</h1><h3>b</h3><p>#c</p><h1></h1>'],
@@ -74,9 +74,9 @@ const examples: [what: string, text: string, drawn: string][] = [
   ['a long heading', `# ${'a '.repeat(1100)}##`, `<h1>${'a '.repeat(1099)}a</h1>`],
   ['a line of dashes', 'a\n---\nb\n* * *', '<p>a</p><hr></hr><p>b</p><hr></hr>'],
   ['a list', '- a\n- b\n\nc', '<ul><li><p>a</p></li><li><p>b</p></li></ul><p>c</p>'],
-  ['a list that stands apart', '- a\n\n- b', '<ul>~<li><p>a</p></li><li><p>b</p></li></ul>'],
-  ['a list from elsewhere', '3) a\n4) b', '<ol start=3><li><p>a</p></li><li><p>b</p></li></ol>'],
-  ['a year', 'It was in\n1986. Or so.', '<p>It was in\n1986. Or so.</p>'],
+  ['a loose list', '- a\n\n- b', '<ul>~<li><p>a</p></li><li><p>b</p></li></ul>'],
+  ['a list that starts at 3', '3) a\n4) b', '<ol start=3><li><p>a</p></li><li><p>b</p></li></ol>'],
+  ['a year at the start of a line', 'It was in\n1986. Or so.', '<p>It was in\n1986. Or so.</p>'],
   [
     'lists in lists',
     '1. a\n   - b\n     - c\n   - d\n2. e',
@@ -113,33 +113,33 @@ const examples: [what: string, text: string, drawn: string][] = [
       '<row><td align=left>1</td><td align=center><code>2|3</code></td><td align=left>4</td></row>' +
       '<row><td align=left></td><td align=center>a<br></br>b</td></row></table><p>c</p>',
   ],
-  ['what is no table', '| a | b |\n| c |', '<p>| a | b |\n| c |</p>'],
+  ['pipes that are not a table', '| a | b |\n| c |', '<p>| a | b |\n| c |</p>'],
   ['escape sequences', 'a\x1b[31mb\x1b[0m \x1b]0;title\x07c\x1b(B \x9bd\x07', '<p>ab c d</p>'],
   ['an escape sequence that never ends', 'a\x1b]0;b\nc', '<p>a]0;b\nc</p>'],
-  ['overrides of direction', 'a\u202eb\u2066c \u05d0\u200f', '<p>abc \u05d0\u200f</p>'],
+  ['direction overrides', 'a\u202eb\u2066c \u05d0\u200f', '<p>abc \u05d0\u200f</p>'],
   ['line ends', 'a\r\nb\rc', '<p>a\nb\nc</p>'],
-  ['half a character', '*\ud83d', '<p>*\ud83d</p>'],
+  ['half a surrogate pair', '*\ud83d', '<p>*\ud83d</p>'],
   ['nothing', '', ''],
   ['only blanks', ' \n\n  \n', ''],
 ]
 
-describe('Markdown that is still being written', () => {
+describe('streaming Markdown', () => {
   test.each(examples)('%s', (_, text, expected) => {
     expect(xml(text)).toBe(expected)
   })
 
-  test.each(examples)('%s is drawn the same wherever it is cut', (_, text, expected) => {
+  test.each(examples)('%s is drawn the same wherever it is split', (_, text, expected) => {
     expect(xml(...text.split(''))).toBe(expected)
     for (let at = 1; at < text.length; at++) expect(xml(text.slice(0, at), text.slice(at))).toBe(expected)
   })
 
   const text = fc.array(fragments, { maxLength: 60 }).map((parts) => parts.join(''))
 
-  test('loses no word, and changes none', () => {
+  test('loses and changes no words', () => {
     const wordsOf = (some: string): string[] => some.match(/w[a-z]/g) ?? []
     fc.assert(
       fc.property(text, (some) => {
-        // An address that is shown as it is written is in its title once more.
+        // A bare address appears a second time, in its title.
         const shown = wordsOf(drawn(some).words())
         let at = 0
         for (const word of wordsOf(some)) {
@@ -151,7 +151,7 @@ describe('Markdown that is still being written', () => {
     )
   })
 
-  test('shows the words of a paragraph as they come', () => {
+  test('shows the words of a paragraph as they arrive', () => {
     const sink = recordingSink()
     const parser = markdownParser(sink)
     const seen: string[] = []
@@ -179,19 +179,19 @@ describe('Markdown that is still being written', () => {
     ['items', '- '],
     ['hashes', '#'],
     ['hashes with blanks', '# '],
-    ['headings that are blank for long', `# ${' '.repeat(1990)}x`],
+    ['headings with many blanks', `# ${' '.repeat(1990)}x`],
     ['blanks', ' '],
     ['dashes', '- - '],
     ['pipes', '| a '],
     ['addresses', 'https://'],
     ['escapes', '\x1b]'],
     ['fences', '```a'],
-  ])('reads a long row of %s, piece by piece, without ever holding much back', (_, what) => {
+  ])('reads a long row of %s, character by character, without deep nesting', (_, what) => {
     const text = what.repeat(20_000 / what.length)
     const sink = recordingSink()
     const parser = markdownParser(sink)
     for (const char of text) parser.write(char)
     parser.end()
-    expect(sink.deepest()).toBeLessThan(60)
+    expect(sink.maxDepth()).toBeLessThan(60)
   })
 })

@@ -10,7 +10,7 @@ import type { Align, Sink } from './sink.ts'
 import { tableRow } from './table-row.ts'
 
 type Table = { readonly kind: 'table'; readonly aligns: readonly Align[]; inline: Inline | undefined }
-/** `fence` is empty if it is code by its indentation. `lineEnds` are drawn when another line comes. */
+/** `fence` is empty for indented code. `lineEnds` are drawn when another line follows. */
 type Code = {
   readonly kind: 'code'
   readonly fence: string
@@ -18,25 +18,30 @@ type Code = {
   readonly inline: undefined
   lineEnds: number
 }
-/** What holds text and no other block. */
+/** A block that holds text and no other blocks. */
 type Leaf = { readonly kind: 'paragraph' | 'heading'; readonly inline: Inline } | Table | Code
 
 export interface MarkdownParser {
-  /** Takes the next piece, at a cost that depends on this piece alone. */
+  /** Adds the next piece. The cost depends on this piece alone. */
   write(piece: string): void
-  /** No more will come: what was held back is drawn. May be called twice. */
+  /** Ends the text and draws what was held back. May be called twice. */
   end(): void
-  /** What was read and not drawn, as it was written: the end of the block that is open, and the beginning of the next line. */
+  /**
+   * Source text that was read but not drawn: the end of the open block, and the start of the next
+   * line.
+   */
   readonly held: { readonly text: string; readonly line: string }
 }
 
 /**
- * Reads Markdown while it is still being written, and draws it as soon as it is certain: the words of a paragraph as they come,
- * the beginning of a line when it is clear what it begins. What is drawn does not depend on how the text was cut.
+ * Parses Markdown while it is still arriving, and draws it as soon as it is certain: the words of a
+ * paragraph as they arrive, the start of a line once it is clear what kind of block it is. The
+ * result does not depend on how the text was split.
  *
- * It is CommonMark with the tables, task lists, strikethrough and autolinks of GitHub, but for what would change what has been drawn:
- * a line of dashes under a paragraph is a rule and no heading, a link names its address itself (no references), and the rows of a table
- * begin with a pipe. HTML is text.
+ * It supports CommonMark with the tables, task lists, strikethrough and autolinks of GitHub, except
+ * for what would change text that is already drawn: a line of dashes under a paragraph is a rule
+ * instead of a heading, links must contain their address (no references), and table rows must start
+ * with a pipe. HTML is shown as text.
  */
 export function markdownParser(sink: Sink): MarkdownParser {
   const clean = cleaner()
@@ -45,11 +50,11 @@ export function markdownParser(sink: Sink): MarkdownParser {
   let buffer = ''
   /**
    * - `fresh`: nothing of the line has been read
-   * - `opened`: it has opened a container, in which something may begin
-   * - `inside`: what comes is text of the leaf, if there is one
+   * - `opened`: it has opened a container, in which another block may start
+   * - `inside`: what follows is text of the leaf, if there is one
    */
   let state: 'fresh' | 'opened' | 'inside' = 'fresh'
-  let isOver = false
+  let hasEnded = false
   let wasBlank = false
 
   function take(size: number, next: 'opened' | 'inside' = 'inside'): true {
@@ -58,26 +63,30 @@ export function markdownParser(sink: Sink): MarkdownParser {
     return true
   }
 
-  /** Reads how the line begins, or goes on behind a container that it opened. False while that is not certain yet. */
-  function beginLine(): boolean {
+  /**
+   * Reads the start of a line, or what follows a container that it opened. False if more text is
+   * needed.
+   */
+  function startLine(): boolean {
     const found = state === 'fresh' ? containers.match(buffer) : { kept: containers.depth, place: lineStart }
     const indent = found && indentAt(buffer, found.place)
     if (!indent) return false
     const { kept, place } = found
     const { width, textAt } = indent
     const first = buffer[textAt]
-    // The leaf goes on only where it is; but a paragraph does so wherever nothing else begins.
+    // A leaf continues only inside its own container; a paragraph continues wherever no other block
+    // starts.
     const here = kept === containers.depth ? leaf : undefined
-    if (here?.kind === 'code' && here.fence !== '') return goOnInFence(here, place, width, textAt)
-    if (first === '\n') return beginBlank(kept, textAt)
+    if (here?.kind === 'code' && here.fence !== '') return continueFence(here, place, width, textAt)
+    if (first === '\n') return startBlankLine(kept, textAt)
     if (here?.kind === 'table' && first === '|' && width < 4) {
       here.inline = tableRow(sink, 'td', here.aligns)
       return take(textAt)
     }
-    if (width > 3 && leaf?.kind !== 'paragraph') return goOnIndented(here, kept, place)
-    const start = width > 3 ? plain : (readStart(buffer.slice(textAt)) ?? (isOver ? plain : undefined))
+    if (width > 3 && leaf?.kind !== 'paragraph') return continueIndented(here, kept, place)
+    const start = width > 3 ? plain : (readStart(buffer.slice(textAt)) ?? (hasEnded ? plain : undefined))
     if (!start) return false
-    if (leaf?.kind === 'paragraph' && (start.kind === 'text' || (here && isWeak(start)))) {
+    if (leaf?.kind === 'paragraph' && (start.kind === 'text' || (here && cannotInterruptParagraph(start)))) {
       leaf.inline.write('\n')
       return take(textAt)
     }
@@ -85,7 +94,7 @@ export function markdownParser(sink: Sink): MarkdownParser {
     return open(start, width, textAt)
   }
 
-  /** Closes what the line is not inside of any more. */
+  /** Closes the containers that the line is no longer part of. */
   function settle(kept: number, start: Start): void {
     closeTo(kept)
     if (wasBlank) containers.loosen(start.kind === 'item' ? start.mark : undefined)
@@ -101,7 +110,7 @@ export function markdownParser(sink: Sink): MarkdownParser {
     containers.closeTo(depth)
   }
 
-  function beginBlank(kept: number, at: number): true {
+  function startBlankLine(kept: number, at: number): true {
     if (leaf?.kind === 'code' && kept === containers.depth) leaf.lineEnds++
     else closeTo(kept)
     wasBlank = state === 'fresh'
@@ -109,29 +118,29 @@ export function markdownParser(sink: Sink): MarkdownParser {
     return take(at)
   }
 
-  function goOnIndented(here: Leaf | undefined, kept: number, place: Place): true {
-    if (here?.kind === 'code') return goOnWithCode(here, place)
+  function continueIndented(here: Leaf | undefined, kept: number, place: Place): true {
+    if (here?.kind === 'code') return continueCode(here, place)
     settle(kept, plain)
     containers.leaveList()
-    return goOnWithCode(openCode('', 4, {}), place)
+    return continueCode(openCode('', 4, {}), place)
   }
 
-  function goOnInFence(code: Code, place: Place, width: number, textAt: number): boolean {
+  function continueFence(code: Code, place: Place, width: number, textAt: number): boolean {
     const closing = width > 3 ? 0 : readClosing(buffer.slice(textAt), code.fence)
     if (closing === undefined) return false
-    if (closing === 0) return goOnWithCode(code, place)
+    if (closing === 0) return continueCode(code, place)
     closeTo(containers.depth)
     return take(textAt + closing)
   }
 
-  function goOnWithCode(code: Code, place: Place): true {
+  function continueCode(code: Code, place: Place): true {
     const { at, pad } = skipColumns(buffer, place, code.indent)
     sink.text('\n'.repeat(code.lineEnds) + ' '.repeat(pad))
     code.lineEnds = 1
     return take(at)
   }
 
-  /** Opens what the line begins with; what that leaves of the line is read next. */
+  /** Opens the block that the line starts with. The rest of the line is read next. */
   function open(start: Start, indent: number, at: number): true {
     const end = at + start.size
     if (start.kind === 'item' && !containers.isFull) {
@@ -178,7 +187,7 @@ export function markdownParser(sink: Sink): MarkdownParser {
     return code
   }
 
-  /** Up to the end of the line, or as far as it has come. */
+  /** Reads up to the end of the line, or as far as it has arrived. */
   function readText(): true {
     const end = buffer.indexOf('\n')
     const text = end < 0 ? buffer : buffer.slice(0, end)
@@ -198,8 +207,8 @@ export function markdownParser(sink: Sink): MarkdownParser {
   }
 
   function read(): void {
-    let goesOn = true
-    while (goesOn && buffer !== '') goesOn = state === 'inside' ? readText() : beginLine()
+    let hasProgress = true
+    while (hasProgress && buffer !== '') hasProgress = state === 'inside' ? readText() : startLine()
   }
 
   return {
@@ -208,10 +217,10 @@ export function markdownParser(sink: Sink): MarkdownParser {
       read()
     },
     end() {
-      if (isOver) return
-      isOver = true
+      if (hasEnded) return
+      hasEnded = true
       buffer += clean.end()
-      // Whatever is held back has a line end behind it then, and is decided.
+      // A line end decides everything that was held back.
       if (buffer !== '' || state !== 'fresh') buffer += '\n'
       read()
       closeTo(0)
@@ -222,5 +231,9 @@ export function markdownParser(sink: Sink): MarkdownParser {
   }
 }
 
-/** CommonMark 0.31, section 5.2: an empty item, or a number other than 1, does not cut a paragraph in two. */
-const isWeak = (start: Start) => start.kind === 'item' && (start.isEmpty || (start.number ?? 1) !== 1)
+/**
+ * CommonMark 0.31, section 5.2: an empty item, or a number other than 1, cannot interrupt a
+ * paragraph.
+ */
+const cannotInterruptParagraph = (start: Start) =>
+  start.kind === 'item' && (start.isEmpty || (start.number ?? 1) !== 1)

@@ -6,14 +6,14 @@ interface Drawn {
   readonly children: (Drawn | string)[]
 }
 
-/** A sink that draws in memory, and writes down as XML what it has drawn. */
-export function recordingSink(): Sink & { xml(): string; words(): string; deepest(): number } {
+/** A sink that draws in memory and returns the result as XML. */
+export function recordingSink(): Sink & { xml(): string; words(): string; maxDepth(): number } {
   const root: Drawn = { tag: 'root', detail: undefined, children: [] }
   const open: Drawn[] = [root]
   let deepest = 0
   const here = () => {
     const last = open.at(-1)
-    if (!last) throw new Error('More was closed than opened.')
+    if (!last) throw new Error('more elements were closed than opened')
     return last
   }
   function leave(): Drawn {
@@ -46,24 +46,24 @@ export function recordingSink(): Sink & { xml(): string; words(): string; deepes
     },
     loosen() {
       const list = open.findLast(({ tag }) => tag === 'ul' || tag === 'ol')
-      if (!list) throw new Error('There is no list to loosen.')
+      if (!list) throw new Error('no list is open')
       if (list.children[0] !== '~') list.children.unshift('~')
     },
-    xml: () => root.children.map(written).join(''),
-    deepest: () => deepest,
-    words: () => root.children.map(said).join(''),
+    xml: () => root.children.map(toXml).join(''),
+    maxDepth: () => deepest,
+    words: () => root.children.map(toWords).join(''),
   }
 }
 
-function written(drawn: Drawn | string): string {
+function toXml(drawn: Drawn | string): string {
   if (typeof drawn === 'string') return drawn
-  const inside = drawn.children.map(written).join('')
+  const inside = drawn.children.map(toXml).join('')
   if (drawn.tag === 'plain') return inside
   const attributes = Object.entries(drawn.detail ?? {}).map(([name, value]) => ` ${name}=${value}`)
   return `<${drawn.tag}${attributes.join('')}>${inside}</${drawn.tag}>`
 }
 
-function said(drawn: Drawn | string): string {
+function toWords(drawn: Drawn | string): string {
   if (typeof drawn === 'string') return drawn
-  return `${drawn.detail?.start ?? ''} ${drawn.detail?.info ?? ''} ${drawn.children.map(said).join('')} ${drawn.detail?.title ?? ''} `
+  return `${drawn.detail?.start ?? ''} ${drawn.detail?.info ?? ''} ${drawn.children.map(toWords).join('')} ${drawn.detail?.title ?? ''} `
 }

@@ -1,4 +1,4 @@
-/** What can be drawn, and nothing else. */
+/** All elements that can be drawn. */
 export type Tag =
   | ('p' | 'h1' | 'h2' | 'h3' | 'h4' | 'h5' | 'h6' | 'quote' | 'ul' | 'ol' | 'li' | 'pre' | 'hr')
   | ('table' | 'head' | 'row' | 'th' | 'td')
@@ -6,34 +6,34 @@ export type Tag =
 
 export type Align = 'left' | 'center' | 'right'
 
-/** What there is to know of an element when it is opened; it does not change afterwards. */
+/** Details of an element, known when it is opened. */
 export interface Detail {
-  /** Of a link: one that `safeAddress` let pass. */
+  /** Of a link: an address that passed `safeAddress`. */
   readonly href?: string
   readonly title?: string
-  /** Of a code block: its language, and whatever else is written behind it. */
+  /** Of a code block: its language and anything after it. */
   readonly info?: string
-  /** Of a numbered list that does not begin with 1. */
+  /** Of a numbered list that does not start with 1. */
   readonly start?: number
   readonly align?: Align
   readonly done?: boolean
 }
 
 /**
- * What the parser draws with. It only ever adds: whatever was drawn stays where it is, so a selection in it survives and a
- * piece costs no more than its own length.
+ * Where the parser draws to. The parser only ever adds: what was drawn stays in place, so a text
+ * selection survives and each piece costs no more than its own length.
  */
 export interface Sink {
   open(tag: Tag, detail?: Detail): void
   text(text: string): void
   close(): void
   /**
-   * Closes an emphasis that never found its end, after `maxHeld` characters or at the end of its block. It looks like plain text
-   * from here on, behind the mark as written.
+   * Turns an emphasis that was never closed back into plain text, with `mark` in front of it.
+   * Called after `maxHeld` characters or at the end of the block.
    */
   undo(mark: string): void
-  /** The items of the innermost open list stand apart: there was an empty line between them. */
+  /** The innermost open list is loose: there is an empty line between its items. */
   loosen(): void
-  /** There is an empty line outside of code. */
+  /** An empty line outside of code. */
   blank?(): void
 }

@@ -9,7 +9,7 @@ import { fragments } from './fragments.test-kit.ts'
 import { markdownParser } from './parser.ts'
 import { recordingSink } from './recording-sink.test-kit.ts'
 
-/** Takes pieces of a text; `shown` is everything that has come out so far. */
+/** An output for pieces of text; `shown` returns everything that came out so far. */
 interface Output {
   push(piece: string): void
   end(): void
@@ -23,7 +23,7 @@ function elements(): Output {
 }
 
 function terminal(width: number): Output {
-  const view = markdown({ width: () => width, colour: true })
+  const view = markdown({ width: () => width, color: true })
   const clean = deltaCleaner()
   const rows: string[] = []
   return {
@@ -55,8 +55,11 @@ test.each<[string, () => Output]>([
   ['rows of a narrow terminal', () => terminal(12)],
   ['rows of a terminal', () => terminal(40)],
   ['speech', () => speech({})],
-  ['speech of everything', () => speech({ code: 'read', tables: 'read', links: 'read', maxChars: 30 })],
-])('the same text in any split gives the same %s, at every moment', (_, output) => {
+  [
+    'speech that reads everything',
+    () => speech({ code: 'read', tables: 'read', links: 'read', maxChars: 30 }),
+  ],
+])('the same text gives the same %s at any time, however it is split', (_, output) => {
   fc.assert(
     fc.property(parts, cuts, fc.nat(), (some, sizes, moment) => {
       const whole = some.join('')

@@ -2,7 +2,7 @@ import type { Inline } from './inline.ts'
 import { inlineText } from './inline.ts'
 import type { Align, Sink } from './sink.ts'
 
-/** Draws one row of a table while it is written: `| a | b |`. A cell opens with its first word. */
+/** Draws one row of a table while it arrives: `| a | b |`. A cell opens with its first word. */
 export function tableRow(sink: Sink, tag: 'th' | 'td', aligns: readonly Align[]): Inline {
   let cell: Inline | undefined
   let cells = 0
@@ -34,7 +34,7 @@ export function tableRow(sink: Sink, tag: 'th' | 'td', aligns: readonly Align[])
       const parts = (held + text).matchAll(/\\.?|\||[^\\|]+/g)
       held = ''
       for (const [part] of parts) {
-        // At the end of the text a backslash may belong to a pipe that has not come yet.
+        // A trailing backslash may belong to a pipe that has not arrived yet.
         if (part === '\\') held = part
         else if (part !== '|') writeCell(part === '\\|' ? '|' : part)
         else if (pipes++ > 0) closeCell()

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { argvAccess, commandAccess } from './commands.ts'
 import { tableOf } from './lines.test-kit.ts'
-import type { SeenAccess } from './plain-line.ts'
+import type { WrittenAccess } from './plain-line.ts'
 
-const place = { root: '/w', cwd: '/w/sub', home: homedir() }
+const folders = { root: '/w', cwd: '/w/sub', home: homedir() }
 
-/** As the table writes it. */
-function told(access: SeenAccess): string {
+/** The access in the notation of the table. */
+function describeAccess(access: WrittenAccess): string {
   if (access.kind === 'fetch') return `fetch ${access.host}`
   if (access.kind !== 'run')
     return `${access.implied ? '+' : ''}${access.kind}${access.opaque ? '?' : ''} ${access.path.replace(homedir(), 'HOME')}`
@@ -19,15 +19,15 @@ function told(access: SeenAccess): string {
   return `${verb} ${access.command}${form}${also}`
 }
 
-/** Of a line that is opaque as a whole, what shows in it is a glance for rules that deny. */
-function toldOf(line: string): string[] {
-  const accesses = commandAccess(line, place)
+/** For an opaque line, the commands visible in it are left out. */
+function describeLine(line: string): string[] {
+  const accesses = commandAccess(line, folders)
   const [first] = accesses
   const isWhole = first?.kind === 'run' && first.opaque && first.form === undefined
-  return isWhole ? ['opaque'] : accesses.map(told)
+  return isWhole ? ['opaque'] : accesses.map(describeAccess)
 }
 
-/** Each line with the accesses that stand indented below it. */
+/** Each line with the accesses indented below it. */
 function cases(rows: readonly string[]): [string, string[]][] {
   const found: [string, string[]][] = []
   for (const row of rows) {
@@ -39,11 +39,11 @@ function cases(rows: readonly string[]): [string, string[]][] {
 
 describe.each([...tableOf('commands.table.txt')])('%s', (_title, rows) => {
   it.each(cases(rows))('%j', (line, expected) => {
-    expect(toldOf(line)).toEqual(expected)
+    expect(describeLine(line)).toEqual(expected)
   })
 })
 
-describe('a command in words', () => {
+describe('a command as argv', () => {
   it.each([
     [
       ['ls', '-l', 'a b'],
@@ -61,17 +61,17 @@ describe('a command in words', () => {
     [[''], ["opaque ''"]],
     [[], ['opaque ']],
   ])('%j', (argv, expected) => {
-    expect(argvAccess(argv, place).map(told)).toEqual(expected)
+    expect(argvAccess(argv, folders).map(describeAccess)).toEqual(expected)
   })
 
-  it('is opaque with a variable that may change what it runs, and with a NUL', () => {
-    expect(argvAccess(['make'], place, { CC: 'x' })).toMatchObject([{ command: 'CC=x make', opaque: true }])
-    expect(argvAccess(['make'], place, { CI: '1' })).toMatchObject([{ command: 'make' }])
-    expect(argvAccess(['make', 'a\0b'], place)).toMatchObject([{ opaque: true }])
+  it('is opaque with a variable that may change what it runs, or with a NUL', () => {
+    expect(argvAccess(['make'], folders, { CC: 'x' })).toMatchObject([{ command: 'CC=x make', opaque: true }])
+    expect(argvAccess(['make'], folders, { CI: '1' })).toMatchObject([{ command: 'make' }])
+    expect(argvAccess(['make', 'a\0b'], folders)).toMatchObject([{ opaque: true }])
   })
 })
 
-describe('a line that is too much to read', () => {
+describe('a line that is too complex', () => {
   it.each([
     ['is long', 'a '.repeat(50_000)],
     ['is nested 10,000 times', `${'('.repeat(10_000)}ls${')'.repeat(10_000)}`],
@@ -83,35 +83,35 @@ describe('a line that is too much to read', () => {
     ['wraps 5,000 times', `${'nice '.repeat(5_000)}ls`],
     ['has a NUL', 'ls\0; rm x'],
     ['is empty', ''],
-    ['has nothing in it', ' \n# nothing'],
+    ['has no command', ' \n# nothing'],
   ])('is opaque when it %s', (_what, line) => {
-    expect(commandAccess(line, place)[0]).toMatchObject({ kind: 'run', opaque: true })
+    expect(commandAccess(line, folders)[0]).toMatchObject({ kind: 'run', opaque: true })
   })
 
-  it('asks about all paths at once where there are more than anybody would read', () => {
+  it('joins its paths into one access if there are too many', () => {
     const names = Array.from({ length: 1_500 }, (_, index) => `f${index}`)
-    expect(commandAccess(`rm ${names.join(' ')}`, place).slice(1)).toEqual([
+    expect(commandAccess(`rm ${names.join(' ')}`, folders).slice(1)).toEqual([
       { kind: 'write', path: '1500 paths', opaque: true, implied: true },
     ])
   })
 })
 
-describe('what shows in an opaque line', () => {
-  it('is there for rules that deny', () => {
-    const [whole, ...rest] = commandAccess('for f in a; do cat .env; /bin/rm "$f"; done', place)
+describe('commands visible in an opaque line', () => {
+  it('are available for deny rules', () => {
+    const [whole, ...rest] = commandAccess('for f in a; do cat .env; /bin/rm "$f"; done', folders)
     expect(whole).toMatchObject({ also: ['cat .env', "rm '$f'"] })
     expect(rest).toEqual([{ kind: 'read', path: 'sub/.env', implied: true }])
   })
 
-  it('is there also where a shell is handed a line', () => {
-    const [whole] = commandAccess(`bash -c 'sh -c "git push"'`, place)
+  it('are found in a line passed to a shell', () => {
+    const [whole] = commandAccess(`bash -c 'sh -c "git push"'`, folders)
     expect(whole).toMatchObject({ opaque: true, form: 'bash', also: expect.arrayContaining(['git push']) })
   })
 })
 
-describe('a command whose words do not say all', () => {
+describe('a command that depends on more than its words', () => {
   const varying = (line: string, cwd = '/w') =>
-    commandAccess(line, { ...place, root: '/w', cwd }).flatMap((access) =>
+    commandAccess(line, { ...folders, root: '/w', cwd }).flatMap((access) =>
       access.kind === 'run' && access.varies ? [[access.command, access.line]] : [],
     )
 
@@ -122,17 +122,17 @@ describe('a command whose words do not say all', () => {
     ['python3 - < a.py', 'python3 -'],
     ['curl x | python3 -', 'python3 -'],
     ['ls | xargs rm', 'xargs rm'],
-  ])('can be allowed with its line: %j', (line, command) => {
+  ])('can be allowed by its whole line: %j', (line, command) => {
     expect(varying(line)).toEqual([[command, line]])
   })
 
-  it('cannot be allowed for good in another folder', () => {
+  it('cannot always be allowed in another folder', () => {
     expect(varying('make', '/w/sub')).toEqual([['make', undefined]])
     expect(varying('echo $X', '/w/sub')).toEqual([['echo $X', undefined]])
   })
 
   it.each(['npm test | tail -5', 'rm *.o', 'rm ~/x', 'CI=1 make', 'cd sub', 'make > log 2>&1'])(
-    'is not any: %j',
+    'is not found in %j',
     (line) => {
       expect(varying(line)).toEqual([])
     },
@@ -152,7 +152,7 @@ describe('with a workspace', () => {
     return { root, isOpaque }
   }
 
-  it('a glob is no option, unless a file is named like one', () => {
+  it('a glob is not an option, unless a file is named like one', () => {
     const { root, isOpaque } = world()
     expect(isOpaque('rg foo *.ts')).toBe(false)
     writeFileSync(join(root, '--pre=x.ts'), '')
@@ -161,7 +161,7 @@ describe('with a workspace', () => {
     expect(isOpaque('ls *.ts')).toBe(false)
   })
 
-  it('git works in the repository of the workspace, and in no other', () => {
+  it('git is clear in the repository of the workspace, and opaque in others', () => {
     const { isOpaque } = world()
     for (const line of ['git status', 'git -C . status', 'git -C src log', 'cd src && git diff'])
       expect(isOpaque(line)).toBe(false)
@@ -169,7 +169,7 @@ describe('with a workspace', () => {
       expect(isOpaque(line)).toBe(true)
   })
 
-  it.each(['a.ts', 'a.ts/deeper', 'n'.repeat(5000)])('git does not work in %.20s', (path) => {
+  it.each(['a.ts', 'a.ts/deeper', 'n'.repeat(5000)])('git is opaque in %.20s', (path) => {
     const { isOpaque } = world()
     expect(isOpaque(`git -C ${path} status`)).toBe(true)
     expect(isOpaque(`cd ${path} && git diff`)).toBe(true)

@@ -1,46 +1,46 @@
 import { resolve } from 'node:path'
 import type { RunAccess } from 'millrace/internal'
-import { followed } from '../links.ts'
-import { isWithin } from '../sandbox/places.ts'
+import { followLinks } from '../links.ts'
+import { isWithin } from '../sandbox/paths.ts'
+import type { CheckedCommand } from './checked-command.ts'
+import { checkCommand } from './checked-command.ts'
 import { readGit } from './git.ts'
-import type { JudgedCommand } from './judged-command.ts'
-import { judgeCommand } from './judged-command.ts'
-import type { Place } from './paths.ts'
+import type { ShellFolders } from './paths.ts'
 import { isSocket, makesOption, operandAccess, redirectAccess } from './paths.ts'
-import type { PlainCommand, PlainLine, PlainWord, SeenAccess } from './plain-line.ts'
+import type { PlainCommand, PlainLine, PlainWord, WrittenAccess } from './plain-line.ts'
 import { programNamed } from './programs.ts'
 import { readPlain } from './read-plain.ts'
 import { isName } from './scan.ts'
-import { handedOn, seenIn } from './seen.ts'
 import { textOf } from './text.ts'
+import { passedCommands, visibleCommands } from './visible-commands.ts'
 
-/** What a line of shell would touch. A line that is not plain is one access, for itself. Never throws. */
-export function commandAccess(line: string, place: Place): SeenAccess[] {
+/** What a shell line would access. A line that is not plain is one opaque access. Never throws. */
+export function commandAccess(line: string, folders: ShellFolders): WrittenAccess[] {
   const plain = readPlain(line)
-  const accesses = plain && plainAccess(plain, place, line.trim())
-  return accesses ?? [...opaqueLine(line, place)]
+  const accesses = plain && plainAccess(plain, folders, line.trim())
+  return accesses ?? [...opaqueLine(line, folders)]
 }
 
-/** The same for a command that comes as words and runs without a shell. */
+/** The same for a command given as argv, which runs without a shell. */
 export function argvAccess(
   argv: readonly string[],
-  place: Place,
+  folders: ShellFolders,
   variables: Readonly<Record<string, string>> = {},
-): SeenAccess[] {
+): WrittenAccess[] {
   const words = argv.map((value) => ({ value }))
   const assignments = Object.entries(variables)
-  // A NUL ends the text for the system that starts the program.
+  // The operating system would cut an argument at a NUL.
   const isPlain = isName(argv[0] ?? '') && !argv.join('').includes('\0')
   const accesses = isPlain
-    ? plainAccess({ commands: [{ assignments, words, redirects: [] }], operators: [] }, place, undefined)
+    ? plainAccess({ commands: [{ assignments, words, redirects: [] }], operators: [] }, folders, undefined)
     : undefined
-  return accesses ?? [...opaqueLine(textOf(words), place)]
+  return accesses ?? [...opaqueLine(textOf(words), folders)]
 }
 
-/** The line as a whole, and for deny and ask rules the commands and files that show in it. */
-function opaqueLine(line: string, place: Place): SeenAccess[] {
+/** The line as a whole, plus the commands and files visible in it, for deny and ask rules. */
+function opaqueLine(line: string, folders: ShellFolders): WrittenAccess[] {
   const command = line.trim() || line
-  const seen = seenIn(line)
+  const seen = visibleCommands(line)
   const also = [...new Set(seen.flatMap(namesOf))].filter((text) => text !== command)
   return [
     {
@@ -48,68 +48,68 @@ function opaqueLine(line: string, place: Place): SeenAccess[] {
       command,
       ...(also.length > 0 && { also }),
       opaque: true,
-      ...(place.cwd !== place.root && { varies: true }),
+      ...(folders.cwd !== folders.root && { varies: true }),
     },
     ...seen.flatMap((words) =>
       operandAccess(
         words.filter(({ value }) => !/[$`]/.test(value)),
-        { ...place, folder: place.cwd },
+        { ...folders, folder: folders.cwd },
       ),
     ),
   ]
 }
 
-/** Undefined if the line is to be judged as a whole. */
+/** Undefined if the line has to be checked as a whole. */
 function plainAccess(
   { commands, operators }: PlainLine,
-  place: Place,
+  folders: ShellFolders,
   line: string | undefined,
-): SeenAccess[] | undefined {
-  const folder = folderOf(commands, operators, place)
-  const judge = (makes: boolean) =>
+): WrittenAccess[] | undefined {
+  const folder = folderOf(commands, operators, folders)
+  const check = (mayCreateFiles: boolean) =>
     commands.map((command, index) => {
-      const fed =
+      const hasInput =
         operators[index - 1] === '|' || command.redirects.some(({ operator }) => /^<(?!&)/.test(operator))
-      const at = { root: place.root, folder, fed, makes }
-      return { command, fed, ...judgeCommand(command.words, command.assignments, at) }
+      const at = { root: folders.root, folder, hasInput, mayCreateFiles }
+      return { command, hasInput, ...checkCommand(command.words, command.assignments, at) }
     })
-  const first = judge(false)
-  const makes = first.some(
+  const first = check(false)
+  const mayCreateFiles = first.some(
     ({ readOnly, command }) => (first.length > 1 && !readOnly) || command.redirects.some(makesOption),
   )
-  const judged = makes ? judge(true) : first
-  if (judged.some(({ wholeLine }) => wholeLine)) return undefined
+  const checked = mayCreateFiles ? check(true) : first
+  if (checked.some(({ wholeLine }) => wholeLine)) return undefined
   if (commands.some(({ redirects }) => redirects.some(isSocket))) return undefined
-  const accesses = judged.flatMap((one, index) => {
-    const { command, fed, readOnly, opens, text, words } = one
-    const isLinked = judged.some((other) => other !== one && other.links && !other.readOnly)
-    const at = { ...place, folder, isLinked }
-    const varies = !readOnly && (fed || folder !== place.root)
-    const whole = place.cwd === place.root ? line : undefined
+  const accesses = checked.flatMap((one, index) => {
+    const { command, hasInput, readOnly, opensOtherFiles, text, words } = one
+    const mayBeLinked = checked.some((other) => other !== one && other.links && !other.readOnly)
+    const at = { ...folders, folder, mayBeLinked }
+    const varies = !readOnly && (hasInput || folder !== folders.root)
+    const whole = folders.cwd === folders.root ? line : undefined
     const [name] = words
-    const stays = folder !== undefined && isWithin(followed(folder) ?? '', place.root)
+    const stays = folder !== undefined && isWithin(followLinks(folder) ?? '', folders.root)
     const isInert =
-      judged.length > 1 &&
+      checked.length > 1 &&
       command.assignments.length === 0 &&
       (name?.value === 'set' || (name?.value === 'cd' && stays))
     return [
-      // What only prepares the others needs no rule of its own.
+      // A command that only prepares the others needs no rule.
       ...(isInert ? [] : [runAccess(one, { varies, line: whole })]),
-      // Those of the `cd` itself are opened before it moves.
-      ...redirectAccess(command.redirects, { ...at, folder: folder && index === 0 ? place.cwd : folder }),
+      // Redirections of the `cd` itself are opened before it takes effect.
+      ...redirectAccess(command.redirects, { ...at, folder: folder && index === 0 ? folders.cwd : folder }),
       ...operandAccess(words, at, { readOnly }),
-      ...(one.opaque ? handedOn(words).flatMap((inner) => operandAccess(inner, at)) : []),
-      ...(opens ? [{ kind: 'read', path: text, opaque: true, implied: true } as const] : []),
+      ...(one.opaque ? passedCommands(words).flatMap((inner) => operandAccess(inner, at)) : []),
+      ...(opensOtherFiles ? [{ kind: 'read', path: text, opaque: true, implied: true } as const] : []),
     ]
   })
   return [...new Map(accesses.map((access) => [JSON.stringify(access), access])).values()]
 }
 
 function runAccess(
-  { words, text, readOnly, opaque }: JudgedCommand,
+  { words, text, readOnly, opaque }: CheckedCommand,
   { varies, line }: { varies: boolean; line: string | undefined },
 ): RunAccess {
-  const also = [...namesOf(words), ...(opaque ? handedOn(words).flatMap(namesOf) : [])]
+  const also = [...namesOf(words), ...(opaque ? passedCommands(words).flatMap(namesOf) : [])]
   const others = [...new Set(also)].filter((name) => name !== text)
   return {
     kind: 'run',
@@ -122,7 +122,7 @@ function runAccess(
   }
 }
 
-/** The command by other names, for rules that ask or deny. */
+/** Other spellings of the command, for ask and deny rules. */
 function namesOf(words: readonly PlainWord[]): string[] {
   const [name, ...args] = words
   if (!name) return []
@@ -137,11 +137,11 @@ function namesOf(words: readonly PlainWord[]): string[] {
   ]
 }
 
-/** After `cd folder && …` it is that folder; after any other `cd` it is not known. */
+/** The working directory: after `cd folder && …` that folder, after any other `cd` unknown. */
 function folderOf(
   commands: readonly PlainCommand[],
   operators: readonly string[],
-  { cwd, home }: Place,
+  { cwd, home }: ShellFolders,
 ): string | undefined {
   const moving = commands.filter(({ words: [name, ...more] }) => {
     const wraps = programNamed(name?.value ?? '')?.kind === 'wraps'

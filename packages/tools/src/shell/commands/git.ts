@@ -1,32 +1,35 @@
-import { parted } from './options.ts'
+import { parseOptions } from './options.ts'
 import type { PlainWord } from './plain-line.ts'
 import type { Program } from './programs.ts'
 import { namesIn, programNamed } from './programs.ts'
 
-/** The other side of a connection can be a program, too. */
+/** Transports that run a program. */
 const transport = /^(?:--[\w-]+=)?(?:ext|fd)::/
 const listing =
   /^(?:-[avrl]+|-vv|--(?:list|all|remotes|show-current|verbose|no-color|color|column|no-column|merged|no-merged|sort=[\w:.-]+))$/
 
 export interface GitCommand {
-  /** Where the subcommand stands; undefined if an option before it is not known. */
+  /** Index of the subcommand; undefined if an option before it is unknown. */
   readonly at: number | undefined
   readonly subcommand: Program | undefined
   /** The folders of `-C`. */
   readonly folders: readonly PlainWord[]
-  /** Which word makes it run something else. */
+  /** Index of the word that makes it run another program. */
   readonly runsAt: number | undefined
   readonly readOnly: boolean
 }
 
-/** `args` without the name. What the repository's own settings run is a matter of the sandbox. */
+/**
+ * `args` without `git` itself. Programs named in the repository's own config are left to the
+ * sandbox.
+ */
 export function readGit(args: readonly PlainWord[]): GitCommand {
   const git = programNamed('git')
-  const { options, end: at } = parted(args, (name) => (name === 'C' ? 1 : 0), { stops: true })
-  const strange = options.find(({ name }) => name !== 'C' && !namesIn(git?.flags).includes(name))
+  const { options, end: at } = parseOptions(args, (name) => (name === 'C' ? 1 : 0), { stops: true })
+  const unknown = options.find(({ name }) => name !== 'C' && !namesIn(git?.flags).includes(name))
   const folders = options.flatMap(({ name, value }) => (name === 'C' && value ? [value] : []))
   const none = { subcommand: undefined, folders, readOnly: false }
-  if (strange || args[at] === undefined) return { ...none, at: undefined, runsAt: strange?.at ?? 0 }
+  if (unknown || args[at] === undefined) return { ...none, at: undefined, runsAt: unknown?.at ?? 0 }
   const name = args[at]?.value ?? ''
   const rest = args.slice(at + 1)
   const subcommand = programNamed(`git-${name}`)
@@ -35,7 +38,7 @@ export function readGit(args: readonly PlainWord[]): GitCommand {
     rest.map(({ value }) => value),
   )
   const runsAt = rest.findIndex(
-    ({ value }) => transport.test(value) || isRunning(value, `${git?.runs} ${subcommand?.runs}`),
+    ({ value }) => transport.test(value) || runsProgram(value, `${git?.runs} ${subcommand?.runs}`),
   )
   const common = { at, subcommand, folders }
   if (subcommand?.kind === 'runs' && !reads) return { ...common, runsAt: at, readOnly: false }
@@ -44,15 +47,15 @@ export function readGit(args: readonly PlainWord[]): GitCommand {
     : { ...common, runsAt: at + 1 + runsAt, readOnly: false }
 }
 
-/** Long names may be cut short, and letters stand together, also with numbers: `git grep -5Oprogram`. */
-function isRunning(word: string, runs: string): boolean {
+/** Long names may be abbreviated, and letters combined, also with digits: `git grep -5Oprogram`. */
+function runsProgram(word: string, runs: string): boolean {
   const [name] = word.slice(2).split('=')
   if (word.startsWith('--') && name)
     return namesIn(runs).some((full) => full.length > 1 && full.startsWith(name))
   return word.startsWith('-') && [...word.slice(1)].some((letter) => namesIn(runs).includes(letter))
 }
 
-/** Of subcommands that read with some words, and change something with others. */
+/** For subcommands that only read with some arguments and make changes with others. */
 function readsOnly(subcommand: string, [first = '', ...more]: readonly string[]): boolean {
   const rest = first === '' ? [] : [first, ...more]
   switch (subcommand) {

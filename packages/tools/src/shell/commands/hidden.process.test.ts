@@ -4,11 +4,11 @@ import { permission } from '../../permission/permission.ts'
 import { commandAccess } from './commands.ts'
 import { runForReal, tableOf } from './lines.test-kit.ts'
 
-const place = { root: '/workspace', cwd: '/workspace', home: '/root' }
+const folders = { root: '/workspace', cwd: '/workspace', home: '/root' }
 const table = tableOf('hidden.table.txt')
 const attempts = table.get('attempts') ?? []
 const elsewhere = table.get('elsewhere') ?? []
-// The lines are written for a bash of today and the tools of GNU.
+// The lines are for a current bash and GNU tools.
 const isLinux = process.platform === 'linux'
 
 const rules = permission({
@@ -17,8 +17,8 @@ const rules = permission({
 })
 
 async function isAllowed(line: string): Promise<boolean> {
-  const access: readonly Access[] = commandAccess(line, place)
-  const { decision } = await rules.judge({ name: 'shell', input: {}, access }, [])
+  const access: readonly Access[] = commandAccess(line, folders)
+  const { decision } = await rules.decide({ name: 'shell', input: {}, access }, [])
   return decision === 'allow'
 }
 
@@ -27,15 +27,15 @@ describe('a command that no rule allows', () => {
     expect(await isAllowed(line)).toBe(false)
   })
 
-  it.runIf(isLinux)('would be run by bash in every one of these lines', { timeout: 60_000 }, async () => {
+  it.runIf(isLinux)('is run by bash in every one of these lines', { timeout: 60_000 }, async () => {
     const hits = await runForReal(attempts)
     expect(attempts.filter((_, index) => !hits[index])).toEqual([])
   })
 
   it.each(['echo x\u00a0;marker\u00a0y', 'echo\u2003x', 'ls\r', 'git status\v'])(
-    'is told apart by a character that only looks like a space: %j',
+    'is not hidden by a character that only looks like a space: %j',
     (line) => {
-      expect(commandAccess(line, place)).toMatchObject([{ command: line.trim(), opaque: true }])
+      expect(commandAccess(line, folders)).toMatchObject([{ command: line.trim(), opaque: true }])
     },
   )
 })

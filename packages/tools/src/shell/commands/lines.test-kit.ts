@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { startCommand } from '../command.ts'
 
-/** The sections of a table beside this file, by their titles. ␤ is a newline, ␉ a tab, ␍ a carriage return. */
+/** The sections of a table file by title. ␤ is a newline, ␉ a tab, ␍ a carriage return. */
 export function tableOf(name: string): ReadonlyMap<string, readonly string[]> {
   const text = readFileSync(new URL(name, import.meta.url), 'utf8')
   const sections = text.split(/^== /m).slice(1)
@@ -30,7 +30,7 @@ function unfold(row: string): string {
 
 const known = 'base64 bash cat env find ls nice nohup sed setsid sh timeout tr xargs awk'.split(' ')
 
-/** Runs each line in a real bash that knows few commands, and says of each whether it ran `marker`. */
+/** Runs each line in a real bash with few commands, and returns whether each ran `marker`. */
 export async function runForReal(lines: readonly string[]): Promise<boolean[]> {
   const folder = mkdtempSync(join(tmpdir(), 'commands-'))
   try {
@@ -43,7 +43,7 @@ export async function runForReal(lines: readonly string[]): Promise<boolean[]> {
       if (found) symlinkSync(found, join(bin, name))
     }
     for (const [index, line] of lines.entries()) writeFileSync(join(folder, 'lines', String(index)), line)
-    // It leaves nothing running, whatever a line has started.
+    // Ends everything that a line has started.
     const command = await startCommand({
       file: join(bin, 'bash'),
       args: ['-c', driver],
@@ -59,7 +59,7 @@ export async function runForReal(lines: readonly string[]): Promise<boolean[]> {
   }
 }
 
-// A line that waits for something is ended, and one that goes in circles.
+// Lines that wait or loop are ended.
 const driver = `
 i=0
 while [ -e "$FOLDER/lines/$i" ]; do

@@ -1,27 +1,40 @@
 import type { PlainWord } from './plain-line.ts'
 
 interface GivenOption {
-  /** A letter, or a long name as it is written, without its dashes unless it is cut to one letter or none. */
+  /**
+   * A letter, or a long name as written; without dashes, except for long names of at most one
+   * letter.
+   */
   readonly name: string
   readonly value: PlainWord | undefined
-  /** Which of the words it stands in. */
+  /** Index of its word. */
   readonly at: number
 }
 
-export interface Parted {
+export interface ParsedOptions {
   readonly options: readonly GivenOption[]
   readonly operands: readonly PlainWord[]
-  /** Words that look like options behind an operand or `--`: to some programs they are operands. */
+  /**
+   * How many words look like options but come after an operand or `--`: some programs read them as
+   * operands.
+   */
   readonly late: number
-  /** Where reading ended: behind the last word, or with `stops` at the first operand. */
+  /** Where parsing stopped: after the last word, or with `stops` at the first operand. */
   readonly end: number
 }
 
-/** How many words an option takes: 0, 1 or 2. */
-export type Takes = (name: string) => number
+/** How many values an option takes: 0, 1 or 2. */
+export type ValueCount = (name: string) => number
 
-/** Reads options as getopt_long(3) does: letters together, a value in the same word or the next, options behind operands unless `stops`. */
-export function parted(args: readonly PlainWord[], takes: Takes, { stops = false } = {}): Parted {
+/**
+ * Parses options like getopt_long(3): combined letters, values in the same or the next word, options
+ * after operands unless `stops`.
+ */
+export function parseOptions(
+  args: readonly PlainWord[],
+  takes: ValueCount,
+  { stops = false } = {},
+): ParsedOptions {
   const options: GivenOption[] = []
   const operands: PlainWord[] = []
   let late = 0

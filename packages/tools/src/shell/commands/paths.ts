@@ -1,42 +1,42 @@
 import { isAbsolute, relative, resolve } from 'node:path'
 import type { PathAccess } from 'millrace/internal'
 import { operandsOf } from './operands.ts'
-import type { PlainRedirect, PlainWord, SeenAccess } from './plain-line.ts'
+import type { PlainRedirect, PlainWord, WrittenAccess } from './plain-line.ts'
 
-/** Where a line runs, as absolute real paths. */
-export interface Place {
+/** The folders that a line depends on, as absolute real paths. */
+export interface ShellFolders {
   readonly root: string
   readonly cwd: string
-  /** What `~` stands for. */
+  /** The value of `~`. */
   readonly home: string
 }
 
-/** Where one of its commands runs. */
-interface Where extends Place {
-  /** Undefined if that is not known. */
+/** The folders that one command of a line depends on. */
+interface CommandFolders extends ShellFolders {
+  /** The command's working directory; undefined if unknown. */
   readonly folder: string | undefined
-  /** Another command of the line may put a link in the way by the time a path is opened. */
-  readonly isLinked?: boolean
+  /** Another command of the line may create a link before a path is opened. */
+  readonly mayBeLinked?: boolean
 }
 
-/** More than a person reads; each is looked up on the disk. */
-const mostOperands = 200
+/** More than a person reads; each one costs a disk lookup. */
+const maxOperands = 200
 
 const allStreams = /^\/dev\/(?:null|stdin|stdout|stderr|tty|zero|u?random|fd\/\d+)$/
 
-/** Bash opens a connection for such a name. */
+/** Bash opens a network connection for such a name. */
 export function isSocket({ target }: PlainRedirect): boolean {
   return /^\/+dev\/+(?:tcp|udp)\//.test(target.value)
 }
 
-/** A file that a glob would find, and a program take for an option. */
+/** Whether it creates a file that a later glob would turn into an option. */
 export function makesOption({ operator, target }: PlainRedirect): boolean {
   return operator.includes('>') && /(?:^|\/)-[^/]*$/.test(target.value)
 }
 
 /** The files that redirections open. */
-export function redirectAccess(redirects: readonly PlainRedirect[], where: Where): SeenAccess[] {
-  // What is read as a stream can be a file of the same command, and opened anew is written.
+export function redirectAccess(redirects: readonly PlainRedirect[], where: CommandFolders): WrittenAccess[] {
+  // With input, `/dev/stdout` may be the input file opened again, for writing.
   const isFed = redirects.some(({ operator }) => operator.startsWith('<'))
   const written = isFed ? /^\/dev\/(?:null|tty)$/ : /^\/dev\/(?:null|tty|stdout|stderr)$/
   return redirects.flatMap(({ operator, target }) => {
@@ -46,12 +46,12 @@ export function redirectAccess(redirects: readonly PlainRedirect[], where: Where
   })
 }
 
-/** The files that a well-known program is given, for rules that deny or ask. */
+/** The files among the arguments of a known program, for deny and ask rules. */
 export function operandAccess(
   words: readonly PlainWord[],
-  where: Where,
+  where: CommandFolders,
   { readOnly = false } = {},
-): SeenAccess[] {
+): WrittenAccess[] {
   const name = words[0]?.value ?? ''
   const base = name.slice(name.lastIndexOf('/') + 1).toLowerCase()
   const operands = operandsOf(base, words.slice(1), where.root)
@@ -64,10 +64,10 @@ export function operandAccess(
         word.value !== '-' &&
         !allStreams.test(word.value),
     )
-    if (named.length > mostOperands)
+    if (named.length > maxOperands)
       return [{ kind, path: `${named.length} paths`, opaque: true, implied: true } as const]
     return named.map(
-      ({ word, unknown }): SeenAccess => ({
+      ({ word, unknown }): WrittenAccess => ({
         ...(unknown ? { kind, path: word.value, opaque: true } : pathAccess(kind, word, where)),
         implied: true,
       }),
@@ -75,10 +75,14 @@ export function operandAccess(
   })
 }
 
-function pathAccess(kind: 'read' | 'write', word: PlainWord, where: Where): PathAccess & SeenAccess {
+function pathAccess(
+  kind: 'read' | 'write',
+  word: PlainWord,
+  where: CommandFolders,
+): PathAccess & WrittenAccess {
   const { value, glob, home } = word
   const unknown = { kind, path: value, opaque: true }
-  if (where.isLinked) return unknown
+  if (where.mayBeLinked) return unknown
   if (glob !== undefined) {
     const folder = value.startsWith('/') ? '/' : where.folder
     const leadsAbove = where.folder !== where.cwd && value.includes('..')
@@ -90,9 +94,9 @@ function pathAccess(kind: 'read' | 'write', word: PlainWord, where: Where): Path
   return path === undefined ? unknown : { kind, path }
 }
 
-function resolved(written: string, { root, cwd, folder }: Where): string | undefined {
+function resolved(written: string, { root, cwd, folder }: CommandFolders): string | undefined {
   if (!isAbsolute(written) && folder === undefined) return undefined
-  // Behind a link `..` is the folder above where that leads; the working directory itself has none in it.
+  // After a link, `..` is the parent of its target. The working directory itself contains no link.
   if (/(?:^|\/)(?!\.{1,2}\/)[^/]+\/(?:.*\/)?\.\.(?:\/|$)/.test(written)) return undefined
   if (!isAbsolute(written) && folder !== cwd && /^(?:\.\/+)*\.\.(?:\/|$)/.test(written)) return undefined
   const path = resolve(folder ?? '/', written)

@@ -1,34 +1,34 @@
 import type { Access } from 'millrace'
 
-/** A word that is the same whenever it runs, but for a glob, which the shell looks up on the disk. */
+/** A word that is always the same, except for a glob, which the shell expands. */
 export interface PlainWord {
-  /** Without its quotes: what the program is given, or the glob as it is written. */
+  /** Without quotes: the argument that the program gets, or the glob as written. */
   readonly value: string
-  /** What the shell looks for, with a `\\` before each character that means itself. */
+  /** The glob pattern, with `\\` before each literal character. */
   readonly glob?: string
-  /** It begins with the `~` of the home folder. */
+  /** It starts with `~` for the home folder. */
   readonly home?: true
 }
 
 export interface PlainRedirect {
   readonly descriptor: number | undefined
   readonly operator: string
-  /** Of `<<` the text itself. */
+  /** For `<<`, the text itself. */
   readonly target: PlainWord
 }
 
-/** A program with its words. */
+/** A program with its arguments. */
 export interface PlainCommand {
   readonly assignments: readonly (readonly [name: string, value: string])[]
   readonly words: readonly PlainWord[]
   readonly redirects: readonly PlainRedirect[]
 }
 
-/** `operators[n]` stands between the commands n and n + 1: `&&`, `||`, `|` or `;`. */
+/** `operators[n]` is between the commands n and n + 1: `&&`, `||`, `|` or `;`. */
 export interface PlainLine {
   readonly commands: readonly PlainCommand[]
   readonly operators: readonly string[]
 }
 
-/** An access, and for one that a glob names what the shell will look for. */
-export type SeenAccess = Access & { readonly glob?: { readonly folder: string; readonly pattern: string } }
+/** An access as written; `glob` if the shell still has to expand it. */
+export type WrittenAccess = Access & { readonly glob?: { readonly folder: string; readonly pattern: string } }

@@ -1,64 +1,68 @@
 import { programTable } from './programs-table.ts'
 
-/** What a command does with a path: `both` is a read and a write. */
+/** How a command accesses a path: `both` reads and writes it. */
 export type AccessMode = 'none' | 'read' | 'write' | 'both'
 
-/** Which words of a command are paths. Options are letters and long names, with spaces between. */
+/**
+ * Which arguments of a command are paths. Options are letters and long names, separated by spaces.
+ */
 export interface Operands {
-  /** Of every operand but those that have a word of their own here; `none` if absent. */
+  /** For all operands except `first` and `last`; `none` if absent. */
   readonly operands?: AccessMode
   readonly first?: AccessMode
-  /** Of the last one of several. */
+  /** For the last of several operands. */
   readonly last?: AccessMode
-  /** Options with which first and last are as all others. */
+  /** Options that make `first` and `last` like all other operands. */
   readonly unless?: string
-  /** Options with which the operands are written, too. */
+  /** Options that make the command write its operands too. */
   readonly changing?: string
-  /** Options whose value is no path, is read, or is written. */
+  /** Options whose value is not a path, is a path to read, or a path to write. */
   readonly values?: string
   readonly reads?: string
   readonly writes?: string
-  /** Options whose value is a file that names more. */
+  /** Options whose value is a file with more paths. */
   readonly lists?: string
-  /** Options whose value is the folder that operands are meant from, or the archive that they are packed into. */
+  /** Options whose value is the folder that operands are relative to, or the archive. */
   readonly base?: string
   readonly archive?: string
-  /** Options with which the operands, which are addresses, are kept under their own names here. */
+  /** Options that save operands, which are URLs, under their own file names. */
   readonly keeps?: string
-  /** Options with a name and a value behind. */
+  /** Options followed by a name and a value. */
   readonly pairs?: string
 }
 
 /**
- * - `reads`: prints what it finds, and changes nothing.
+ * - `reads`: prints something and changes nothing.
  * - `changes`: may change something.
- * - `runs`: runs what its words, its input or a file name. Opaque.
- * - `shell`: changes the shell itself, and with it what the rest of the line means. The whole line is opaque.
- * - `wraps`: is the command behind its own words.
+ * - `runs`: runs what its arguments, its input or a file say. Opaque.
+ * - `shell`: changes the shell itself, and so the meaning of the rest of the line. The whole line is opaque.
+ * - `wraps`: runs the command in its arguments.
  */
 type Kind = 'reads' | 'changes' | 'runs' | 'shell' | 'wraps'
 
 export interface Program extends Operands {
   readonly kind: Kind
-  /** Why it is judged so, for the person who is asked. */
+  /** Why it has this kind, for the person who approves. */
   readonly why: string
-  /** The other options that are harmless. Where they are listed, an option that is not known makes the command opaque. */
+  /** More harmless options. If present, an unknown option makes the command opaque. */
   readonly flags?: string
-  /** All options that are listed for it. */
+  /** All options listed for the program. */
   readonly known: ReadonlySet<string>
-  /** Options by which it runs something, or takes settings that do. Long names may be cut short. */
+  /** Options that run something, or load settings that do. Long names may be abbreviated. */
   readonly runs?: string
-  /** With more operands it changes something. */
+  /** With more operands than this it makes changes. */
   readonly most?: number
-  /** A word that alone only prints a version. */
+  /** Arguments that, alone, only print a version. */
   readonly version?: string
-  /** Its own options stand before its first operand; those behind are not its own. */
+  /** Its own options come before its first operand; later ones belong to another program. */
   readonly stops?: 1
-  /** It can make links: what the rest of the line opens may lie elsewhere then. */
+  /** It can create links, which may redirect paths in the rest of the line. */
   readonly links?: 1
 }
 
-/** Every program that is known, by its name. What is not here may change anything, but is what its words say. */
+/**
+ * Known programs by name. Others may change anything, but are assumed to do what their words say.
+ */
 const programs: ReadonlyMap<string, Program> = new Map(
   programTable
     .trim()

@@ -2,28 +2,28 @@ import type { PlainLine } from './plain-line.ts'
 import { scan } from './scan.ts'
 import { plainTree } from './tree.ts'
 
-/** More than a person reads before they agree. */
-const longestLine = 8_192
-const mostCommands = 100
+/** More than a person reads before approving. */
+const maxLineChars = 8_192
+const maxCommands = 100
 
 /**
- * A line that says what it does, as it is read in two ways that know nothing of each other: by its characters and by the tree of a parser. If
- * one of them does not know it, or they differ in anything, the line is opaque.
+ * Parses a plain line with two independent readers: a scanner of characters and the tree of a parser.
+ * If either does not understand the line, or if they differ, the line is opaque (undefined).
  */
 export function readPlain(line: string): PlainLine | undefined {
-  if (line.length > longestLine) return undefined
+  if (line.length > maxLineChars) return undefined
   const scanned = scan(line)
-  if (!scanned || scanned.commands.length > mostCommands) return undefined
+  if (!scanned || scanned.commands.length > maxCommands) return undefined
   try {
     const parsed = plainTree(line)
-    return parsed && alike(parsed) === alike(scanned) ? scanned : undefined
+    return parsed && comparable(parsed) === comparable(scanned) ? scanned : undefined
   } catch {
-    // The parser's own stack has an end, too.
+    // The parser may overflow its stack.
     return undefined
   }
 }
 
-function alike({ commands, operators }: PlainLine): string {
+function comparable({ commands, operators }: PlainLine): string {
   return JSON.stringify([
     operators,
     commands.map(({ assignments, words, redirects }) => [

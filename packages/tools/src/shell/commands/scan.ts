@@ -10,25 +10,26 @@ const keywords = new Set(
 
 type Growing = { -readonly [Key in keyof PlainCommand]: PlainCommand[Key][number][] }
 
-const nothing = (): Growing => ({ assignments: [], words: [], redirects: [] })
+const emptyCommand = (): Growing => ({ assignments: [], words: [], redirects: [] })
 
 /**
- * Reads a line that a shell takes literally: programs with their words, joined by `&&`, `||`, `;`, `|` and line breaks, redirections,
- * variables in front, comments, globs in arguments, `~/` and documents with a quoted delimiter. Undefined if there is anything else in
- * it. What it reads means the same to bash, dash and busybox.
+ * Parses a line without expansions: programs with arguments, joined by `&&`, `||`, `;`, `|` and line
+ * breaks, redirections, leading assignments, comments, globs in arguments, `~/`, and here-documents with
+ * a quoted delimiter. Undefined if it contains anything else. What it accepts means the same in bash,
+ * dash and busybox.
  */
 export function scan(line: string): PlainLine | undefined {
   const tokens = tokensOf(line)
   if (!tokens) return undefined
   const commands: PlainCommand[] = []
   const operators: string[] = []
-  let command = nothing()
+  let command = emptyCommand()
   const isEmpty = () => Object.values(command).every((part) => part.length === 0)
 
   for (const token of tokens) {
     if (token.type === 'redirect') command.redirects.push(token.redirect)
     else if (token.type === 'word') {
-      // `time` is no part of the command.
+      // The keyword `time` is not part of the command.
       if (token.source === 'time' && isEmpty() && operators.at(-1) !== '|' && /[\t ]/.test(token.next))
         continue
       if (!addWord(command, token)) return undefined
@@ -36,7 +37,7 @@ export function scan(line: string): PlainLine | undefined {
       if (command.words.length === 0) return undefined
       commands.push(command)
       operators.push(token.operator === '\n' ? ';' : token.operator)
-      command = nothing()
+      command = emptyCommand()
     } else if (token.operator !== '\n') return undefined
   }
   if (isEmpty() && (commands.length === 0 || operators.pop() !== ';')) return undefined
@@ -44,9 +45,9 @@ export function scan(line: string): PlainLine | undefined {
   return { commands: isEmpty() ? commands : [...commands, command], operators }
 }
 
-/** Whether a shell could take it for nothing else. */
+/** Adds a word. Returns false if a shell could read it as something else. */
 function addWord({ assignments, words }: Growing, { word, source, next }: WordToken): boolean {
-  // A number before `<` or `>` is a descriptor, or a word, by its length and the shell.
+  // A number before `<` or `>` is a descriptor or a word, depending on its length and the shell.
   if (/^\d+$/.test(source) && /[<>]/.test(next)) return false
   if (words.length === 0 && /^[A-Za-z_]\w*=/.test(source)) {
     if (word.glob !== undefined || /(?<!\\)~/.test(source)) return false
@@ -59,7 +60,7 @@ function addWord({ assignments, words }: Growing, { word, source, next }: WordTo
   return true
 }
 
-/** Whether it can be the name of a program and of nothing else. */
+/** Whether it can only be the name of a program. */
 export function isName(value: string): boolean {
   return value === '[' || (/^[\w./][\w.+@:/-]*$/.test(value) && !keywords.has(value))
 }

@@ -1,18 +1,18 @@
-import { replaceUnseen } from 'millrace/internal'
+import { replaceInvisible } from 'millrace/internal'
 import type { PlainWord } from './plain-line.ts'
 
-// Not at the beginning: `~` (a home) and `#` (a comment). `{}` stands for itself.
+// `~` (home) and `#` (comment) need quotes at the start. `{}` is literal.
 const needsNoQuotes = /^(?:(?:[\w@%+=:,./^\]!-]|\{\})(?:[\w@%+=:,./^\]!~#-]|\{\})*|\[)$/
 
-/** Words as rules and people read them: with a space between, each without the quotes it does not need. */
+/** Words as rules and people read them: separated by spaces, quoted only where needed. */
 export function textOf(words: readonly PlainWord[]): string {
   return words.map(({ value, glob, home }) => (glob === undefined && !home ? quoted(value) : value)).join(' ')
 }
 
 export function quoted(value: string): string {
   if (needsNoQuotes.test(value)) return value
-  const shown = replaceUnseen(value.replace(/[\\']/g, String.raw`\$&`), escapeOf)
-  const hasUnseen = replaceUnseen(value, () => '') !== value
+  const shown = replaceInvisible(value.replace(/[\\']/g, String.raw`\$&`), escapeOf)
+  const hasUnseen = replaceInvisible(value, () => '') !== value
   return hasUnseen ? `$'${shown}'` : `'${value.replaceAll("'", String.raw`'\''`)}'`
 }
 

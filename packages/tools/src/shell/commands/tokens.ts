@@ -1,6 +1,6 @@
 import type { PlainRedirect, PlainWord } from './plain-line.ts'
 
-/** A word, with its source as it stands in the line. */
+/** A word and its source text. */
 export interface WordToken {
   readonly type: 'word'
   readonly word: PlainWord
@@ -14,8 +14,8 @@ export type Token =
   | { readonly type: 'operator'; readonly operator: string }
   | { readonly type: 'redirect'; readonly redirect: PlainRedirect }
 
-/** Control characters mean different things to different shells. */
-const strange = /[^\t\n\x20-\x7e\u0080-\u{10ffff}]/u
+/** Shells disagree on the meaning of control characters. */
+const controlCharacters = /[^\t\n\x20-\x7e\u0080-\u{10ffff}]/u
 
 const blank = /(?:[\t ]|(?<=[\t ])\\\n(?=[\t \w./-]))+/y
 const comment = /#[^\n]*/y
@@ -26,19 +26,23 @@ const redirect = /([0-9])?(<>|>>|>\||<(?![<&(])|>(?![>&|(]))[\t ]*/y
 const bare = /[\w@%+=:,./^!\]-]+/y
 const escaped = /\\([ -~])/y
 const single = /'([^']*)'/y
-// A `$` that nothing can follow is literal. In some encodings a byte that is not ASCII takes the backslash after it along.
+// A `$` that cannot start an expansion is literal. In some encodings a non-ASCII byte consumes the
+// backslash after it.
 const double = /"((?:[^"\\$`]|(?<=[\t\n -~])\\[ -~]|\$(?=[" )|]))*)"/y
 const sharp = /#/y
 const braces = /\{[\w-]*\}(?![<>])/y
 const tilde = /~/y
 const wild = /[*?]|\[(?:[\w.,^!-]+\])?/y
 
-/** The tokens of a line that every shell reads in the same way, and takes literally but for globs and `~/`. Undefined if there is anything else in it. */
+/**
+ * The tokens of a line that all shells read the same way, without expansions except globs and `~/`.
+ * Undefined if it contains anything else.
+ */
 export function tokensOf(line: string): readonly Token[] | undefined {
-  if (strange.test(line)) return undefined
+  if (controlCharacters.test(line)) return undefined
   const tokens: Token[] = []
   let at = 0
-  /** A document that begins at the next line break. */
+  /** A here-document that starts at the next line break. */
   let document: { readonly delimiter: string; readonly target: { value: string } } | undefined
 
   const take = (pattern: RegExp): RegExpExecArray | undefined => {
@@ -48,12 +52,12 @@ export function tokensOf(line: string): readonly Token[] | undefined {
     return found ?? undefined
   }
 
-  /** A part of a word that is taken literally, without its quotes. */
+  /** A literal part of a word, without quotes. */
   const literal = () =>
     take(bare)?.[0] ??
     take(escaped)?.[1] ??
     take(single)?.[1] ??
-    // Inside double quotes a backslash stays where it means nothing.
+    // In double quotes, a backslash before other characters is literal.
     take(double)?.[1]?.replace(/\\([$`"\\])/g, '$1') ??
     take(braces)?.[0]
 
@@ -68,7 +72,7 @@ export function tokensOf(line: string): readonly Token[] | undefined {
       if (text === '~' && line[before] === '~' && !isPlainTilde(before, isFirst)) return undefined
       const sign = text === undefined ? take(wild)?.[0] : undefined
       if (text === undefined && sign === undefined) break
-      // Alone it is the name of a program.
+      // On its own, `[` is the name of a program.
       if (sign === '[' && !(isFirst && /[\t\n ]/.test(line[at] ?? ''))) return undefined
       isGlob ||= sign !== undefined && sign !== '['
       value += text ?? sign
@@ -85,7 +89,7 @@ export function tokensOf(line: string): readonly Token[] | undefined {
     }
   }
 
-  /** At the beginning `~` and `~/` are the home folder; after `=` and `:` it may be one as well, and another user's anywhere. */
+  /** At the start, `~` and `~/` are the home folder. After `=` and `:` it may be expanded too. */
   function isPlainTilde(before: number, isFirst: boolean): boolean {
     return isFirst ? /[\t\n /;|]/.test(line[at] ?? ' ') : !/[=:]/.test(line[before - 1] ?? '')
   }
@@ -110,11 +114,11 @@ export function tokensOf(line: string): readonly Token[] | undefined {
       tokens.push({ type: 'operator', operator: sign })
       continue
     }
-    const begun = take(heredoc)
-    if (begun) {
+    const opened = take(heredoc)
+    if (opened) {
       if (document) return undefined
       const target = { value: '' }
-      document = { delimiter: begun[2] ?? '', target }
+      document = { delimiter: opened[2] ?? '', target }
       tokens.push({ type: 'redirect', redirect: { descriptor: undefined, operator: '<<', target } })
       continue
     }

@@ -2,7 +2,10 @@ import type { CommandNode, PipelineNode, Redirection, Word } from 'unbash'
 import { parse } from 'unbash'
 import type { PlainCommand, PlainLine, PlainRedirect, PlainWord } from './plain-line.ts'
 
-/** The same as `scan`, by the tree of a parser that knows all of bash. Undefined if there is a node in it that is not known to be literal. */
+/**
+ * Like `scan`, but from the tree of a full bash parser. Undefined if any node is not known to be
+ * literal.
+ */
 export function plainTree(line: string): PlainLine | undefined {
   const { commands: statements, errors } = parse(line)
   if (errors?.length || statements.length === 0) return undefined
@@ -69,7 +72,7 @@ function redirectOf(node: Redirection): PlainRedirect | undefined {
   return target && { descriptor: descriptor?.value, operator, target }
 }
 
-/** With the glob as a mark only: how it is written, the other reading tells. */
+/** `glob` is only a flag here: `scan` returns the pattern. */
 function wordOf(word: Word): PlainWord | undefined {
   if (word.type !== 'Word') return undefined
   let isGlob = false

@@ -12,7 +12,7 @@ test.each([
   ['two parts', '', 'git update-index --split-index'],
   ['long hashes', '--object-format=sha256', 'true'],
   ['long hashes and version 4', '--object-format=sha256', 'git update-index --index-version 4'],
-])('other repositories are found in an index of %s', (_, options, line) => {
+])('nested repositories are found in an index of %s', (_, options, line) => {
   const root = folder()
   const script = `
     git init -q ${options}
@@ -28,7 +28,7 @@ test.each([
   expect([...found].toSorted()).toStrictEqual(['lib/one', 'lib/two', 'zoo'])
 })
 
-test('an index without any, of which nothing makes sense, or that is missing has none', () => {
+test('an index without any, an invalid index and a missing one have none', () => {
   const root = folder()
   expect(gitlinks(root)).toStrictEqual([])
   execFileSync('bash', ['-ec', 'printf "DIRC\\0\\0\\0\\2\\377\\377\\377\\377\\0\\0\\340\\0" > index'], {

@@ -3,51 +3,55 @@ import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { protectedNames } from '../../permission/protected.ts'
 import { gitlinks } from './git-index.ts'
-import { isWithin, kindOf, resolved } from './places.ts'
+import { isWithin, kindOf, resolved } from './paths.ts'
 
-/** A path that takes effect outside, later. It need not exist yet. */
-export interface Sensitive {
+/** A path that takes effect outside the sandbox later. It need not exist yet. */
+export interface SensitivePath {
   readonly at: string
-  /** What an entry of `writable` must name, whole or in part, to leave it open. */
+  /** An entry of `writable` must name this path, or one inside it, to make it writable. */
   readonly anchor: string
-  /** An empty one does no harm: it is made if it is missing, so that it can be mounted read-only. */
+  /** If missing, it is created empty, which is harmless, so that it can be mounted read-only. */
   readonly make?: 'file' | 'folder' | undefined
-  /** Whether what a command has put there makes nothing run. */
+  /** Whether what a command put there cannot run anything. */
   readonly isHarmless: () => boolean
 }
 
-/** So much is looked at for each command: an entry counts once, a folder as twenty. That is about 1,000 folders. */
-const effort = 25_000
-const folderEffort = 20
+/**
+ * How much is scanned for each command: an entry costs 1, a folder 20. That is about 1,000 folders.
+ */
+const budget = 25_000
+const folderCost = 20
 
 /**
- * Every path in these folders that git or another tool would run something for: of all repositories that a walk finds, breadth
- * first and within `effort`, and of those that the index of one of them names, however deep they lie. Folders are real paths.
+ * Every path in these folders that can make git or another tool run something: in all repositories
+ * found by a breadth-first walk within `budget`, and in nested repositories named by an index at any
+ * depth. `folders` are real paths.
  */
-export function sensitiveIn(folders: readonly string[]): Sensitive[] {
-  const found = new Map<string, Sensitive>()
+export function sensitivePaths(folders: readonly string[]): SensitivePath[] {
+  const found = new Map<string, SensitivePath>()
   const seen = new Set<string>()
   const queue = [...folders]
-  let left = effort
+  let left = budget
 
   const isOwn = (path: string) => folders.some((folder) => isWithin(path, folder))
   const isNew = (key: string) => !seen.has(key) && Boolean(seen.add(key))
-  const add = (one: Sensitive) => {
+  const add = (one: SensitivePath) => {
     if (isOwn(one.at) && !found.has(one.at)) found.set(one.at, one)
   }
 
   function look(folder: string) {
     const entries = entriesOf(folder)
-    left -= folderEffort + (entries?.length ?? 0)
+    left -= folderCost + (entries?.length ?? 0)
     const names = new Set(entries?.map(({ name }) => name))
-    // One that cannot be listed may hold anything.
+    // A folder that cannot be listed may contain anything.
     if (!entries || names.has('.git')) repositoryAt(join(folder, '.git'))
     const isBare =
       names.has('HEAD') && (names.has('commondir') || (names.has('objects') && names.has('refs')))
     if (isBare) gitFolder(folder, { anchor: folder })
     for (const entry of entries ?? []) {
       const at = `${folder}/${entry.name}`
-      // A project that a command has cloned or begun has its own, which count once that folder is opened by itself.
+      // A project that a command cloned or created may bring its own. They matter once it is opened
+      // as a workspace.
       if (protectedNames.has(entry.name)) add({ ...named(at), isHarmless: () => true })
       if (entry.name === 'node_modules') for (const one of packagesIn(at)) repositoryAt(`${one}/.git`)
       else if (entry.isDirectory() && entry.name !== '.git' && !(isBare && entry.name === 'objects'))
@@ -55,10 +59,10 @@ export function sensitiveIn(folders: readonly string[]): Sensitive[] {
     }
   }
 
-  /** What is in it is not worth a walk, but a repository can be put there as well as elsewhere. */
+  /** Packages are not walked, but each may be a repository. */
   function packagesIn(modules: string): string[] {
     const entries = entriesOf(modules) ?? []
-    left -= folderEffort + entries.length
+    left -= folderCost + entries.length
     return entries.flatMap(({ name }) => {
       const at = `${modules}/${name}`
       return name.startsWith('@') ? (entriesOf(at) ?? []).map((one) => `${at}/${one.name}`) : [at]
@@ -71,7 +75,7 @@ export function sensitiveIn(folders: readonly string[]): Sensitive[] {
     if (kind === undefined || !isNew(at)) return
     const top = dirname(at)
     if (kind === 'file') {
-      // It can be moved aside, but not made to lead elsewhere: where it leads to is looked at like any other.
+      // Its content cannot change. The repository it names is checked like any other.
       add({ at, anchor: at, isHarmless: () => true })
       const [, target] = /^gitdir: (.+)/s.exec(textOf(at) ?? '') ?? []
       if (target) gitFolder(resolve(top, target.trimEnd()), { top })
@@ -81,7 +85,7 @@ export function sensitiveIn(folders: readonly string[]): Sensitive[] {
   function gitFolder(path: string, { top, anchor }: { top?: string; anchor?: string }) {
     const git = resolved(path)
     if (git === undefined) return
-    // Of one that lies outside the settings are read-only, but may name what lies inside.
+    // The config of a repository outside is read-only, but may name paths inside.
     settings(join(git, 'config'), top ?? git)
     for (const file of systemWide()) settings(file, top ?? git)
     if (!isOwn(git) || !isNew(`${git} as a repository of ${top}`)) return
@@ -96,11 +100,14 @@ export function sensitiveIn(folders: readonly string[]): Sensitive[] {
     add({ at: commondir, ...within, isHarmless: () => isWorktree(commondir) })
     if (common) gitFolder(resolve(git, common), {})
     queue.push(join(git, 'modules'), join(git, 'worktrees'))
-    // `git status` asks each of these for its state, and so runs what its settings name.
+    // `git status` checks each nested repository, and so runs programs that its config names.
     if (top !== undefined) for (const path of gitlinks(git)) repositoryAt(join(top, path, '.git'))
   }
 
-  /** What settings lead to: other settings, under whatever condition, and a folder of hooks. */
+  /**
+   * Follows what a config file refers to: included config files, conditional or not, and a hooks
+   * folder.
+   */
   function settings(file: string, top: string) {
     const text = isNew(`${file} as settings of ${top}`) ? textOf(file) : undefined
     for (const [, key = '', value = ''] of text?.matchAll(pathSetting) ?? []) {
@@ -135,33 +142,36 @@ function systemWide(): string[] {
   ]
 }
 
-function named(at: string): Sensitive {
+function named(at: string): SensitivePath {
   return { at, anchor: at, isHarmless: () => isEmpty(at) }
 }
 
-function config(at: string): Sensitive {
+function config(at: string): SensitivePath {
   return { at, anchor: at, isHarmless: () => isPlainFile(at) && isPlainConfig(textOf(at)) }
 }
 
-function hooks(at: string): Sensitive {
+function hooks(at: string): SensitivePath {
   const isHarmless = () =>
     kindOf(at) === 'folder' && (entriesOf(at)?.every(({ name }) => name.endsWith('.sample')) ?? false)
   return { at, anchor: at, isHarmless }
 }
 
-/** As `git worktree add` has it. */
+/** As written by `git worktree add`. */
 function isWorktree(commondir: string): boolean {
   const isThere = basename(dirname(dirname(commondir))) === 'worktrees'
   return isThere && isPlainFile(commondir) && textOf(commondir)?.trim() === '../..'
 }
 
-/** No link, and by no second name: what is read now could be changed by that later. */
+/** Not a link, and without a second hard link, through which it could be changed later. */
 function isPlainFile(at: string): boolean {
   const stats = lstatSync(at, { throwIfNoEntry: false })
   return stats === undefined || (stats.isFile() && stats.nlink === 1)
 }
 
-/** Settings as `git clone`, `git init` and `git submodule` write them. None of these makes git run anything. */
+/**
+ * Settings that `git clone`, `git init` and `git submodule` write. None of them makes git run
+ * anything.
+ */
 const plainSettings: Readonly<Record<string, string>> = {
   core: 'repositoryformatversion filemode bare logallrefupdates symlinks ignorecase precomposeunicode worktree autocrlf eol sparsecheckout sparsecheckoutcone',
   extensions: 'objectformat refstorage partialclone worktreeconfig',
@@ -173,7 +183,10 @@ const plainSettings: Readonly<Record<string, string>> = {
   index: 'sparse version',
 }
 
-/** Whether these are only such settings. What is written in a way that git rarely writes is not looked at any closer. */
+/**
+ * Whether a config has only such settings. Syntax that git itself rarely writes counts as not
+ * plain.
+ */
 export function isPlainConfig(text: string | undefined): boolean {
   let allowed: string[] = []
   if (text === undefined) return false
@@ -199,10 +212,10 @@ function entriesOf(folder: string) {
   }
 }
 
-/** Settings are short. What a command has left there may be of any size. */
+/** Config files are short. A file left by a command may have any size. */
 const maxBytes = 2 ** 20
 
-/** Undefined if it is no file, too long, or not to be read. Does not wait for the other end of a pipe. */
+/** Undefined if it is not a file, too large, or not readable. Does not block on a named pipe. */
 function textOf(file: string): string | undefined {
   try {
     const handle = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)

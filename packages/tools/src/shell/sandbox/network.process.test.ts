@@ -7,7 +7,7 @@ import { idIn, testShell } from '../shell.test-kit.ts'
 import { shell } from '../shell.ts'
 import { folder, hasSandbox, openDescriptors } from './sandbox.test-kit.ts'
 
-/** Prints the answer of the proxy. */
+/** Prints the response of the proxy. */
 const fetching = (url: string) =>
   `node -e 'require("http").get({ host: "127.0.0.1", port: new URL(process.env.http_proxy).port, path: "${url}" }, (r) => r.pipe(process.stdout))'`
 
@@ -15,8 +15,8 @@ const fetching = (url: string) =>
 const connecting = (target: string) =>
   `node -e 'require("net").connect(${target}).on("connect", () => { console.log("connected"); process.exit() }).on("error", (e) => console.log(e.code))'`
 
-describe.skipIf(!hasSandbox)('in a sandbox that may reach some hosts', () => {
-  test('those are reached, over http and by a tunnel, and no other', async () => {
+describe.skipIf(!hasSandbox)('in a sandbox with a list of hosts', () => {
+  test('only these hosts are reached, over http and through a tunnel', async () => {
     const here = await site(serves('from outside'))
     await using box = testShell({
       sandbox: 'required',
@@ -29,17 +29,15 @@ describe.skipIf(!hasSandbox)('in a sandbox that may reach some hosts', () => {
     )
     expect(await box.run({ command: tunnel })).toContain('from outside')
     expect(here.asked).toEqual(['/plain', '/tunnel'])
-    const refused = await box.run({ command: `${fetching('http://example.com/')}; exit 1` })
-    expect(refused).toContain(
-      `example.com may not be reached from this sandbox. Allowed: localhost:${here.port}.`,
-    )
-    expect(refused).toContain(
-      `[The sandbox refused this, not the system: example.com may not be reached from here, only localhost:${here.port}. Go on without, or ask the user to allow it.]`,
+    const denied = await box.run({ command: `${fetching('http://example.com/')}; exit 1` })
+    expect(denied).toContain(`example.com is not allowed from this sandbox. Allowed: localhost:${here.port}.`)
+    expect(denied).toContain(
+      `[The sandbox denied this, not the system: example.com cannot be reached from here, only localhost:${here.port}. Continue without, or ask the user to allow it.]`,
     )
   })
 
   test.skipIf(!process.allowedNodeEnvironmentFlags.has('--use-env-proxy'))(
-    'Node finds the proxy by itself',
+    'Node uses the proxy automatically',
     async () => {
       const here = await site(serves('from outside'))
       await using box = testShell({
@@ -76,17 +74,17 @@ describe.skipIf(!hasSandbox)('in a sandbox that may reach some hosts', () => {
     server.close()
   })
 
-  test('what the command starts itself is reached without it', async () => {
+  test('servers of the command itself are reached directly', async () => {
     await using box = testShell({ sandbox: 'required', timeoutMs: 100_000, network: ['registry.test'] })
     const serve = `require("http").createServer((q, r) => r.end("own")).listen(8080, async () => { console.log(await (await fetch("http://localhost:8080")).text()); process.exit() })`
     expect(await box.run({ command: `node -e '${serve}'` })).toMatch(/^own\n/)
   })
 
-  test('a command is itself: its code, its signal, its words, its variables, its descriptors', async () => {
+  test('exit code, signal, arguments, variables and descriptors of a command are unchanged', async () => {
     await using box = testShell({ sandbox: 'required', timeoutMs: 100_000, network: ['registry.test'] })
     expect(await box.run({ command: 'exit 7' })).toContain('[exit code 7 ')
     expect(await box.run({ command: 'kill -TERM $$' })).toContain('[exit code 143 (SIGTERM) ')
-    // Its errors go to a socket; another would be ours.
+    // stderr is a socket; any other would be ours.
     const line = 'ls -l /proc/self/fd | grep -c socket:; yes | head -n 1'
     expect(await box.run({ command: line })).toMatch(/^1\ny\n\[exit code 0/)
     expect(await box.run({ command: 'env' })).not.toContain('NODE_CHANNEL')
@@ -95,14 +93,14 @@ describe.skipIf(!hasSandbox)('in a sandbox that may reach some hosts', () => {
     expect(await box.run({ command: ['no-such-program'] })).toContain('[exit code 127 ')
   })
 
-  test('the model is told what a program that ignores the proxy needs', async () => {
+  test('the model learns what a program that ignores the proxy needs', async () => {
     await using box = testShell({ sandbox: 'required', timeoutMs: 100_000, network: ['registry.test'] })
     const text = await box.run({ command: 'exec 3<>/dev/tcp/registry.test/80' })
-    expect(text).toContain('only registry.test can be reached, and only through the proxy that')
+    expect(text).toContain('only registry.test can be reached, and only through the proxy in')
   })
 
-  test('commands in the background have it until they end, and leave no connection', async () => {
-    const here = await site((_, response) => void response.write('begun'))
+  test('background commands have it until they end, and leave no connection', async () => {
+    const here = await site((_, response) => void response.write('started'))
     await using box = testShell({
       sandbox: 'required',
       timeoutMs: 100_000,
@@ -110,20 +108,18 @@ describe.skipIf(!hasSandbox)('in a sandbox that may reach some hosts', () => {
     })
     const line = fetching(`http://localhost:${here.port}/`)
     const started = await box.run({ command: line, background: true })
-    expect(started).toContain('no other command reaches it over the network')
+    expect(started).toContain('other commands cannot reach it over the network')
     const id = idIn(started)
-    if (!started.startsWith('begun')) expect(await box.poll({ id, wait_ms: 60_000 })).toContain('begun')
+    if (!started.startsWith('started')) expect(await box.poll({ id, wait_ms: 60_000 })).toContain('started')
     expect(here.connections.open.size).toBe(1)
     await box.poll({ id, stop: true })
     await expect.poll(() => here.connections.open.size).toBe(0)
-    const refused = await box.run({ command: `${fetching('http://example.com')}; exit 1`, background: true })
-    const end = refused.includes('exit code')
-      ? refused
-      : await box.poll({ id: idIn(refused), wait_ms: 60_000 })
-    expect(end + refused).toContain('example.com may not be reached')
+    const denied = await box.run({ command: `${fetching('http://example.com')}; exit 1`, background: true })
+    const end = denied.includes('exit code') ? denied : await box.poll({ id: idIn(denied), wait_ms: 60_000 })
+    expect(end + denied).toContain('example.com cannot be reached')
   })
 
-  test('several at once do not meet, and leave no descriptor open', async () => {
+  test('several commands at once are isolated, and leave no descriptor open', async () => {
     const here = await site(serves('from outside'))
     await using box = testShell({
       sandbox: 'required',
@@ -142,16 +138,14 @@ describe.skipIf(!hasSandbox)('in a sandbox that may reach some hosts', () => {
   })
 })
 
-test('hosts that make no sense are refused with a sentence', () => {
+test('invalid hosts are rejected with an explanation', () => {
   const misuse = (network: unknown) => () => shell({ workspace: '.', network: network as never })
   for (const wrong of ['https://example.com', 'a/b', '*.1.2.3.4', 'a*b.com', '', 'example.com:port', 7])
     expect(misuse(['good.test', wrong])).toThrow(
-      "shell: the option 'network' must hold hosts such as packages.example.org, *.example.com or localhost:8080",
+      "shell: the option 'network' must contain hosts such as packages.example.org, *.example.com or localhost:8080",
     )
   expect(misuse('example.com')).toThrow('must be true, false or a list of hosts, not "example.com"')
-  expect(() => shell({ workspace: '.', sandbox: 'off', network: ['a.test'] })).toThrow(
-    'only works in the sandbox',
-  )
+  expect(() => shell({ workspace: '.', sandbox: 'off', network: ['a.test'] })).toThrow('needs the sandbox')
   for (const right of [true, false, [], ['*'], ['[::1]:80'], ['10.0.0.1', 'münchen.test:8443']])
     expect(misuse(right)).not.toThrow()
 })

@@ -1,14 +1,17 @@
-/** Where programs find the proxy: above the ports that Linux gives out by itself. */
+/** The proxy's port, above the range of ephemeral ports on Linux. */
 const port = 61_080
 
-/** Listens inside the sandbox and hands the socket to the process outside, which answers on it from then on. */
+/** Listens inside the sandbox and sends the socket to the process outside, which serves it. */
 const listen = `const server = require('net').createServer().listen(${port}, '127.0.0.1', () => process.send('', server, () => process.exit()))`
 
-/** The program gets neither the channel that this needs nor its variables. Its own are set last: an LD_PRELOAD is for it alone. */
+/**
+ * Removes the IPC channel and its variables before the program starts. The program's own variables are
+ * set last, so that an LD_PRELOAD affects only the program.
+ */
 const start =
   'NODE_OPTIONS= "$0" -e "$1" && shift && unset NODE_CHANNEL_FD NODE_CHANNEL_SERIALIZATION_MODE && exec env -- "$@" 3>&- 4>&-'
 
-/** The words that start a program whose only network is the proxy. */
+/** The command line that starts a program whose only network access is the proxy. */
 export function behindProxy(
   hosts: readonly string[],
   { program, argv, env }: { program: string; argv: readonly string[]; env: Readonly<Record<string, string>> },
@@ -20,7 +23,8 @@ export function behindProxy(
 
 function proxyVariables(hosts: readonly string[]): Record<string, string> {
   const proxy = `http://127.0.0.1:${port}`
-  // What the command starts itself is reached directly, unless a name of that is one of the machine's here.
+  // Servers that the command itself starts are reached directly, unless `hosts` names the machine's
+  // own.
   const direct = ['localhost', '127.0.0.1', '::1'].filter(
     (name) => !hosts.some((host) => host.replace(/:\d+$/, '').replace(/^\[|\]$/g, '') === name),
   )

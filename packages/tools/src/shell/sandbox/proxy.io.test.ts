@@ -7,7 +7,7 @@ import type { Lookup } from '../../web-fetch/resolve.ts'
 import { listen, names, site } from '../../web-fetch/site.test-kit.ts'
 import { hostProxy } from './proxy.ts'
 
-/** A proxy as a command in the sandbox has it, but here. */
+/** The proxy of a sandboxed command, in this process. */
 async function proxyFor(hosts: readonly string[], limits: Parameters<typeof hostProxy>[1] = {}) {
   const listener = createServer().listen(0, '127.0.0.1')
   await once(listener, 'listening')
@@ -28,7 +28,7 @@ async function proxyFor(hosts: readonly string[], limits: Parameters<typeof host
     return { status: answer.statusCode, headers: answer.headers, body: await text(answer) }
   }
 
-  /** What comes back first, and the connection. */
+  /** The first response, and the connection. */
   async function tunnel(target: string): Promise<{ head: string; socket: Socket }> {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
     onTestFinished(() => void socket.destroy())
@@ -40,22 +40,22 @@ async function proxyFor(hosts: readonly string[], limits: Parameters<typeof host
   return { ...session, port, get, tunnel }
 }
 
-/** Says back what it hears, and the end of it, when the other side is done. */
+/** Echoes everything when the other side is done, then ends. */
 async function echo(): Promise<number> {
   // Not `text(socket)`: reading to the end closes both directions in some versions of Node.
   const server = createServer({ allowHalfOpen: true }, (socket) => {
-    let heard = ''
+    let received = ''
     socket.on('data', (bytes) => {
-      heard += bytes
+      received += bytes
     })
-    socket.on('end', () => socket.end(`heard ${heard}`))
+    socket.on('end', () => socket.end(`received ${received}`))
   })
   const { port } = await listen(server)
   return port
 }
 
 describe('a host on the list', () => {
-  test('is asked over http as the client would, but by its own name', async () => {
+  test('gets the http request of the client, with its own host name', async () => {
     const here = await site((asked, response) => {
       response.writeHead(201, { 'x-answer': 'yes', 'keep-alive': 'timeout=9', 'set-cookie': ['a=1', 'b=2'] })
       asked.pipe(response)
@@ -78,16 +78,16 @@ describe('a host on the list', () => {
     expect(asked?.headers).not.toHaveProperty('proxy-authorization')
   })
 
-  test('is connected to, and both sides may end in their own time', async () => {
+  test('is connected through a tunnel, and both sides can end independently', async () => {
     const port = await echo()
     const { tunnel } = await proxyFor([`localhost:${port}`])
     const { head, socket } = await tunnel(`localhost:${port}`)
     expect(head).toBe('HTTP/1.1 200 Connection established\r\n\r\n')
     socket.end('these words')
-    expect(await text(socket)).toBe('heard these words')
+    expect(await text(socket)).toBe('received these words')
   })
 
-  test('that does not answer is told so', async () => {
+  test('that does not respond is reported', async () => {
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port: gone } = server.address() as AddressInfo
@@ -97,7 +97,7 @@ describe('a host on the list', () => {
     expect(await proxy.get(`http://127.0.0.1:${gone}/`)).toMatchObject({ status: 502 })
     expect((await proxy.tunnel(`127.0.0.1:${gone}`)).head).toMatch(/^HTTP\/1.1 502 .*refuses connections/s)
     expect((await proxy.tunnel('nowhere.test:443')).head).toMatch(/^HTTP\/1.1 502 .*no host named/s)
-    expect([...proxy.refused]).toEqual([])
+    expect([...proxy.denied]).toEqual([])
   })
 
   test.each([
@@ -106,13 +106,13 @@ describe('a host on the list', () => {
     ['HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n', 502],
     ['nonsense\r\n\r\n', 502],
     ['', 502],
-  ])('that answers %j does no harm', async (bytes, status) => {
+  ])('that responds %j is handled', async (bytes, status) => {
     const { port } = await listen(createServer((socket) => socket.resume().end(bytes)))
     const proxy = await proxyFor([`localhost:${port}`])
     expect(await proxy.get(`http://localhost:${port}/`)).toMatchObject({ status })
   })
 
-  test('is left when the client goes away', async () => {
+  test('is disconnected when the client disconnects', async () => {
     const silent = await site(() => {})
     const proxy = await proxyFor([`localhost:${silent.port}`])
     const asked = request({ port: proxy.port, path: `http://localhost:${silent.port}/`, agent: false })
@@ -123,7 +123,7 @@ describe('a host on the list', () => {
     await expect.poll(() => silent.connections.open.size).toBe(0)
   })
 
-  test('is looked up once, and connected to where that led', async () => {
+  test('is looked up once, and connected to at that address', async () => {
     const here = await site((_, response) => response.end('one'))
     let asked = 0
     const lookup: Lookup = (_, __, callback) =>
@@ -134,13 +134,13 @@ describe('a host on the list', () => {
   })
 })
 
-describe('what is refused', () => {
-  test('is a host that is not on the list, and the client reads why', async () => {
+describe('denied', () => {
+  test('are hosts that are not on the list, with an explanation', async () => {
     const here = await site((_, response) => response.end('reached'))
     const proxy = await proxyFor(['registry.test', '*.example.test', `127.0.0.1:${here.port}`], {
       lookup: names({}),
     })
-    const why = 'may not be reached from this sandbox. Allowed: registry.test, *.example.test'
+    const why = 'is not allowed from this sandbox. Allowed: registry.test, *.example.test'
     expect(await proxy.get('http://evil.test/')).toMatchObject({
       status: 403,
       body: expect.stringContaining(`evil.test ${why}`),
@@ -156,9 +156,9 @@ describe('what is refused', () => {
       `[::ffff:127.0.0.1]:${here.port}`,
     ])
       expect((await proxy.tunnel(other)).head).toContain(' 403 ')
-    // The list is about where it goes, however that is written.
+    // The list applies to the normalized address.
     expect((await proxy.tunnel(`0x7f.1:${here.port}`)).head).toContain(' 200 ')
-    expect([...proxy.refused]).toEqual(expect.arrayContaining(['evil.test', 'registry.test:22']))
+    expect([...proxy.denied]).toEqual(expect.arrayContaining(['evil.test', 'registry.test:22']))
     expect(here.asked).toEqual([])
   })
 
@@ -167,16 +167,14 @@ describe('what is refused', () => {
     ['10.1.2.3', 'a private address'],
     ['169.254.169.254', 'a link-local address'],
     ['::ffff:10.0.0.1', 'a private address'],
-  ])('is a name that leads to %s', async (address, what) => {
+  ])('is a name that resolves to %s', async (address, what) => {
     const lookup = names({ 'mixed.test': ['93.184.215.14', address], 'sub.any.test': address })
     const proxy = await proxyFor(['mixed.test', '*.any.test', '*'], { lookup })
     expect(await proxy.get('http://mixed.test/')).toMatchObject({ status: 403 })
-    expect((await proxy.tunnel('sub.any.test:443')).head).toContain(
-      `sub.any.test (${what}) may not be reached`,
-    )
+    expect((await proxy.tunnel('sub.any.test:443')).head).toContain(`sub.any.test (${what}) is not allowed`)
   })
 
-  test('is localhost, and addresses, unless they are named themselves and with their port', async () => {
+  test('are localhost and addresses, unless they are listed with their port', async () => {
     const here = await site((_, response) => response.end('inside'))
     const all = await proxyFor(['*', `*:${here.port}`])
     expect(await all.get(`http://localhost:${here.port}/`)).toMatchObject({ status: 403 })
@@ -187,7 +185,7 @@ describe('what is refused', () => {
     expect(await named.get(`http://127.0.0.1:${here.port}/`)).toMatchObject({ body: 'inside' })
   })
 
-  test('is not a name that leads to an address which is named too', async () => {
+  test('is not a name that resolves to a listed address', async () => {
     const here = await site((_, response) => response.end('inside'))
     const lookup = names({ 'git.corp.test': '127.0.0.1', 'both.corp.test': ['127.0.0.1', '127.0.0.2'] })
     const proxy = await proxyFor([`*.corp.test:${here.port}`, `127.0.0.1:${here.port}`], { lookup })
@@ -195,7 +193,7 @@ describe('what is refused', () => {
     expect(await proxy.get(`http://both.corp.test:${here.port}/`)).toMatchObject({ status: 403 })
   })
 
-  test('is what a proxy is not asked', async () => {
+  test('are requests that are not for a proxy', async () => {
     const proxy = await proxyFor(['*'])
     for (const url of ['/', 'https://example.com/', 'ftp://example.com/'])
       expect(await proxy.get(url)).toMatchObject({ status: 400 })
@@ -204,7 +202,7 @@ describe('what is refused', () => {
 })
 
 describe('connections', () => {
-  test('end when nothing moves', async () => {
+  test('end when idle', async () => {
     const { port } = await listen(createServer())
     const proxy = await proxyFor([`localhost:${port}`], { idleMs: 500 })
     const { head, socket } = await proxy.tunnel(`localhost:${port}`)
@@ -212,7 +210,7 @@ describe('connections', () => {
     await once(socket.resume(), 'end')
   })
 
-  test('are so many and no more', async () => {
+  test('are limited in number', async () => {
     const { port } = await listen(createServer())
     const proxy = await proxyFor([`localhost:${port}`], { maxConnections: 1 })
     await proxy.tunnel(`localhost:${port}`)

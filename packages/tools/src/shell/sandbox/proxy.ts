@@ -12,31 +12,33 @@ import { pipeline } from 'node:stream'
 import { messageOf } from 'millrace/internal'
 import { canonicalHost, hostPattern } from '../../permission/host-pattern.ts'
 import { connectionFailure } from '../../web-fetch/failures.ts'
-import { only } from '../../web-fetch/get.ts'
+import { fixedLookup } from '../../web-fetch/get.ts'
 import { findAddresses, type Lookup, notPublicAmong } from '../../web-fetch/resolve.ts'
 import { addressOf, hostOf } from '../../web-fetch/target.ts'
 
-/** The only way out of a sandbox that may reach some hosts: an HTTP proxy that connects to those. */
+/** An HTTP proxy: the only way out of a sandbox that may reach some hosts. */
 export interface HostProxy {
-  /** Answers on a socket that listens inside the sandbox. Neither it nor its connections keep this process running. */
+  /** Serves a socket that listens inside the sandbox. Does not keep this process running. */
   serve(listener: Server): ProxySession
 }
 
 /** The proxy of one command. */
 export interface ProxySession {
-  /** What it asked for and did not get. */
-  readonly refused: ReadonlySet<string>
-  /** Ends all connections. May be called twice. */
+  /** Hosts that were denied. */
+  readonly denied: ReadonlySet<string>
+  /** Ends all connections. Can be called twice. */
   close(): void
 }
 
 interface HostRule {
   readonly matches: (host: string, port: number) => boolean
-  /** Whether the host may be one of the private network, or this machine. */
+  /** Whether the host may be in the private network, or this machine. */
   readonly mayBePrivate: boolean
 }
 
-/** `example.com` is that host at the ports of http and https, `example.com:8080` at that one. Throws if it is neither. */
+/**
+ * `example.com` allows ports 80 and 443, `example.com:8080` that port. Throws if it is not valid.
+ */
 export function hostRule(entry: string): HostRule {
   const [, pattern = '', port] = /^(.*?)(?::(\d{1,5}))?$/.exec(entry) ?? []
   const isHost = hostPattern(pattern)
@@ -49,21 +51,21 @@ export function hostRule(entry: string): HostRule {
 }
 
 /** Why there is no connection, for the client. */
-interface Refusal {
+interface ProxyError {
   readonly status: number
   readonly problem: string
 }
 
 interface ProxyLimits {
   readonly lookup?: Lookup
-  /** A connection on which nothing moves for so long is closed. */
+  /** Idle connections are closed after this time. */
   readonly idleMs?: number
-  /** More at a time are closed at once. */
+  /** Connections beyond this number are closed at once. */
   readonly maxConnections?: number
 }
 
-/** So many are remembered; a command may ask for any number. */
-const maxRefused = 20
+/** How many denied hosts are remembered. */
+const maxDenied = 20
 
 export function hostProxy(
   hosts: readonly string[],
@@ -75,46 +77,46 @@ export function hostProxy(
     rules.some(({ matches, mayBePrivate }) => mayBePrivate && matches(host, port))
 
   function serve(listener: Server): ProxySession {
-    const refused = new Set<string>()
+    const denied = new Set<string>()
     const sockets = new Set<Socket>()
     const ending = new AbortController()
 
-    /** Where to connect, and nowhere else: the name is not looked up again. */
-    async function routeTo(url: URL): Promise<readonly LookupAddress[] | Refusal> {
+    /** The only addresses to connect to: the name is not looked up again. */
+    async function routeTo(url: URL): Promise<readonly LookupAddress[] | ProxyError> {
       const [host, port] = [hostOf(url), portOf(url)]
-      if (!isListed(host, port)) return refuse(named(url))
+      if (!isListed(host, port)) return deny(named(url))
       try {
         const addresses = await findAddresses(url, { lookup, signal: ending.signal })
         if (isNamed(host, port)) return addresses
         const what = notPublicAmong(addresses.filter(({ address }) => !isNamed(hostFor(address), port)))
-        return what ? refuse(`${named(url)} (${what})`) : addresses
+        return what ? deny(`${named(url)} (${what})`) : addresses
       } catch (error) {
         return { status: 502, problem: messageOf(error) }
       }
     }
 
-    function refuse(what: string): Refusal {
-      if (refused.size < maxRefused) refused.add(what)
+    function deny(what: string): ProxyError {
+      if (denied.size < maxDenied) denied.add(what)
       return {
         status: 403,
-        problem: `${what} may not be reached from this sandbox. Allowed: ${hosts.join(', ')}`,
+        problem: `${what} is not allowed from this sandbox. Allowed: ${hosts.join(', ')}`,
       }
     }
 
-    /** `CONNECT host:port`: what goes through is not looked at. */
+    /** `CONNECT host:port`. The traffic is not inspected. */
     async function tunnel(target: string, client: Socket, head: Buffer) {
       client.on('error', () => {})
       client.setTimeout(idleMs, () => client.destroy())
       const url = URL.parse(`http://${target}`)
       const route = url ? await routeTo(url) : badRequest
-      if (!url || 'status' in route) return client.end(rawAnswer(route as Refusal))
+      if (!url || 'status' in route) return client.end(rawResponse(route as ProxyError))
       const upstream = connect({ ...destination(url, route), allowHalfOpen: true })
       upstream.unref()
       client.allowHalfOpen = true
       client.on('close', () => upstream.destroy())
       let isOpen = false
       upstream.on('error', (error) => {
-        if (!isOpen) client.end(rawAnswer(unreached(url, error)))
+        if (!isOpen) client.end(rawResponse(unreached(url, error)))
       })
       upstream.once('connect', () => {
         isOpen = true
@@ -127,17 +129,17 @@ export function hostProxy(
 
     /** `GET http://host/path` */
     async function forward(request: IncomingMessage, response: ServerResponse) {
-      // It went away before it was answered.
+      // The client disconnected before the response.
       response.on('error', () => {})
       const url = URL.parse(request.url ?? '')
       const route = url?.protocol === 'http:' ? await routeTo(url) : badRequest
-      if (!url || 'status' in route) return answer(response, route as Refusal)
+      if (!url || 'status' in route) return respond(response, route as ProxyError)
       if (response.destroyed) return
       const upstream = httpRequest({
         ...destination(url, route),
         method: request.method,
         path: url.pathname + url.search,
-        // Whatever it says it is for: the host is the one that was checked.
+        // Ignores the client's Host header: this is the host that was checked.
         headers: { ...passedOn(request.headers), host: url.host },
         agent: false,
       })
@@ -146,15 +148,15 @@ export function hostProxy(
         try {
           response.writeHead(given.statusCode ?? 0, passedOn(given.headers))
         } catch {
-          // A status such as 099: Node reads it, but does not write it.
-          return upstream.destroy(new Error('no proper HTTP'))
+          // Node accepts a status such as 099, but does not write it.
+          return upstream.destroy(new Error('malformed HTTP response'))
         }
         pipeline(given, response, () => {})
       })
       upstream.on('upgrade', (_, socket) => socket.destroy())
-      // After the head it is the body that breaks, and `pipeline` that sees it.
+      // Once the headers are sent, `pipeline` handles a broken body.
       const fail = (error?: unknown) => {
-        if (!response.headersSent) answer(response, unreached(url, error))
+        if (!response.headersSent) respond(response, unreached(url, error))
       }
       upstream.on('error', fail)
       upstream.on('close', fail)
@@ -176,12 +178,12 @@ export function hostProxy(
       socket.on('close', () => sockets.delete(socket))
       http.emit('connection', socket)
     })
-    // A machine short of descriptors: the client tries again.
+    // Out of file descriptors: the client will retry.
     listener.on('error', () => {})
     listener.unref()
 
     return {
-      refused,
+      denied,
       close() {
         ending.abort()
         listener.close()
@@ -193,16 +195,16 @@ export function hostProxy(
   return { serve }
 }
 
-const badRequest: Refusal = {
+const badRequest: ProxyError = {
   status: 400,
-  problem: 'this is a proxy: it takes CONNECT host:port, and http:// URLs',
+  problem: 'this is a proxy: use CONNECT host:port or http:// URLs',
 }
 
 function portOf(url: URL): number {
   return Number(url.port || 80)
 }
 
-/** An address as it stands in a URL. */
+/** An address as written in a URL. */
 function hostFor(address: string): string {
   return canonicalHost(isIP(address) === 6 ? `[${address}]` : address) ?? ''
 }
@@ -212,10 +214,13 @@ function named(url: URL): string {
 }
 
 function destination(url: URL, addresses: readonly LookupAddress[]) {
-  return { host: addressOf(url), port: portOf(url), lookup: only(addresses) }
+  return { host: addressOf(url), port: portOf(url), lookup: fixedLookup(addresses) }
 }
 
-/** RFC 9110 §7.6.1: what is for this connection alone. How a body is framed is the same on both sides. */
+/**
+ * RFC 9110 §7.6.1: headers of this connection alone. The framing of the body is the same on both
+ * sides.
+ */
 const hopByHop = 'connection proxy-connection keep-alive proxy-authorization te trailer upgrade'.split(' ')
 
 function passedOn(headers: IncomingHttpHeaders): IncomingHttpHeaders {
@@ -223,15 +228,15 @@ function passedOn(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !own.includes(name)))
 }
 
-function unreached(url: URL, error: unknown): Refusal {
+function unreached(url: URL, error: unknown): ProxyError {
   return { status: 502, problem: connectionFailure(url, error).message }
 }
 
-function answer(response: ServerResponse, { status, problem }: Refusal) {
+function respond(response: ServerResponse, { status, problem }: ProxyError) {
   response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${problem}.\n`)
 }
 
-function rawAnswer({ status, problem }: Refusal): string {
+function rawResponse({ status, problem }: ProxyError): string {
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: text/plain; charset=utf-8`
   return `${head}\r\nConnection: close\r\n\r\n${problem}.\n`
 }

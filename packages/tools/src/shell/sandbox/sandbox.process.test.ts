@@ -26,14 +26,14 @@ describe.skipIf(!hasSandbox)('in the sandbox', () => {
     expect(readFileSync(join(root, 'b/a.txt'), 'utf8')).toBe('after\n')
   })
 
-  test('more folders can be written if they are named, and one that is not there does no harm', async () => {
+  test('more folders are writable if named, and a missing one is ignored', async () => {
     const [root, more] = [folder(), folder(elsewhere)]
     const writable = [more, join(more, 'nothing')]
     expect(await inside(`echo hi > ${more}/a`, { root, writable })).toMatchObject({ exitCode: 0, output: '' })
     expect(readFileSync(join(more, 'a'), 'utf8')).toBe('hi\n')
   })
 
-  test('variables for the command are none for what makes the sandbox', async () => {
+  test('variables for the command do not affect bubblewrap itself', async () => {
     const [root, outside] = [folder(), folder(elsewhere)]
     const env = { A: 'b', LD_DEBUG: 'libs', LD_DEBUG_OUTPUT: join(outside, 'linker') }
     const box = shell({ workspace: root, sandbox: 'required' })
@@ -44,7 +44,7 @@ describe.skipIf(!hasSandbox)('in the sandbox', () => {
     expect(readdirSync(outside)).toStrictEqual([])
   })
 
-  test('what lies in the workspace does not make it, whatever the PATH says', async () => {
+  test('a bwrap in the workspace is never used, whatever PATH says', async () => {
     const root = folder()
     writeFileSync(join(root, 'bwrap'), '#!/bin/sh\n', { mode: 0o755 })
     vi.stubEnv('PATH', `${root}:${process.env.PATH}`)
@@ -52,13 +52,13 @@ describe.skipIf(!hasSandbox)('in the sandbox', () => {
     expect(await findSandbox({ root })).not.toBe(join(root, 'bwrap'))
   })
 
-  test('what is installed can be run and read', async () => {
+  test('installed programs can be run and read', async () => {
     const file = join(fill(folder(elsewhere), { a: 'read ' }), 'a')
     const { exitCode, output } = await inside(`cat ${file} && env echo run`, { root: folder() })
     expect({ exitCode, output }).toEqual({ exitCode: 0, output: 'read run\n' })
   })
 
-  test('/tmp is its own, and what was told of another folder for a while is forgotten', async () => {
+  test('/tmp is private, and TMPDIR is reset', async () => {
     const file = join(fill(folder('/tmp'), { a: 'secret' }), 'a')
     vi.stubEnv('TMPDIR', '/nowhere')
     const line = `ls -A /tmp; cat ${file}; echo x > "$(mktemp)" && echo written`
@@ -66,30 +66,30 @@ describe.skipIf(!hasSandbox)('in the sandbox', () => {
     expect(output).toMatch(/^written\ncat: .* No such file/)
   })
 
-  describe('nothing outside of the workspace can be changed', () => {
+  describe('nothing outside the workspace can be changed', () => {
     const outside = (file: string) => join(folder(elsewhere), file)
     const ways: [name: string, line: (target: string) => string][] = [
       ['by its path', (target) => `echo x > ${target}`],
       ['by `..`', (target) => `echo x > "$(realpath --relative-to=. ${target})"`],
-      ['through a link that was there', () => 'echo x > link'],
-      ['through a link that it makes', (target) => `ln -s ${target} new && echo x > new`],
+      ['through an existing link', () => 'echo x > link'],
+      ['through a new link', (target) => `ln -s ${target} new && echo x > new`],
       ['through a hard link', (target) => `ln ${target} new && echo x > new`],
       ['through the root of process 1', (target) => `echo x > /proc/1/root${target}`],
       ['through the root of its own process', (target) => `echo x > /proc/self/root${target}`],
       ['by removing it', (target) => `rm -f ${target}`],
       ['by moving it in', (target) => `mv ${target} .`],
-      ['by putting another in its place', (target) => `echo x > new; mv new ${target}`],
+      ['by replacing it', (target) => `echo x > new; mv new ${target}`],
       ['by its mode', (target) => `chmod 777 ${target}`],
-      ['by cutting it off', (target) => `truncate -s 0 ${target}`],
-      ['by mounting the root anew', (target) => `mount -o remount,rw / && echo x > ${target}`],
-      ['by mounting its folder anew', (target) => `mount --bind / mnt && echo x > mnt${target}`],
+      ['by truncating it', (target) => `truncate -s 0 ${target}`],
+      ['by remounting the root', (target) => `mount -o remount,rw / && echo x > ${target}`],
+      ['by a bind mount of its folder', (target) => `mount --bind / mnt && echo x > mnt${target}`],
       [
         'as root of another namespace',
         (target) => `unshare -Urm sh -c 'mount -o remount,bind,rw /; echo x > ${target}'`,
       ],
       ['in another root', (target) => `chroot / sh -c 'echo x > ${target}'`],
       ['in the namespaces of process 1', (target) => `nsenter -t 1 -a sh -c 'echo x > ${target}'`],
-      ['with the rights of root', (target) => `sudo -n sh -c 'echo x > ${target}'`],
+      ['as root', (target) => `sudo -n sh -c 'echo x > ${target}'`],
     ]
     test.each(ways)('%s', async (_, line) => {
       const target = outside('old.txt')
@@ -103,7 +103,7 @@ describe.skipIf(!hasSandbox)('in the sandbox', () => {
     })
   })
 
-  test('no device can be made, and none of the machine is there', async () => {
+  test('no device can be created, and none of the machine is visible', async () => {
     const line = 'mknod disk b 254 0 || mknod mem c 1 1 || ls /dev/vda /dev/sda /dev/mem /dev/kmsg'
     const { exitCode } = await inside(line, { root: folder() })
     expect(exitCode).not.toBe(0)
@@ -115,7 +115,7 @@ describe.skipIf(!hasSandbox)('in the sandbox', () => {
       expect((await inside(line, { root })).exitCode, line).not.toBe(0)
   })
 
-  test('other processes can be neither seen nor ended', async () => {
+  test('other processes cannot be seen or killed', async () => {
     const other = spawn('sleep', ['1000'])
     try {
       const line = `ls -d /proc/[0-9]* | wc -l; cat /proc/${other.pid}/environ; kill -9 ${other.pid}`
@@ -130,7 +130,7 @@ describe.skipIf(!hasSandbox)('in the sandbox', () => {
     }
   })
 
-  test('it has no rights, and can get none', async () => {
+  test('it has no capabilities and cannot gain any', async () => {
     const { output } = await inside('grep -E "^(Cap(Eff|Prm|Bnd)|NoNewPrivs)" /proc/self/status', {
       root: folder(),
     })
@@ -153,13 +153,13 @@ describe.skipIf(!hasSandbox)('in the sandbox', () => {
     }
   })
 
-  test('with the network names can be looked up as outside', async () => {
+  test('with the network, names are resolved as outside', async () => {
     const outside = existsSync('/etc/resolv.conf') ? readFileSync('/etc/resolv.conf', 'utf8') : ''
     const { output } = await inside('cat /etc/resolv.conf 2> /dev/null', { root: folder(), network: true })
     expect(output).toBe(outside)
   })
 
-  test('a socket that leads out is not there, also by the path that a variable has', async () => {
+  test('sockets of the machine are hidden, even if a variable names them', async () => {
     const [hidden, agent] = [join(folder('/tmp'), 'a.sock'), join(folder(elsewhere), 'agent.sock')]
     const servers = [hidden, agent].map((path) => createServer((socket) => socket.end('out')).listen(path))
     await Promise.all(servers.map((server) => once(server, 'listening')))
@@ -191,27 +191,27 @@ describe.skipIf(!hasSandbox)('in the sandbox', () => {
     }
     const look = 'cd "$HOME"; ls -A .ssh .config/gh real; cat .npmrc .aws/aws .config/other'
 
-    test('are not to be seen, also through links', async () => {
+    test('are hidden, even through links', async () => {
       home()
       const { output } = await inside(look, { root: folder() })
       expect(output).not.toContain('key')
       expect(output).toMatch(/^\.config\/gh:\n\n\.ssh:\n\nreal:\nfine/)
     })
 
-    test('nor if the home folder is the workspace', async () => {
+    test('are hidden if the home folder is the workspace', async () => {
       const root = home()
       expect((await inside(look, { root })).output).not.toContain('key')
       expect(readFileSync(join(root, '.npmrc'), 'utf8')).toBe('key')
     })
 
-    test('but are if the workspace lies there, or they are named', async () => {
+    test('are visible if the workspace is inside, or if they are named', async () => {
       const at = join(home(), '.ssh')
       expect((await inside('cat id_ed25519', { root: at })).output).toBe('key')
       expect((await inside('cat ~/.ssh/id_ed25519', { root: folder(), writable: [at] })).output).toBe('key')
     })
   })
 
-  test('caches that builds need are there, but not the secrets beside them', async () => {
+  test('caches that builds need are visible, but not the secrets next to them', async () => {
     const secret = [
       '.m2/settings.xml',
       '.cargo/credentials.toml',
@@ -227,7 +227,7 @@ describe.skipIf(!hasSandbox)('in the sandbox', () => {
     expect(output).toBe('fine'.repeat(needed.length))
   })
 
-  test('secrets that a variable names are not to be seen, wherever they lie', async () => {
+  test('secrets that a variable names are hidden, wherever they are', async () => {
     const at = fill(folder(elsewhere), {
       aws: 'key',
       one: 'key',
@@ -258,7 +258,7 @@ describe.skipIf(!hasSandbox)('in the sandbox', () => {
       },
     )
 
-    test('all can be read, git tells what is new, and /tmp is there to write to', async () => {
+    test('everything can be read, git shows changes, and /tmp is writable', async () => {
       const root = fill(folder(elsewhere), { a: 'old' })
       const git =
         'git init -q; git add a; git -c user.name=a -c user.email=b commit -q -m one; touch -d yesterday a; sed -i s/old/new/ a'
@@ -272,13 +272,13 @@ describe.skipIf(!hasSandbox)('in the sandbox', () => {
       })
     })
 
-    test('a folder without a repository stays as it is, also while the command runs', async () => {
+    test('a folder without a repository stays unchanged, even while the command runs', async () => {
       const root = folder(elsewhere)
       expect((await inside('ls -A', { root, readOnly: true })).output).toBe('')
     })
   })
 
-  test('no process that it sees leads out, by its root, its folder or what it has open', async () => {
+  test('no visible process leads out through its root, folder or open files', async () => {
     const [root, outside] = [folder(elsewhere), join(fill(folder(elsewhere), { a: 'old' }), 'a')]
     const line = `
       sleep 5 & other=$!
@@ -301,7 +301,7 @@ describe.skipIf(!hasSandbox)('in the sandbox', () => {
     ).toStrictEqual([])
   })
 
-  describe('of a git repository', () => {
+  describe('in a git repository', () => {
     const repository = () =>
       fill(folder(), { '.git/hooks/pre-commit': 'old', '.git/config': 'old', '.git/HEAD': 'old' })
 
@@ -314,7 +314,7 @@ describe.skipIf(!hasSandbox)('in the sandbox', () => {
       'mv .git old && cp -r old .git && echo x > .git/config',
       'rm -rf .git; mkdir .git',
       'mv .git/hooks .git/old',
-    ])('the hooks and the settings stay as they are: %s', async (line) => {
+    ])('hooks and config cannot be changed: %s', async (line) => {
       const root = repository()
       expect((await inside(line, { root })).exitCode).not.toBe(0)
       expect(readdirSync(join(root, '.git/hooks'))).toStrictEqual(['pre-commit'])
@@ -328,14 +328,14 @@ describe.skipIf(!hasSandbox)('in the sandbox', () => {
       expect(readFileSync(join(root, '.git/HEAD'), 'utf8')).toBe('new\n')
     })
 
-    test('the file that stands for it in a worktree stays as it is', async () => {
+    test('the .git file of a worktree cannot be changed', async () => {
       const root = fill(folder(), { '.git': 'gitdir: elsewhere' })
       expect((await inside('rm -f .git; mkdir .git', { root })).exitCode).not.toBe(0)
       expect(readFileSync(join(root, '.git'), 'utf8')).toBe('gitdir: elsewhere')
     })
   })
 
-  test('it dies with the process that started it', async () => {
+  test('it ends with the process that started it', async () => {
     const root = folder()
     const sleep = `1000.${process.pid}${Date.now()}`
     const line = `trap "" TERM; setsid sleep ${sleep} & sleep ${sleep}`
@@ -349,7 +349,7 @@ describe.skipIf(!hasSandbox)('in the sandbox', () => {
   })
 })
 
-/** How many processes sleep so long. */
+/** How many `sleep` processes have this duration. */
 function running(sleep: string): number {
   return readdirSync('/proc').filter((pid) => {
     if (!/^\d+$/.test(pid)) return false
@@ -361,13 +361,13 @@ function running(sleep: string): number {
   }).length
 }
 
-describe('whether there is a sandbox', () => {
-  test.skipIf(!hasSandbox)('is known by its path', async () => {
+describe('sandbox detection', () => {
+  test.skipIf(!hasSandbox)('finds its path', async () => {
     expect(await findSandbox()).toMatch(/\/bwrap$/)
     expect(await sandboxProblem()).toBeUndefined()
   })
 
-  /** As it looks where this is all that is installed. */
+  /** Detection with only these programs installed. */
   async function where(bin: string) {
     vi.stubEnv('PATH', bin)
     vi.resetModules()
@@ -375,19 +375,19 @@ describe('whether there is a sandbox', () => {
     return [await fresh.findSandbox(), await fresh.sandboxProblem()]
   }
 
-  test.skipIf(process.platform !== 'linux')('if none is installed it says how to get it', async () => {
+  test.skipIf(process.platform !== 'linux')('says how to install a missing one', async () => {
     expect(await where(folder())).toStrictEqual([
       undefined,
       'bubblewrap is not installed (apt-get install bubblewrap)',
     ])
   })
 
-  test.skipIf(process.platform !== 'linux')('if it does not work it says why', async () => {
+  test.skipIf(process.platform !== 'linux')('says why one does not work', async () => {
     const bin = folder()
     const words = 'No permissions to create new namespace'
     writeFileSync(join(bin, 'bwrap'), `#!/bin/sh\necho 'bwrap: ${words}' >&2\nexit 1\n`, { mode: 0o755 })
     const [path, problem] = await where(bin)
     expect(path).toBeUndefined()
-    expect(problem).toContain(`bubblewrap cannot make a sandbox here (${words})`)
+    expect(problem).toContain(`bubblewrap cannot create a sandbox here (${words})`)
   })
 })

@@ -6,13 +6,13 @@ import { startCommand } from '../command.ts'
 import { type SandboxOptions, sandboxed, sandboxProblem } from './sandbox.ts'
 
 const problem = await sandboxProblem()
-// On one's own machine the rest is worth running; where it counts, nothing may be left out.
+// On a developer's machine these tests may be skipped; in CI they must run.
 if (problem !== undefined && process.env.CI) throw new Error(problem)
 if (problem !== undefined) process.stderr.write(`tests of the sandbox are left out, since ${problem}\n`)
 
 export const hasSandbox = problem === undefined
 
-/** A folder of its own that is gone afterwards; by default where folders for a while are. */
+/** A new folder that is removed afterwards; in the temporary folder by default. */
 export function folder(parent = realpathSync(tmpdir())): string {
   mkdirSync(parent, { recursive: true })
   const made = mkdtempSync(join(parent, 'sandbox-'))
@@ -20,10 +20,10 @@ export function folder(parent = realpathSync(tmpdir())): string {
   return made
 }
 
-/** A place that is not below `/tmp`, which is empty in the sandbox anyway, and where this project may lie. */
+/** A folder outside `/tmp`, which is empty in the sandbox anyway. */
 export const elsewhere = join(homedir(), '.cache')
 
-/** Writes files by their paths in a folder. */
+/** Writes files in a folder, by path. */
 export function fill(root: string, files: Record<string, string>): string {
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(join(root, path, '..'), { recursive: true })
@@ -32,7 +32,7 @@ export function fill(root: string, files: Record<string, string>): string {
   return root
 }
 
-/** Of this process. */
+/** The number of open file descriptors of this process. */
 export function openDescriptors(): number {
   return readdirSync('/proc/self/fd').length
 }
@@ -40,11 +40,11 @@ export function openDescriptors(): number {
 interface Ended {
   readonly exitCode: number | null
   readonly output: string
-  /** The paths of what could not stay. */
+  /** The new paths of renamed files. */
   readonly putAside: readonly string[]
 }
 
-/** Runs a line of shell in the sandbox to its end. */
+/** Runs a shell line in the sandbox to its end. */
 export async function inside(line: string, options: Omit<SandboxOptions, 'cwd'>): Promise<Ended> {
   const cwd = options.root
   const { file, args, filter, tidy } = sandboxed('bash', ['--norc', '-c', line], { cwd, ...options })

@@ -3,84 +3,94 @@ import { tmpdir } from 'node:os'
 import { delimiter, isAbsolute, join, resolve, sep } from 'node:path'
 import { messageOf } from 'millrace/internal'
 import { startCommand } from '../command.ts'
-import { sensitiveIn } from './git.ts'
-import { guard } from './guard.ts'
-import { isWithin, leadingOut, needed, resolved, secrets } from './places.ts'
+import { sensitivePaths } from './git.ts'
+import { isWithin, neededPaths, resolved, secrets, socketFolders } from './paths.ts'
+import { protectPaths } from './protect.ts'
 import { behindProxy } from './proxied.ts'
 import { seatbelt } from './seatbelt.ts'
 import { seccompFilter } from './seccomp.ts'
 
-export { sandboxRefusal } from './refusal.ts'
+export { sandboxDenial } from './denial.ts'
 
 export interface SandboxOptions {
-  /** The workspace: the one folder that may be changed. Must exist. */
+  /** The workspace: the only writable folder. Must exist. */
   readonly root: string
   readonly cwd: string
-  /** True for the network of the machine, or the hosts to reach through a proxy. Without the first even 127.0.0.1 is another. */
+  /**
+   * True for the machine's network, or the hosts to reach through a proxy. Unless true, 127.0.0.1
+   * is private too.
+   */
   readonly network?: boolean | readonly string[]
   /**
-   * More folders that may be changed, as absolute paths or from the workspace. Those that do not exist are passed over. One that
-   * names what is protected in the workspace, such as `.git/hooks` or `.husky`, leaves that open, existing or not.
+   * More writable folders, absolute or relative to the workspace. Missing folders are ignored. An entry
+   * for a protected path in the workspace, such as `.git/hooks` or `.husky`, makes it writable, even if
+   * it does not exist yet.
    */
   readonly writable?: readonly string[]
-  /** Nothing can be changed but the command's own `/tmp`, which is gone with it. */
+  /** Only the command's own `/tmp` is writable, which is deleted afterwards. */
   readonly readOnly?: boolean
-  /** Variables for the program alone. In the environment of bubblewrap itself an LD_PRELOAD would be code outside of the sandbox. */
+  /**
+   * Variables for the program only: in bubblewrap's own environment an LD_PRELOAD would run outside
+   * the sandbox.
+   */
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** What is put in a place of the sandbox's own tree of files. */
+/** A mount in the sandbox's file tree. */
 interface Mount {
   readonly at: string
   readonly args: readonly string[]
 }
 
-/** What to start, and what it is to read from its descriptor 3. */
+/** A sandboxed command, ready to start. */
 interface Sandboxed {
   readonly file: string
   readonly args: string[]
-  /** Of system calls. Undefined where there is none for the machine's architecture. */
+  /**
+   * The seccomp filter, to be read from descriptor 3. Undefined if there is none for this
+   * architecture.
+   */
   readonly filter: Buffer | undefined
-  /** To be called when the command is over, or was not started: gives the paths of what it had to put aside. */
+  /** Call it when the command has ended or could not start. Returns the paths of renamed files. */
   readonly tidy: () => readonly string[]
 }
 
 /**
- * A program as bubblewrap runs it: the machine's files are there to be read, only the workspace can be changed; folders of
- * secrets and sockets that lead out are not to be seen, nor are other processes. It has no rights beyond its user's and cannot get
- * any, and dies with the process that started it. `/tmp` is its own, and empty each time.
+ * Wraps a program with bubblewrap. It can read the machine's files but write only the workspace. Secrets,
+ * sockets and other processes are hidden. It has the permissions of its user and cannot gain more, and it
+ * ends with the process that started it. `/tmp` is private and empty for each command.
  */
 export function sandboxed(program: string, argv: readonly string[], options: SandboxOptions): Sandboxed {
   if (process.platform === 'darwin') return onMac(program, argv, options)
   const { root, cwd, network = false, writable = [], readOnly = false, env = {} } = options
   const isOnline = network === true
   const filter = seccompFilter()
-  const own = changeable({ root, writable })
+  const own = writableFolders({ root, writable })
   const how = readOnly ? '--ro-bind' : '--bind'
   const { mounts: kept, tidy } = readOnly
     ? { mounts: [], tidy: () => [] }
-    : guard({ root: realpathSync(root), writable: named({ root, writable }) })
+    : protectPaths({ root: realpathSync(root), writable: named({ root, writable }) })
   const mounts: Mount[] = [
     { at: '/', args: ['--ro-bind', '/', '/'] },
     { at: '/dev', args: ['--dev', '/dev'] },
     { at: '/proc', args: ['--proc', '/proc'] },
-    ...leadingOut().map((at) => emptied(at, 'folder')),
-    ...needed({ network: isOnline }).map((at) => ({ at, args: ['--ro-bind-try', at, at] })),
+    ...socketFolders().map((at) => emptied(at, 'folder')),
+    ...neededPaths({ network: isOnline }).map((at) => ({ at, args: ['--ro-bind-try', at, at] })),
     ...outermost(own).map((at) => ({ at, args: [how, at, at] })),
     ...kept,
     ...hidden(own).map(({ at, kind }) => emptied(at, kind)),
   ]
   return {
-    // What can be changed from inside must not be what makes the sandbox.
+    // The sandbox program itself must not be writable from inside.
     file: bubblewrap(own) ?? '/usr/bin/bwrap',
     args: [
       ...namespaces,
       ...(isOnline ? [] : ['--unshare-net']),
       ...(filter ? ['--seccomp', '3'] : []),
       ...mounts.toSorted((a, b) => depth(a.at) - depth(b.at)).flatMap(({ args }) => args),
-      // Whatever it was outside, there is no such folder here.
+      // The outer TMPDIR does not exist here.
       ...['--setenv', 'TMPDIR', '/tmp'],
-      // Git would rewrite the index to remember what it has looked at.
+      // Otherwise git would rewrite its index to refresh cached file stats.
       ...(readOnly ? ['--setenv', 'GIT_OPTIONAL_LOCKS', '0'] : []),
       ...['--chdir', cwd],
       ...(typeof network === 'boolean'
@@ -97,12 +107,14 @@ export function sandboxed(program: string, argv: readonly string[], options: San
   }
 }
 
-/** The same by Seatbelt, as far as that can do it: it sees other processes, and the one `127.0.0.1` of the machine. */
+/**
+ * The same with Seatbelt. Its limits: other processes and the machine's `127.0.0.1` are visible.
+ */
 function onMac(program: string, argv: readonly string[], options: SandboxOptions): Sandboxed {
   const { root, network = false, writable = [], readOnly = false, env = {} } = options
-  const own = changeable({ root, writable })
+  const own = writableFolders({ root, writable })
   const tmp = mkdtempSync(join(realpathSync(tmpdir()), 'millrace-'))
-  const kept = readOnly ? [] : sensitiveIn(own)
+  const kept = readOnly ? [] : sensitivePaths(own)
   const anchors = readOnly ? [] : [...kept.map(({ anchor }) => anchor), join(realpathSync(root), '.git')]
   const open = named({ root, writable }).filter((path) => anchors.some((anchor) => isWithin(path, anchor)))
   const variables = Object.entries({ TMPDIR: tmp, ...(readOnly && { GIT_OPTIONAL_LOCKS: '0' }), ...env })
@@ -114,7 +126,7 @@ function onMac(program: string, argv: readonly string[], options: SandboxOptions
       kept: kept.map(({ at }) => at),
       open: [...open, tmp],
       secrets: hidden(own).map(({ at }) => at),
-      // There is no proxy for a list of hosts here.
+      // The proxy for a list of hosts is not supported on macOS.
       network: network === true,
     }),
     filter: undefined,
@@ -127,55 +139,64 @@ function onMac(program: string, argv: readonly string[], options: SandboxOptions
 
 const macSandbox = '/usr/bin/sandbox-exec'
 
-/** Secrets, unless the workspace lies in them or they are named. */
+/** Secrets, except those that contain a writable folder. */
 function hidden(own: readonly string[]) {
   return secrets().filter(({ at }) => !own.some((folder) => isWithin(folder, at)))
 }
 
 const namespaces = [
-  // Also for root, who would be root of the machine otherwise; and without capabilities, who could unmount things.
+  // Without a user namespace, root would be root of the machine; with capabilities it could unmount
+  // things.
   ...['--unshare-user', '--cap-drop', 'ALL'],
   ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
-  // A terminal could be made to type commands: CVE-2017-5226.
+  // Prevents injecting commands into the terminal: CVE-2017-5226.
   ...['--die-with-parent', '--new-session'],
 ]
 
-/** What lies deeper is mounted later, or it would be covered. */
+/** Deeper paths are mounted later, or they would be covered. */
 function depth(path: string): number {
   return path === sep ? 0 : path.split(sep).length - 1
 }
 
 function emptied(at: string, kind: 'folder' | 'file'): Mount {
-  // A plain bind has no devices, and could not be read.
+  // A plain bind does not allow devices, so the file could not be read.
   return { at, args: kind === 'folder' ? ['--tmpfs', at] : ['--dev-bind', '/dev/null', at] }
 }
 
-/** What commands in the sandbox may change, and so may be the work of one. */
-type Changeable = Pick<SandboxOptions, 'root' | 'writable'>
+/** Folders that sandboxed commands can write, and so cannot be trusted. */
+type WritableFolders = Pick<SandboxOptions, 'root' | 'writable'>
 
-function changeable(places: Changeable): string[] {
-  return [places.root, ...named(places)].filter((path) => existsSync(path)).map((path) => realpathSync(path))
+function writableFolders(folders: WritableFolders): string[] {
+  return [folders.root, ...named(folders)]
+    .filter((path) => existsSync(path))
+    .map((path) => realpathSync(path))
 }
 
-/** What `writable` names, whether it exists or not. */
-function named({ root, writable = [] }: Changeable): string[] {
+/** The paths in `writable`, existing or not. */
+function named({ root, writable = [] }: WritableFolders): string[] {
   return writable.map((path) => resolve(root, path)).map((path) => resolved(path) ?? path)
 }
 
-/** A file that is mounted by itself could not be replaced, which is how most programs write. */
+/**
+ * Drops paths inside other folders: a separately mounted file cannot be replaced, which is how most
+ * programs write.
+ */
 function outermost(folders: readonly string[]): string[] {
   return folders.filter((one) => !folders.some((other) => other !== one && isWithin(one, other)))
 }
 
-/** The path of a bubblewrap that works here. Each is tried once; undefined if none does, and `sandboxProblem` says why. */
-export async function findSandbox(places?: Changeable): Promise<string | undefined> {
-  const { path } = await tried(places)
+/**
+ * The path of a working sandbox program, tried once; undefined if there is none (see
+ * `sandboxProblem`).
+ */
+export async function findSandbox(folders?: WritableFolders): Promise<string | undefined> {
+  const { path } = await tried(folders)
   return path
 }
 
-/** Why there is no sandbox, in words; undefined if there is one. */
-export async function sandboxProblem(places?: Changeable): Promise<string | undefined> {
-  const { problem } = await tried(places)
+/** Why no sandbox works; undefined if one does. */
+export async function sandboxProblem(folders?: WritableFolders): Promise<string | undefined> {
+  const { problem } = await tried(folders)
   return problem
 }
 
@@ -183,10 +204,10 @@ type Trial = { readonly path: string; readonly problem?: never } | { readonly pa
 
 const trials = new Map<string, Promise<Trial>>()
 
-async function tried(places?: Changeable): Promise<Trial> {
+async function tried(folders?: WritableFolders): Promise<Trial> {
   const isMac = process.platform === 'darwin'
-  if (process.platform !== 'linux' && !isMac) return { problem: 'there is one for Linux and macOS only' }
-  const path = isMac ? programAt(macSandbox) : bubblewrap(places && changeable(places))
+  if (process.platform !== 'linux' && !isMac) return { problem: 'only Linux and macOS are supported' }
+  const path = isMac ? programAt(macSandbox) : bubblewrap(folders && writableFolders(folders))
   if (path === undefined)
     return {
       problem: isMac
@@ -198,14 +219,14 @@ async function tried(places?: Changeable): Promise<Trial> {
   return trial
 }
 
-/** So long it may take on a machine that is very busy. */
+/** Generous, for a very busy machine. */
 const trialMs = 30_000
 
 async function attempt(path: string): Promise<Trial> {
   const root = realpathSync(tmpdir())
   const { args, filter, tidy } = sandboxed('true', [], { root, cwd: root, readOnly: true })
-  const order = { file: path, args, cwd: root, env: process.env, maxOutputBytes: 10_000, graceMs: 0 }
-  const command = await startCommand({ ...order, sandbox: { filter } }).catch(messageOf)
+  const spec = { file: path, args, cwd: root, env: process.env, maxOutputBytes: 10_000, graceMs: 0 }
+  const command = await startCommand({ ...spec, sandbox: { filter } }).catch(messageOf)
   if (typeof command === 'string') return { problem: command }
   const timer = setTimeout(command.end, trialMs)
   const { code } = await command.ended
@@ -217,12 +238,14 @@ async function attempt(path: string): Promise<Trial> {
   return {
     problem:
       path === macSandbox
-        ? `Seatbelt cannot make a sandbox here (${words})`
-        : `bubblewrap cannot make a sandbox here (${words}): a container or the system's settings may forbid user namespaces`,
+        ? `Seatbelt cannot create a sandbox here (${words})`
+        : `bubblewrap cannot create a sandbox here (${words}): a container or system settings may disable user namespaces`,
   }
 }
 
-/** The first of the PATH, of which `npx` puts folders of the workspace in front, that lies in none of these folders. */
+/**
+ * The first `bwrap` in PATH outside these folders: `npx` puts folders of the workspace in front.
+ */
 function bubblewrap(changeable: readonly string[] = []): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter).filter(isAbsolute)
   return folders

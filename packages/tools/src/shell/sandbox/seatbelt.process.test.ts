@@ -15,7 +15,7 @@ const profileOf = (args: readonly string[]) => args[args.indexOf('-p') + 1] ?? '
 const parameters = (args: readonly string[]) => args.filter((_, index) => args[index - 1] === '-D')
 
 describe('the profile', () => {
-  test('has paths only as parameters, whatever characters they have', () => {
+  test('has paths only as parameters, with any characters', () => {
     const own = '/a "quoted") (allow default) path'
     const args = seatbelt('bash', ['-c', 'true'], { own: [own], secrets: ['/s'], network: false })
     expect(profileOf(args)).not.toContain('quoted')
@@ -24,7 +24,7 @@ describe('the profile', () => {
     expect(args.slice(-3)).toStrictEqual(['bash', '-c', 'true'])
   })
 
-  test('denies all that it does not allow, and what it protects after what it allows', () => {
+  test('denies by default, and denies protected paths after allowing folders', () => {
     const args = seatbelt('true', [], {
       own: ['/w'],
       kept: ['/w/extra'],
@@ -49,7 +49,7 @@ describe('the profile', () => {
     expect(lines.join('')).not.toContain('network')
   })
 
-  test('has as many brackets closed as opened, in every line', () => {
+  test('has balanced parentheses in every line', () => {
     const all = { own: ['/w'], kept: ['/k'], open: ['/o'], secrets: ['/s'] }
     for (const network of [true, false, 8080])
       for (const line of profileOf(seatbelt('true', [], { ...all, network })).split('\n')) {
@@ -58,7 +58,7 @@ describe('the profile', () => {
       }
   })
 
-  test('lets out only to the port of a proxy, if it has one', () => {
+  test('allows only the port of a proxy, if there is one', () => {
     const text = profileOf(seatbelt('true', [], { own: [], network: 8080 }))
     expect(text).toContain('(allow network-outbound (remote ip "localhost:8080"))')
     expect(text).not.toContain('*:*')
@@ -92,11 +92,11 @@ describe('the profile', () => {
       '/w/.gitignore',
     ],
     ...['/w/.git/modules/a/HEAD', '/w/npmrc', '/w/src/config', '/w/hooks/use.ts'],
-  ])('leaves %s open', (path) => {
+  ])('keeps %s writable', (path) => {
     expect(denials().some((fits) => fits(path))).toBe(false)
   })
 
-  /** What is denied by its name. Such patterns mean the same to Seatbelt. */
+  /** The patterns of denied names, which have the same meaning in Seatbelt. */
   function denials(): ((path: string) => boolean)[] {
     const lines = profileOf(seatbelt('true', [], { own: ['/w'], network: false })).split('\n')
     return lines
@@ -113,7 +113,7 @@ describe('the profile', () => {
 describe('on a Mac', () => {
   const onMac = () => vi.stubGlobal('process', Object.create(process, { platform: { value: 'darwin' } }))
 
-  test('a program is run by it, with a folder for temporary files that is gone afterwards', () => {
+  test('sandbox-exec runs a program, with a temporary folder that is removed afterwards', () => {
     const root = fill(folder(), { '.git/HEAD': '', '.git/config': '[include]\n\tpath = ../extra\n' })
     onMac()
     const { file, args, tidy } = sandboxed('bash', ['-c', 'true'], {
@@ -155,7 +155,7 @@ describe('on a Mac', () => {
     expect(parameters(args).join('\n')).not.toContain(`=${root}`)
   })
 
-  test.skipIf(existsSync('/usr/bin/sandbox-exec'))('it says why there is none', async () => {
+  test.skipIf(existsSync('/usr/bin/sandbox-exec'))('it says why there is no sandbox', async () => {
     onMac()
     expect(await findSandbox()).toBeUndefined()
     expect(await sandboxProblem()).toBe('/usr/bin/sandbox-exec is missing')

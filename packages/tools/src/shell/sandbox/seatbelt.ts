@@ -1,22 +1,25 @@
 import { protectedNames } from '../../permission/protected.ts'
 
-/** What a profile is made of. All paths are real ones: Seatbelt knows no others, and `/tmp` is a link on a Mac. */
+/**
+ * The input of a profile. All paths must be real paths, as Seatbelt requires: on a Mac `/tmp` is a
+ * link.
+ */
 interface Profile {
-  /** The folders that may be changed. */
+  /** Writable folders. */
   readonly own: readonly string[]
-  /** Paths in them that are protected by the settings that lead to them, not by their names. */
+  /** Protected paths in them that were found through git config, not by name. */
   readonly kept?: readonly string[]
-  /** Paths that may be changed, whatever is in them. */
+  /** Writable paths without protection. */
   readonly open?: readonly string[]
   /** Files and folders that cannot be read. */
   readonly secrets?: readonly string[]
-  /** `true`: all of it. A port: only that one of this machine, at which a proxy listens. */
+  /** `true`: everything. A number: only this local port, where a proxy listens. */
   readonly network: boolean | number
 }
 
 /**
- * The arguments with which `sandbox-exec` runs a program. Each path is a parameter of the profile, so that none can be read as a
- * rule. Written after the profiles of Chromium and others, as Apple documents none of this.
+ * The arguments for `sandbox-exec`. Paths are parameters of the profile, so that none can be parsed as a
+ * rule. Modeled on the profiles of Chromium and others, since Apple documents none of this.
  */
 export function seatbelt(program: string, argv: readonly string[], profile: Profile): string[] {
   const paths: string[] = []
@@ -25,7 +28,7 @@ export function seatbelt(program: string, argv: readonly string[], profile: Prof
   return ['-p', text, ...paths.flatMap((path, index) => ['-D', `P${index}=${path}`]), program, ...argv]
 }
 
-/** Of the rules that fit, the last one counts. */
+/** The last matching rule wins. */
 function rules(
   { own, kept = [], open = [], secrets = [], network }: Profile,
   parameter: (path: string) => string,
@@ -47,7 +50,7 @@ function rules(
 const services = (...names: string[]) =>
   `(allow mach-lookup ${names.map((name) => `(global-name "com.apple.${name}")`).join(' ')})`
 
-/** The services leave out the keychain, the clipboard, and what starts other programs. */
+/** Excludes services for the keychain, the clipboard and launching programs. */
 const basis = [
   '(version 1)',
   '(deny default)',
@@ -68,8 +71,8 @@ const internet = [
 ]
 
 /**
- * By their names, so that they need not exist, in whatever folder. Git takes a folder for a repository that has a `HEAD` in it; those
- * of a repository that lies in a `.git` change with every commit.
+ * Protected by name in any folder, existing or not. Git treats a folder with a `HEAD` as a repository;
+ * a `HEAD` inside `.git` must stay writable, since it changes with commits.
  */
 const protectedEverywhere = [
   `(deny file-write* (regex #"/${named('.git')}$"))`,
@@ -78,7 +81,7 @@ const protectedEverywhere = [
   `(deny file-write* (regex #"/(${[...protectedNames.keys()].map(named).join('|')})(/|$)"))`,
 ]
 
-/** In upper and lower case, which are the same on most disks of a Mac. */
+/** Case-insensitive, like most Mac disks. */
 function named(name: string): string {
   return name
     .replaceAll('.', '\\.')

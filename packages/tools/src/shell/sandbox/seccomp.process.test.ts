@@ -11,8 +11,8 @@ interface Call {
   readonly args?: readonly bigint[]
 }
 
-/** What the kernel would do: classic BPF over `struct seccomp_data`. */
-function verdict(filter: Buffer | undefined, { architecture, number, args = [] }: Call): number {
+/** Evaluates the filter like the kernel: classic BPF over `struct seccomp_data`. */
+function evaluate(filter: Buffer | undefined, { architecture, number, args = [] }: Call): number {
   if (!filter) throw new Error('there is no filter')
   const data = Buffer.alloc(64)
   data.writeUInt32LE(number, 0)
@@ -46,26 +46,26 @@ describe.each([
   ],
 ] as const)('the filter for %s', (name, architecture, numbers) => {
   const filter = seccompFilter(name)
-  const of = (number: number, ...args: bigint[]) => verdict(filter, { architecture, number, args })
+  const of = (number: number, ...args: bigint[]) => evaluate(filter, { architecture, number, args })
 
-  test('lets ordinary calls pass, those of debuggers too', () => {
+  test('allows ordinary calls, including those of debuggers', () => {
     expect([numbers.read, numbers.ptrace, 451].map((number) => of(number))).toEqual(Array(3).fill(allowed))
   })
 
-  test('refuses what is for services of the machine, and hides what has an older form', () => {
+  test('denies calls for system services, and hides calls with an older form', () => {
     expect(of(numbers.mount)).toBe(noPermission)
     expect(of(numbers.bpf)).toBe(noPermission)
     for (const number of [425, 426, 427, 428, 429, 430, 431, 432, 433, 435, 442, 467])
       expect(of(number)).toBe(missing)
   })
 
-  test('knows the families of sockets by 32 bits', () => {
+  test('compares socket families as 32 bits', () => {
     for (const family of [1n, 2n, 10n, 16n, 2n + highBits]) expect(of(numbers.socket, family)).toBe(allowed)
     for (const family of [0n, 3n, 17n, 31n, 38n, 40n, 44n, 40n + highBits])
       expect(of(numbers.socket, family)).toBe(noFamily)
   })
 
-  test('lets nobody make a user namespace', () => {
+  test('denies user namespaces', () => {
     for (const call of [numbers.clone, numbers.unshare]) {
       expect(of(call, newUser)).toBe(noPermission)
       expect(of(call, newUser | 0x20000n | 17n)).toBe(noPermission)
@@ -73,26 +73,26 @@ describe.each([
     }
   })
 
-  test('lets nobody type into a terminal, whatever the upper half says', () => {
+  test('denies terminal injection, ignoring the upper half of the argument', () => {
     for (const request of [0x5412n, 0x541cn, 0x5412n + highBits])
       expect(of(numbers.ioctl, 0n, request)).toBe(noPermission)
     expect(of(numbers.ioctl, 0n, 0x5413n)).toBe(allowed)
   })
 
-  test('ends programs of another architecture', () => {
+  test('kills programs of another architecture', () => {
     const others = [x86, arm, i386].filter((one) => one !== architecture)
     for (const other of others)
-      expect(verdict(filter, { architecture: other, number: numbers.read })).toBe(killed)
+      expect(evaluate(filter, { architecture: other, number: numbers.read })).toBe(killed)
   })
 })
 
-test('on x86_64 the numbers of x32 do not exist', () => {
+test('on x86_64, x32 calls do not exist', () => {
   const filter = seccompFilter('x64')
-  expect(verdict(filter, { architecture: x86, number: 0x40000000 })).toBe(missing)
-  expect(verdict(filter, { architecture: x86, number: 0x40000000 + 165 })).toBe(missing)
+  expect(evaluate(filter, { architecture: x86, number: 0x40000000 })).toBe(missing)
+  expect(evaluate(filter, { architecture: x86, number: 0x40000000 + 165 })).toBe(missing)
 })
 
-test('there is none for an architecture of which the numbers are not known', () => {
+test('there is no filter for an unknown architecture', () => {
   expect(seccompFilter('riscv64')).toBeUndefined()
 })
 
@@ -111,13 +111,13 @@ describe.skipIf(!hasSandbox || !seccompFilter())('in the sandbox', () => {
       `perl -e 'open(T, "+<", "/dev/ptmx") or die "no terminal"; my $x = "x"; ioctl(T, 0x5412, $x) or die "$!\\n"'`,
       'permitted',
     ],
-  ])('%s is refused', async (line, words) => {
+  ])('%s is denied', async (line, words) => {
     const { exitCode, output } = await inside(line, { root: folder(), network: true })
     expect(output).toMatch(new RegExp(words))
     expect(exitCode).not.toBe(0)
   })
 
-  test('what programs need is there', async () => {
+  test('ordinary programs work', async () => {
     const lines = [
       'dash -c "echo dash; (echo forked) | cat"',
       `node -e 'new (require("worker_threads").Worker)("console.log(1 + 1)", { eval: true })'`,
@@ -134,7 +134,7 @@ describe.skipIf(!hasSandbox || !seccompFilter())('in the sandbox', () => {
     expect(output).toEqual(['dash\nforked', '2', 'child', 'read', 'first', 'npm', 'sockets', 'here'])
   })
 
-  test('several commands at once each have it, and no descriptor is left open', async () => {
+  test('several commands at once each have the filter, and no descriptor stays open', async () => {
     const root = folder()
     await inside('true', { root })
     const before = openDescriptors()

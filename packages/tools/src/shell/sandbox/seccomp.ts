@@ -1,4 +1,6 @@
-/** AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64 of linux/audit.h, and the column of the tables below. */
+/**
+ * AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64 of linux/audit.h, and the column in the tables below.
+ */
 const architectures: Readonly<Record<string, { readonly audit: number; readonly column: 0 | 1 }>> = {
   x64: { audit: 0xc000003e, column: 0 },
   arm64: { audit: 0xc00000b7, column: 1 },
@@ -8,8 +10,9 @@ const architectures: Readonly<Record<string, { readonly audit: number; readonly 
 type Numbers = readonly [number, number]
 
 /**
- * What only services of the machine need, and where the kernel's worst holes were. Close to the lists of flatpak and docker.
- * `ptrace` is allowed: debuggers need it, and there are no other processes to see.
+ * System calls that only system services need, and that had the kernel's worst vulnerabilities. Close to
+ * the lists of flatpak and docker. `ptrace` is allowed: debuggers need it, and no other processes are
+ * visible.
  */
 const forbidden: Readonly<Record<string, Numbers>> = {
   ...{ mount: [165, 40], umount2: [166, 39], pivot_root: [155, 41], setns: [308, 268] },
@@ -23,8 +26,8 @@ const forbidden: Readonly<Record<string, Numbers>> = {
 }
 
 /**
- * As on an older kernel, so that programs take the older call. That of `clone3` has its flags in sight; those of the mount family
- * are forbidden.
+ * Fail with ENOSYS as on an older kernel, so that programs fall back to older calls: `clone` passes its
+ * flags in a register, where they can be checked, and the older mount calls are forbidden.
  */
 const missing: Readonly<Record<string, Numbers>> = {
   ...{ clone3: [435, 435] },
@@ -33,25 +36,31 @@ const missing: Readonly<Record<string, Numbers>> = {
   ...{ fsmount: [432, 432], fspick: [433, 433], mount_setattr: [442, 442], open_tree_attr: [467, 467] },
 }
 
-/** A `sock_filter` of linux/filter.h: code, how many to skip if true and if false, operand. */
+/** A `sock_filter` of linux/filter.h: code, instructions to skip if true and if false, operand. */
 type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, operand: number]
 
 const load = (offset: number): Instruction => [0x20, 0, 0, offset]
-const give = (action: number): Instruction => [0x06, 0, 0, action]
+const returnAction = (action: number): Instruction => [0x06, 0, 0, action]
 const jump =
   (code: number) =>
   (value: number, ifTrue: number, ifFalse: number): Instruction => [code, ifTrue, ifFalse, value]
 const [ifEqual, ifAtLeast, ifAnyBit] = [jump(0x15), jump(0x35), jump(0x45)]
 
-const allow = give(0x7fff0000)
-const killProcess = give(0x80000000)
-const fail = (errno: number) => give(0x00050000 | errno)
+const allow = returnAction(0x7fff0000)
+const killProcess = returnAction(0x80000000)
+const fail = (errno: number) => returnAction(0x00050000 | errno)
 const [EPERM, ENOSYS, EAFNOSUPPORT] = [1, 38, 97]
 
-/** The low half of an argument in `seccomp_data`, on machines that have it first: the kernel takes these for 32 bits. */
+/**
+ * The low half of an argument in `seccomp_data` (little-endian): the kernel uses only 32 bits of
+ * these.
+ */
 const argument = (index: number) => load(16 + 8 * index)
 
-/** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. Others lead past every namespace (AF_VSOCK) or to rarely used kernel code (AF_ALG). */
+/**
+ * AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. Others bypass namespaces (AF_VSOCK) or reach rarely used
+ * kernel code (AF_ALG).
+ */
 const families = [1, 2, 10, 16]
 const [cloneNewUser, tiocsti, tioclinux] = [0x10000000, 0x5412, 0x541c]
 
@@ -61,9 +70,9 @@ const familyCheck = [
   fail(EAFNOSUPPORT),
   allow,
 ]
-/** In a user namespace of its own a program has all the rights that were taken from it. */
+/** In a new user namespace a program would regain all capabilities. */
 const namespaceCheck = [argument(0), ifAnyBit(cloneNewUser, 0, 1), fail(EPERM), allow]
-/** These type into a terminal. */
+/** These ioctls inject input into a terminal. */
 const terminalCheck = [argument(1), ifEqual(tiocsti, 1, 0), ifEqual(tioclinux, 0, 1), fail(EPERM), allow]
 
 const checked: readonly (readonly [Numbers, readonly Instruction[]])[] = [
@@ -74,12 +83,12 @@ const checked: readonly (readonly [Numbers, readonly Instruction[]])[] = [
   [[16, 29], terminalCheck], // ioctl
 ]
 
-/** x32: the calls of x86_64 once more, under numbers from here on. */
+/** The x32 ABI repeats the calls of x86_64, numbered from here on. */
 const x32 = 0x40000000
 
 /**
- * A filter of system calls for `bwrap --seccomp`, as an array of `sock_filter`. Undefined for an architecture of which the numbers
- * are not known here.
+ * A seccomp filter for `bwrap --seccomp`, as an array of `sock_filter`. Undefined for an architecture
+ * whose system call numbers are not listed here.
  */
 export function seccompFilter(architecture: string = process.arch): Buffer | undefined {
   const target = architectures[architecture]

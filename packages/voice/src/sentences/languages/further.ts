@@ -1,7 +1,7 @@
 import type { Language } from './language.ts'
 import { words } from './language.ts'
 
-// Of these only what comes up often.
+// Only what is common, for these languages.
 
 export const turkish: Language = {
   code: 'tr',
@@ -88,7 +88,7 @@ export const greek: Language = {
   common: words('και το να του της είναι για με από στο δεν'),
 }
 
-/** Without case there are no capitals to go by: only what ends no sentence is told. */
+/** Scripts without case have no capitals to rely on: only titles are listed. */
 export const uncased: Language = {
   code: '',
   titles: words(`

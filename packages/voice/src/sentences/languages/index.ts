@@ -16,23 +16,32 @@ const languages: readonly Language[] = [
   uncased,
 ]
 
-/** Whether a sentence may end with an abbreviation: see `Language`. */
+/** Whether a sentence may end with an abbreviation. See `Language`. */
 type Abbreviation = 'title' | 'counted' | 'either' | 'ender'
 
-export interface Knowledge {
+export interface LanguageRules {
   abbreviation(word: string): Abbreviation | undefined
   isStarter(word: string): boolean
-  /** Whether a word makes an ordinal of the number before it, `before` being the word before that; or may become one that does. */
+  /**
+   * Returns a test whether a word makes the number before it an ordinal. `before` is the word
+   * before the number. If not `whole`, the test is whether it may become such a word.
+   */
   ordinals(before: string): (word: string, whole: boolean) => boolean
 }
 
-/** Particles of surnames (`Ursula K. Le Guin`): they begin no sentence unless the language is one that has them. */
+/**
+ * Surname particles (`Ursula K. Le Guin`): they start a sentence only in the languages they come
+ * from.
+ */
 const particles = new Set(
   words("La Le Les De Del Da Di Do Dos El Al Von Van Den Der Des Du D' L' Lo Los Las Um A O I E U Y"),
 )
 
-/** Abbreviations that are words in other languages, or parts of them: they count only if the language is known. */
-const wordsElsewhere = new Set(
+/**
+ * Abbreviations that are words or parts of words in other languages: used only if the language is
+ * known.
+ */
+const ambiguousAbbreviations = new Set(
   words(`
     gem mind bes lt ex dir apr env hab Me On es Da Dom Arch Cap Comm Rag Cav ing ir max min por al pl os ok im ks ang pt gen doc
     sl id ill kb mm ns tri set out mar mai ago ott oct bull adj bd boul jan feb jun jul aug sep dec as in sn dk gr bm br cd em par num
@@ -47,60 +56,60 @@ function entriesOf({ titles, counted, either, enders }: Language): [string, Abbr
   return [...as(enders, 'ender'), ...as(either, 'either'), ...as(counted, 'counted'), ...as(titles, 'title')]
 }
 
-const everyAbbreviation = new Map<string, Abbreviation>()
-const everyStarter = new Set<string>()
-const everyOrdinal = new Set<string>()
-const everyBefore = new Set<string>()
-// English last: where two languages say different things of a word, it is right more often.
+const allAbbreviations = new Map<string, Abbreviation>()
+const allStarters = new Set<string>()
+const allOrdinals = new Set<string>()
+const allBeforeOrdinals = new Set<string>()
+// English last, so that it wins where languages disagree about a word.
 for (const language of languages.toReversed()) {
   for (const [word, kind] of entriesOf(language)) {
-    if (language === english || !wordsElsewhere.has(word)) everyAbbreviation.set(word, kind)
+    if (language === english || !ambiguousAbbreviations.has(word)) allAbbreviations.set(word, kind)
   }
   for (const word of language.starters)
-    if (language === english || !particles.has(word)) everyStarter.add(word)
-  for (const word of language.ordinals ?? []) everyOrdinal.add(word)
-  for (const word of language.beforeOrdinals ?? []) everyBefore.add(word)
+    if (language === english || !particles.has(word)) allStarters.add(word)
+  for (const word of language.ordinals ?? []) allOrdinals.add(word)
+  for (const word of language.beforeOrdinals ?? []) allBeforeOrdinals.add(word)
 }
 
-const beginnings = new Set(
-  [...everyOrdinal].flatMap((word) => Array.from(word, (_, at) => word.slice(0, at + 1))),
+const ordinalPrefixes = new Set(
+  [...allOrdinals].flatMap((word) => Array.from(word, (_, at) => word.slice(0, at + 1))),
 )
 
 const lowered = (word: string) => word.charAt(0).toLowerCase() + word.slice(1)
 
-/** `J'ai` begins with `J'`, `He'll` with `He`. */
+/** `J'ai` starts with `J'`, `He'll` with `He`. */
 function isIn(set: ReadonlySet<string>, word: string): boolean {
   const cut = word.indexOf("'")
   return set.has(word) || (cut > 0 && (set.has(word.slice(0, cut)) || set.has(word.slice(0, cut + 1))))
 }
 
-function knowledgeOf(language: Language | undefined): Knowledge {
-  const abbreviations = new Map(everyAbbreviation)
-  const starters = language ? new Set(language.starters) : everyStarter
+function rulesOf(language: Language | undefined): LanguageRules {
+  const abbreviations = new Map(allAbbreviations)
+  const starters = language ? new Set(language.starters) : allStarters
   for (const [word, kind] of language ? entriesOf(language) : []) abbreviations.set(word, kind)
   for (const word of language?.own ?? []) abbreviations.set(word, 'title')
   return {
     abbreviation: (word) => abbreviations.get(word) ?? abbreviations.get(lowered(word)),
-    isStarter: (word) => isIn(starters, word) || isIn(everyStarter, word),
+    isStarter: (word) => isIn(starters, word) || isIn(allStarters, word),
     ordinals(before) {
-      const anyWord = everyBefore.has(before) || language === turkish
+      const anyWord = allBeforeOrdinals.has(before) || language === turkish
       return (word, whole) => {
-        if (anyWord) return !whole || !everyStarter.has(word)
-        return whole ? everyOrdinal.has(word) : beginnings.has(word)
+        if (anyWord) return !whole || !allStarters.has(word)
+        return whole ? allOrdinals.has(word) : ordinalPrefixes.has(word)
       }
     },
   }
 }
 
-const known = new Map(languages.map((language) => [language.code, knowledgeOf(language)]))
-const unknown = knowledgeOf(undefined)
+const rulesByLanguage = new Map(languages.map((language) => [language.code, rulesOf(language)]))
+const defaultRules = rulesOf(undefined)
 
-/** Of a language by its code; of all together if it is not known. */
-export function knowledge(code: string | undefined): Knowledge {
-  return known.get(code ?? '-') ?? unknown
+/** The rules of a language by its code; those of all languages if it is unknown. */
+export function languageRules(code: string | undefined): LanguageRules {
+  return rulesByLanguage.get(code ?? '-') ?? defaultRules
 }
 
-/** The languages that a word speaks for. */
+/** The languages that a word indicates. */
 export const languagesByWord: ReadonlyMap<string, readonly string[]> = languages.reduce(
   (found, { code, common }) => {
     for (const word of common) found.set(word, [...(found.get(word) ?? []), code])

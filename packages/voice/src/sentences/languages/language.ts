@@ -1,27 +1,30 @@
 /**
- * What has to be known of a language to tell where its sentences end. Abbreviations stand without their last stop and without
- * the spaces in them (`z. B.` is `z.B`); one in small letters may be written with a capital too, not the other way round.
+ * Word lists for finding the ends of sentences. Abbreviations are written without their last stop
+ * and without spaces (`z. B.` is `z.B`). Those in lower case also match with a capital, not the
+ * reverse.
  */
 export interface Language {
   /** ISO 639. */
   readonly code: string
-  /** Something always follows: they end no sentence. */
+  /** These never end a sentence. */
   readonly titles: readonly string[]
-  /** No end before a number, else words like any other. */
+  /** These do not end a sentence before a number. Otherwise they are ordinary words. */
   readonly counted: readonly string[]
-  /** An end only where the next word plainly begins a sentence. */
+  /** These end a sentence only if the next word clearly starts one. */
   readonly either: readonly string[]
-  /** An end before every capital. */
+  /** These end a sentence before any capital. */
   readonly enders: readonly string[]
-  /** Titles that are ordinary words elsewhere: only if the language is certain. */
+  /** Titles that are ordinary words in other languages: used only if the language is certain. */
   readonly own?: readonly string[]
-  /** Words that begin sentences far more often than they are names. */
+  /** Words that start sentences far more often than they are names. */
   readonly starters: readonly string[]
-  /** Months, and all else that makes an ordinal of a number and a stop before it. */
+  /**
+   * Months and other words that make a number with a stop before them an ordinal, as in `3. Mai`.
+   */
   readonly ordinals?: readonly string[]
-  /** Words before such an ordinal. */
+  /** Words that precede an ordinal. */
   readonly beforeOrdinals?: readonly string[]
-  /** By these it is recognised. */
+  /** Frequent words that identify the language. */
   readonly common: readonly string[]
 }
 

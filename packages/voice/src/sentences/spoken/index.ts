@@ -1,10 +1,10 @@
 import type { Cut } from '../cut.ts'
 import type { SentenceSettings } from '../sentence-options.ts'
 import { readAloud } from './inline.ts'
-import type { Spoken } from './words.ts'
-import { words } from './words.ts'
+import type { Spoken } from './speech-writer.ts'
+import { speechWriter } from './speech-writer.ts'
 
-/** One line in place of code. */
+/** Spoken in place of code. */
 const mentions: Readonly<Record<string, string>> = {
   en: 'Here is a block of code.',
   de: 'Hier steht ein Stück Code.',
@@ -17,26 +17,26 @@ const mentions: Readonly<Record<string, string>> = {
   ru: 'Здесь фрагмент кода.',
 }
 
-const delimiters = /^[\s|:+-]*$/
+const tableRule = /^[\s|:+-]*$/
 
-/** What is read aloud of a sentence, and where each character of that comes from. */
+/** What is read aloud of a sentence, with the origin of each character. */
 export function spoken(
   source: string,
-  { form, ownLine, language = 'en' }: Cut,
+  { form, startsLine, language = 'en' }: Cut,
   settings: SentenceSettings,
 ): Spoken {
   const end = source.length
-  if (form === 'silent' || (form === 'row' && delimiters.test(source))) return { speech: '', origins: [end] }
+  if (form === 'silent' || (form === 'row' && tableRule.test(source))) return { speech: '', origins: [end] }
   if (form === 'mention') {
     const speech = mentions[language] ?? mentions.en ?? ''
     return { speech, origins: [...Array<number>(speech.length).fill(0), end] }
   }
-  const written = words(settings)
+  const writer = speechWriter(settings)
   if (form === 'line') {
     for (let at = 0; at < end; at++) {
-      if (/\s/.test(source.charAt(at))) written.gap(at)
-      else written.write(source.charAt(at), at)
+      if (/\s/.test(source.charAt(at))) writer.gap(at)
+      else writer.write(source.charAt(at), at)
     }
-  } else readAloud(source, written, { ...settings, ownLine, cells: form === 'row' })
-  return written.finish(end)
+  } else readAloud(source, writer, { ...settings, startsLine, cells: form === 'row' })
+  return writer.finish(end)
 }

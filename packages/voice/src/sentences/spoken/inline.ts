@@ -13,32 +13,32 @@ import {
   footnote,
   headingEnd,
   image,
+  invisible,
   lineMarks,
   link,
   matchAt,
   rule,
   tag,
   target,
-  unheard,
 } from './patterns.ts'
-import type { Words } from './words.ts'
+import type { SpeechWriter } from './speech-writer.ts'
 
 const space = /\s/
 const wordlike = /[\p{L}\p{N}]/u
 const digit = /\d/
-/** Entities that are met in texts and that the page leaves as they are, each before its character. */
+/** Entities that `decodeEntities` does not handle, each followed by its character. */
 const letters =
   'ensp\u2002 emsp\u2003 thinsp\u2009 shy\u00ad laquo« raquo» divide÷ frac12½ frac14¼ pound£ yen¥ cent¢ sect§ para¶ ' +
   'szligß aumlä oumlö uumlü AumlÄ OumlÖ UumlÜ eacuteé egraveè agraveà ccedilç ntildeñ'
-const further = new Map(letters.split(' ').map((pair) => [`&${pair.slice(0, -1)};`, pair.slice(-1)]))
-/** Everything else is read as it stands. */
+const extraEntities = new Map(letters.split(' ').map((pair) => [`&${pair.slice(0, -1)};`, pair.slice(-1)]))
+/** Everything else is read literally. */
 const special =
   /[\s\\`<&![\]【*_~|#hwHW\u2190-\u2bff\u3030\u303d\u3297\u3299\ud800-\udfff]|\p{Cc}|\u00ad|\u200b|\u2060|\ufe0e|\ufe0f|\u20e3/u
 
 export interface InlineOptions {
-  /** The text begins a line. */
-  readonly ownLine: boolean
-  /** A bar stands between the cells of a table. */
+  /** The text is at the start of a line. */
+  readonly startsLine: boolean
+  /** The text is a table row with bars between its cells. */
   readonly cells: boolean
   readonly markdown: 'skip' | 'read'
   readonly links: 'skip' | 'read'
@@ -46,79 +46,79 @@ export interface InlineOptions {
 }
 
 /**
- * Writes down what is read aloud of a text. Marks vanish one by one, without looking for their other half: that may be in
- * another sentence, which has been spoken or is still to come.
+ * Writes what is read aloud of a text. Delimiters are dropped one by one, without looking for their
+ * counterparts, which may be in another sentence.
  */
-export function readAloud(text: string, words: Words, options: InlineOptions): void {
-  const { ownLine, cells } = options
+export function readAloud(text: string, writer: SpeechWriter, options: InlineOptions): void {
+  const { startsLine, cells } = options
   const readsMarks = options.markdown === 'read'
-  /** Where the text of a link ends, and its target with it. */
-  const ends = new Map<number, number>()
-  let at = ownLine ? behindLineMarks(0) : 0
+  /** The ends of link targets, by the end of the link text. */
+  const linkEnds = new Map<number, number>()
+  let at = startsLine ? afterLineMarks(0) : 0
 
-  function behindLineMarks(begin: number): number {
-    return readsMarks ? begin : skipLineMarks(text, begin)
+  function afterLineMarks(start: number): number {
+    return readsMarks ? start : skipLineMarks(text, start)
   }
 
-  /** Takes a match, and gives the place behind it. */
-  const behind = (match: RegExpExecArray | null) => (match ? at + match[0].length : 0)
+  /** The end of a match, or 0. */
+  const endOf = (match: RegExpExecArray | null) => (match ? at + match[0].length : 0)
 
   function step(char: string): number {
     if (space.test(char)) {
-      words.gap(at)
-      return char === '\n' ? behindLineMarks(at + 1) : at + 1
+      writer.gap(at)
+      return char === '\n' ? afterLineMarks(at + 1) : at + 1
     }
-    const jump = ends.get(at)
-    if (jump) return aimed(jump)
-    if (readsMarks && !(char === '|' && cells)) return located() || pictured()
+    const jump = linkEnds.get(at)
+    if (jump) return readTarget(jump)
+    if (readsMarks && !(char === '|' && cells)) return readAddress() || readEmoji()
     switch (char) {
       case '\\':
-        return escaped()
+        return readEscape()
       case '`':
-        return code()
+        return readCode()
       case '<':
-        return bracketed()
+        return readTag()
       case '&':
-        return decoded()
+        return readEntity()
       case '!':
       case '[':
-        return linked(char)
+        return readLink(char)
       case '【':
-        return behind(matchAt(footnote, text, at))
+        return endOf(matchAt(footnote, text, at))
       case ']':
-        return behind(matchAt(target, text, at))
+        return endOf(matchAt(target, text, at))
       case '*':
       case '_':
       case '~':
-        return marked(char)
+        return readMarks(char)
       case '#':
-        return space.test(text.charAt(at - 1)) ? behind(matchAt(headingEnd, text, at)) : 0
+        return space.test(text.charAt(at - 1)) ? endOf(matchAt(headingEnd, text, at)) : 0
       case '|':
-        if (cells) words.comma(at)
+        if (cells) writer.comma(at)
         return cells ? at + 1 : 0
       default:
-        return located() || pictured()
+        return readAddress() || readEmoji()
     }
   }
 
-  /** Behind the target of a link. */
-  function aimed(end: number): number {
+  /** Skips or reads the target of a link. */
+  function readTarget(end: number): number {
     const [, before = '', address] = /^(\]\(\s*)([^\s()]+)/.exec(text.slice(at, end)) ?? []
     if (options.links === 'read' && address !== undefined) {
-      words.gap(at)
-      words.write(address, at + before.length)
+      writer.gap(at)
+      writer.write(address, at + before.length)
     }
     return end
   }
 
-  function escaped(): number {
+  function readEscape(): number {
     if (!matchAt(escaping, text, at)) return 0
-    words.write(text.charAt(at + 1), at + 1)
+    writer.write(text.charAt(at + 1), at + 1)
     return at + 2
   }
 
-  /** CommonMark 6.1: the content of code is no Markdown. */
-  function code(): number {
+  /** CommonMark 6.1: the content of a code span is not Markdown. */
+  function readCode(): number {
     const fence = matchAt(backticks, text, at)?.[0] ?? ''
     const from = at + fence.length
     let close = text.indexOf(fence, from)
@@ -127,53 +127,54 @@ export function readAloud(text: string, words: Words, options: InlineOptions): v
       close = text.indexOf(fence, close + longer)
     }
     if (close < 0) return from
-    for (let place = from; place < close; place++) {
-      if (space.test(text.charAt(place))) words.gap(place)
-      else words.write(text.charAt(place), place)
+    for (let index = from; index < close; index++) {
+      if (space.test(text.charAt(index))) writer.gap(index)
+      else writer.write(text.charAt(index), index)
     }
     return close + fence.length
   }
 
-  function bracketed(): number {
-    const hidden = behind(matchAt(comment, text, at))
+  function readTag(): number {
+    const hidden = endOf(matchAt(comment, text, at))
     if (hidden) return hidden
     const auto = matchAt(autolink, text, at)
     if (auto) {
       const written = auto[1] ?? ''
       const from = at + 1 + (written.startsWith('mailto:') ? 7 : 0)
-      if (!hostOf(from, at + 1 + written.length)) words.write(text.slice(from, at + 1 + written.length), from)
-      return behind(auto)
+      if (!readHost(from, at + 1 + written.length))
+        writer.write(text.slice(from, at + 1 + written.length), from)
+      return endOf(auto)
     }
     const found = matchAt(tag, text, at)
-    if (found && breakingTag.test(found[0])) words.gap(at)
-    return behind(found)
+    if (found && breakingTag.test(found[0])) writer.gap(at)
+    return endOf(found)
   }
 
-  function decoded(): number {
+  function readEntity(): number {
     const match = matchAt(entity, text, at)
-    const means = match ? (further.get(match[0]) ?? decodeEntities(match[0])) : ''
-    if (!match || means === match[0]) return 0
-    if (space.test(means)) words.gap(at)
-    else if (!matchAt(unheard, means, 0)) for (const unit of means) words.write(unit, at)
-    return behind(match)
+    const decodedText = match ? (extraEntities.get(match[0]) ?? decodeEntities(match[0])) : ''
+    if (!match || decodedText === match[0]) return 0
+    if (space.test(decodedText)) writer.gap(at)
+    else if (!matchAt(invisible, decodedText, 0)) for (const unit of decodedText) writer.write(unit, at)
+    return endOf(match)
   }
 
-  function linked(char: string): number {
-    if (char === '!') return behind(matchAt(image, text, at))
-    const note = behind(matchAt(footnote, text, at))
+  function readLink(char: string): number {
+    if (char === '!') return endOf(matchAt(image, text, at))
+    const note = endOf(matchAt(footnote, text, at))
     if (note) return note
     const before = text.charAt(at - 1)
     const cited =
-      before && !space.test(before) && !wordlike.test(before) ? behind(matchAt(citation, text, at)) : 0
+      before && !space.test(before) && !wordlike.test(before) ? endOf(matchAt(citation, text, at)) : 0
     if (cited) return cited
     const match = matchAt(link, text, at)
-    // The text of a link that goes on in the next sentence.
+    // The link text may continue in the next sentence.
     if (!match) return text.indexOf(']', at) < 0 ? at + 1 : 0
-    ends.set(at + 1 + (match[1]?.length ?? 0), behind(match))
+    linkEnds.set(at + 1 + (match[1]?.length ?? 0), endOf(match))
     return at + 1
   }
 
-  function marked(mark: string): number {
+  function readMarks(mark: string): number {
     let end = at
     while (text[end] === mark) end++
     const [before, after] = [text.charAt(at - 1), text.charAt(end)]
@@ -183,47 +184,47 @@ export function readAloud(text: string, words: Words, options: InlineOptions): v
         ? wordlike.test(before) && wordlike.test(after)
         : mark === '*' && digit.test(before) && digit.test(after)
     if (alone || inside || (mark === '~' && end - at < 2)) {
-      words.write(text.slice(at, end), at)
+      writer.write(text.slice(at, end), at)
     }
     return end
   }
 
-  /** An address is long and says little: its host is enough. */
-  function located(): number {
+  /** Reads only the host of a URL. */
+  function readAddress(): number {
     const match = wordlike.test(text.charAt(at - 1)) ? null : matchAt(address, text, at)
     if (!match) return 0
     const written = match[0].replace(/[.,;:!?…)\]}'"_~]+$/, '')
-    return hostOf(at, at + written.length)
+    return readHost(at, at + written.length)
   }
 
-  /** Says the host of the address there. Gives where it ends; 0 if it is none. */
-  function hostOf(from: number, to: number): number {
+  /** Writes the host of a URL and returns the end of the URL, or 0. */
+  function readHost(from: number, to: number): number {
     if (options.links === 'read') return 0
     const match = /^(?:https?:\/\/(?:[^/?#\s]*@)?)?(?:www\.)?(?=[^/?#:\s])/i.exec(text.slice(from, to))
     if (!match?.[0]) return 0
     const start = from + match[0].length
     const host = /^[^/?#:\s]+/.exec(text.slice(start, to))?.[0] ?? ''
-    words.write(host, start)
+    writer.write(host, start)
     return to
   }
 
-  function pictured(): number {
-    const found = behind(matchAt(emoji, text, at))
-    if (!found) return behind(matchAt(unheard, text, at))
-    if (options.emoji === 'read') words.write(text.slice(at, found), at)
-    else words.omit(at)
+  function readEmoji(): number {
+    const found = endOf(matchAt(emoji, text, at))
+    if (!found) return endOf(matchAt(invisible, text, at))
+    if (options.emoji === 'read') writer.write(text.slice(at, found), at)
+    else writer.omit(at)
     return found
   }
 
   while (at < text.length) {
     const char = text.charAt(at)
-    const next = special.test(char) || ends.has(at) ? step(char) : 0
-    if (!next) words.write(char, at)
+    const next = special.test(char) || linkEnds.has(at) ? step(char) : 0
+    if (!next) writer.write(char, at)
     at = next || at + 1
   }
 }
 
-/** Behind the marks at the beginning of a line. */
+/** The position after the markup at the start of a line. */
 function skipLineMarks(text: string, at: number): number {
   const whole = matchAt(rule, text, at) ?? matchAt(definition, text, at)
   return at + (whole ?? matchAt(lineMarks, text, at) ?? [''])[0].length

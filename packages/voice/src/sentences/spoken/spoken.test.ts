@@ -48,19 +48,23 @@ describe('what is read aloud', () => {
       ['Some thin, bold, bold and old text.'],
     ],
     ['emphasis over two sentences', '**First. Second.** Third.', ['First.', 'Second.', 'Third.']],
-    ['a mark that is never closed', 'This is **very important.', ['This is very important.']],
-    ['what is no mark', 'Say snake_case, 2 * 3, 5*3 and ~5.', ['Say snake_case, 2 * 3, 5*3 and ~5.']],
+    ['an unclosed delimiter', 'This is **very important.', ['This is very important.']],
+    [
+      'characters that are not delimiters',
+      'Say snake_case, 2 * 3, 5*3 and ~5.',
+      ['Say snake_case, 2 * 3, 5*3 and ~5.'],
+    ],
     ['escapes', '\\*not thin\\* and C:\\temp.', ['*not thin* and C:\\temp.']],
     ['headings', '# One #\n## Two **bold**\nThree\n===\nC#', ['One', 'Two bold', 'Three', 'C#']],
     ['lists', '- a\n* b\n+ c\n• d\n- [x] e\n1. f\n2) g', ['a', 'b', 'c', 'd', 'e', '1. f', '2) g']],
     ['quotes', '> One\n> two.\n>\n> Three.', ['One two.', 'Three.']],
     ['rules', 'One.\n\n---\n\n***\n\nTwo.', ['One.', 'Two.']],
-    ['code in a line', 'Run `npm  test` and ``a`b`` and `*c*`.', ['Run npm test and a`b and *c*.']],
-    ['a backtick that is never closed', 'An open ` tick. Next.', ['An open tick.', 'Next.']],
+    ['inline code', 'Run `npm  test` and ``a`b`` and `*c*`.', ['Run npm test and a`b and *c*.']],
+    ['an unclosed backtick', 'An open ` tick. Next.', ['An open tick.', 'Next.']],
     ['links', 'See [the *docs*](https://a.org/x_(y) "T. T."), [b][1] and [c][].', ['See the docs, b and c.']],
-    ['a link that is cut', '[One. Two](https://example.com). Three.', ['One.', 'Two.', 'Three.']],
+    ['a link over two sentences', '[One. Two](https://example.com). Three.', ['One.', 'Two.', 'Three.']],
     ['images', 'Here: ![a cat](cat.png).', ['Here: a cat.']],
-    ['targets of links', 'See [a][1].\n\n[1]: https://example.com "Title"\n', ['See a.']],
+    ['link reference definitions', 'See [a][1].\n\n[1]: https://example.com "Title"\n', ['See a.']],
     [
       'footnotes',
       'Fact.[1] Note[^2] it【4:0†source】.[^3]\n\n[^3]: The note.',
@@ -68,11 +72,11 @@ describe('what is read aloud', () => {
     ],
     ['brackets', 'It is x[0] and [sic] so.', ['It is x[0] and [sic] so.']],
     [
-      'addresses',
+      'URLs',
       'Go to https://www.example.org/p?q=1. Or www.foo.com/bar!',
       ['Go to example.org.', 'Or foo.com!'],
     ],
-    ['addresses in brackets', 'See <https://user@a.b.org:80/x>, <me@x.org>.', ['See a.b.org, me@x.org.']],
+    ['URLs in angle brackets', 'See <https://user@a.b.org:80/x>, <me@x.org>.', ['See a.b.org, me@x.org.']],
     ['e-mail addresses', 'Write to jane.doe@example.org.', ['Write to jane.doe@example.org.']],
     [
       'tags',
@@ -83,8 +87,8 @@ describe('what is read aloud', () => {
     ['entities', 'A &amp; B &#39;c&#39; &#x64; &nbsp; &lt;e&gt; &what;.', ["A & B 'c' d <e> &what;."]],
     ['emoji', 'Great 🎉! 👩‍👩‍👧 We, 🇩🇪 you ❤️ 1️⃣ one✅two ©.', ['Great!', 'We, you 1 one two ©.']],
     ['space', 'a  \n  b\tc\u00a0d\u200b.', ['a b c d.']],
-    ['only marks', '...\n\n**\n\n— !', []],
-    ['numbers and signs', 'Price: $4.50 – 10% off.', ['Price: $4.50 – 10% off.']],
+    ['only punctuation', '...\n\n**\n\n— !', []],
+    ['numbers and symbols', 'Price: $4.50 – 10% off.', ['Price: $4.50 – 10% off.']],
   ])('%s', (_, text, expected) => {
     expect(said(text)).toEqual(expected)
   })
@@ -94,14 +98,14 @@ describe('what is read aloud', () => {
     '~~~\nlet a. B\n~~~\n',
     '\n    let a. B\n\n    c()\n\n',
     '1. ```\nlet a\n   ```\n',
-  ])('not a word of the code in %j, or as much as is wanted', (code) => {
+  ])('skips, mentions or reads the code in %j', (code) => {
     const text = `Before.\n${code}After.`
     expect(said(text)).toEqual(['Before.', 'After.'])
     expect(said(text, { code: 'mention' })).toEqual(['Before.', 'Here is a block of code.', 'After.'])
     expect(said(text, { code: 'read' })).toContainEqual(expect.stringMatching(/^let a/))
   })
 
-  test('code is mentioned in the language of the text, as soon as it begins', () => {
+  test('code is mentioned in the language of the text, as soon as it starts', () => {
     const splitter = sentences({ code: 'mention' })
     const found = splitter.push('Das ist der Code, und er ist nicht lang:\n```js\nlet a')
     expect(found.map(({ speech }) => speech)).toEqual([
@@ -111,44 +115,44 @@ describe('what is read aloud', () => {
     expect(splitter.flush()).toMatchObject([{ source: 'let a', speech: '' }])
   })
 
-  test('an image whose text is cut leaves no target', () => {
+  test('an image whose text is split leaves no target', () => {
     expect(said('See ![One. Two](chart.png) now.')).toEqual(['See One.', 'Two now.'])
   })
 
   test.each(['Use <!-- here. ', 'Use ` here. ', 'See [it](a here. ', 'Is a <b here? '])(
-    'what is opened in %j and never closed is text after a while',
-    (begin) => {
+    'the unclosed markup in %j becomes text after a while',
+    (opening) => {
       const splitter = sentences()
-      const given = splitter.push(begin + 'More words. '.repeat(20))
-      expect(given.length).toBeGreaterThan(5)
-      const spokenWords = [...given, ...splitter.flush()].flatMap(
+      const found = splitter.push(opening + 'More words. '.repeat(20))
+      expect(found.length).toBeGreaterThan(5)
+      const spokenWords = [...found, ...splitter.flush()].flatMap(
         ({ speech }) => speech.match(/More words\./g) ?? [],
       )
       expect(spokenWords).toHaveLength(20)
     },
   )
 
-  test('code that is never closed is not read', () => {
+  test('unclosed code is not read', () => {
     expect(said('Before.\n```\nlet a. B. C.\n\nD.')).toEqual(['Before.'])
   })
 
   test.each([
     ['a comment', `One <!-- ${'No. '.repeat(30)}--> two.`, ['One', 'two.']],
     ['code', `One \`${'a.b '.repeat(12)}\` two.`, [`One ${'a.b '.repeat(12).trim()}`, 'two.']],
-    ['the target of a link', `See [it](https://example.com/${'a/'.repeat(60)}) now.`, ['See it', 'now.']],
-    ['an address', `See https://example.com/${'a/'.repeat(60)} now.`, ['See example.com', 'now.']],
-  ])('%s that is too long is not cut in two', (_, text, expected) => {
+    ['a link target', `See [it](https://example.com/${'a/'.repeat(60)}) now.`, ['See it', 'now.']],
+    ['a URL', `See https://example.com/${'a/'.repeat(60)} now.`, ['See example.com', 'now.']],
+  ])('%s that is too long is not split', (_, text, expected) => {
     expect(said(text, { maxChars: 30 })).toEqual(expected)
   })
 
-  test('nothing of a table, or row after row', () => {
+  test('skips a table, or reads it row by row', () => {
     const text = 'Ages:\n\n| Name | Age |\n|:-----|----:|\n| **Bob** | 5. |\n| Al\\|ice | 6 |\n\nDone.'
     expect(said(text)).toEqual(['Ages:', 'Done.'])
     expect(said(text, { tables: 'read' })).toEqual(['Ages:', 'Name, Age', 'Bob, 5.', 'Al|ice, 6', 'Done.'])
   })
 })
 
-describe('where it comes from', () => {
+describe('the origin', () => {
   const mixed = 'A &amp; B. ![c](d) [e **f**](g) `h` https://www.i.org/j 🎉 k.\n> l\n> m'
   const texts = [...cases.map(([, text]) => text), mixed]
   const variants: SentenceOptions[] = [
@@ -158,7 +162,7 @@ describe('where it comes from', () => {
     { maxChars: 20, code: 'read' },
   ]
 
-  test.each(variants)('is told for every character and for the end, in order, with %j', (options) => {
+  test.each(variants)('is known for every character and for the end, in order, with %j', (options) => {
     for (const { source, speech, origins } of texts.flatMap((text) => split(text, options))) {
       expect(origins).toHaveLength(speech.length + 1)
       expect(origins).toEqual(origins.toSorted((a, b) => a - b))

@@ -1,20 +1,19 @@
 import { MillraceError } from 'millrace'
 import { messageOf } from 'millrace/internal'
 
-/** What one run of the program leaves behind. */
+/** The result of one run of the program. */
 export interface ProgramRun {
-  /** What it printed. */
   readonly stdout: string
-  /** The WAV file that it wrote; empty if none. */
+  /** The WAV file it wrote, or empty. */
   readonly wav: Uint8Array
 }
 
-/** Where `run` finds what it is given to read, and leaves what it writes. Nothing of the real disk is ever to be seen. */
+/** The virtual input and output files. The program has no access to the real file system. */
 export const fileIn = '/in'
 export const fileOut = '/out'
 
 const errors = { badFile: 8, noEntry: 44, noSeek: 70 } as const
-/** The folder that its files are opened in: the first number after the three that every program has. */
+/** The file descriptor of its root folder, the first after stdin, stdout and stderr. */
 const folder = 3
 
 interface OpenFile {
@@ -25,9 +24,9 @@ interface OpenFile {
 }
 
 /**
- * Runs flite once: a program of the WebAssembly System Interface (preview 1), with the thirteen functions that it asks for. Node's own,
- * `node:wasi`, at times crashed the whole process over it. Each run has a memory of its own, so that nothing is left over from
- * the one before: that takes 8 ms.
+ * Runs flite once. It is a WASI (preview 1) program; this implements the thirteen functions that it
+ * imports, since `node:wasi` sometimes crashed the whole process. Each run gets a fresh memory,
+ * which takes 8 ms, so that nothing is left over from the previous one.
  */
 export function runFlite(module: WebAssembly.Module, args: readonly string[], input = ''): ProgramRun {
   const argv = ['flite', ...args].map((arg) => new TextEncoder().encode(`${arg}\0`))
@@ -49,7 +48,7 @@ export function runFlite(module: WebAssembly.Module, args: readonly string[], in
   const imports = {
     args_sizes_get(count: number, size: number) {
       view().setUint32(count, argv.length, true)
-      view().setUint32(size, joined(argv).length, true)
+      view().setUint32(size, concat(argv).length, true)
       return 0
     },
     args_get(pointers: number, start: number) {
@@ -61,7 +60,7 @@ export function runFlite(module: WebAssembly.Module, args: readonly string[], in
       })
       return 0
     },
-    // It measures how fast it is, and prints that if it is asked to.
+    // Only used for benchmarks that flite can print.
     clock_time_get(_id: number, _precision: bigint, time: number) {
       view().setBigUint64(time, 0n, true)
       return 0
@@ -73,7 +72,7 @@ export function runFlite(module: WebAssembly.Module, args: readonly string[], in
       const kind = fd < folder ? 2 : fd === folder ? 3 : 4
       view().setUint8(stat, kind)
       view().setUint16(stat + 2, 0, true)
-      // It may do everything with it.
+      // All rights.
       view().setBigUint64(stat + 8, 2n ** 64n - 1n, true)
       view().setBigUint64(stat + 16, 2n ** 64n - 1n, true)
       return 0
@@ -143,8 +142,8 @@ export function runFlite(module: WebAssembly.Module, args: readonly string[], in
   const { exports } = new WebAssembly.Instance(module, { wasi_snapshot_preview1: imports })
   memory = exports.memory as WebAssembly.Memory
   const code = exitOf(exports._start as () => void)
-  if (code !== 0) throw failure(`ended with ${code}`)
-  return { stdout: new TextDecoder().decode(joined(printed)), wav: contentOf(written) }
+  if (code !== 0) throw failure(`exited with code ${code}`)
+  return { stdout: new TextDecoder().decode(concat(printed)), wav: contentOf(written) }
 }
 
 class Exit extends Error {
@@ -169,14 +168,14 @@ function failure(what: string): MillraceError {
   return new MillraceError({ op: 'speech.synthesize', code: 'internal', message: `flite ${what}` })
 }
 
-/** It writes the header of a WAV file first, and once more when it knows the length. */
+/** flite writes the WAV header first, and again when it knows the length. */
 function contentOf(file: OpenFile | undefined): Uint8Array {
   const content = new Uint8Array(file?.size ?? 0)
   for (const { at, bytes } of file?.parts ?? []) content.set(bytes, at)
   return content
 }
 
-function joined(parts: readonly Uint8Array[]): Uint8Array {
+function concat(parts: readonly Uint8Array[]): Uint8Array {
   const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
   let at = 0
   for (const part of parts) {

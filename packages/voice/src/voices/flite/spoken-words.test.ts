@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { sized } from '../../../../../test/size.ts'
-import { piecesOf, spokenWords } from './spoken-words.ts'
+import { splitPieces, spokenWords } from './spoken-words.ts'
 
 const spoken = (text: string) => spokenWords(text).map((word) => word.spoken)
 
 describe('the words of a text', () => {
-  test('stay where they are, with the marks around them', () => {
+  test('keep their positions and adjacent punctuation', () => {
     const text = '  “Hello,” she\tsaid.\n'
     const words = spokenWords(text)
     expect(words.map(({ start, end }) => text.slice(start, end))).toEqual(['“Hello,”', 'she', 'said.'])
@@ -25,11 +25,11 @@ describe('the words of a text', () => {
     ['a\0b\u001b[31m', ['a', 'b', '[31m']],
     ['- ... ?! “”', []],
     ['', []],
-  ])('%j is written as an English voice can read it', (text, words) => {
+  ])('%j is converted to ASCII', (text, words) => {
     expect(spoken(text)).toEqual(words)
   })
 
-  test('are printable, in order, and no longer than can be said', () => {
+  test('are printable, in order, and not too long', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (text) => {
         let before = 0
@@ -50,13 +50,13 @@ describe('the words of a text', () => {
 describe('pieces', () => {
   const words = spokenWords('One two three, four five. '.repeat(60))
 
-  test('hold every word once, in order', () => {
-    expect(piecesOf(words).flat()).toEqual(words)
-    expect(piecesOf([])).toEqual([])
+  test('include every word once, in order', () => {
+    expect(splitPieces(words).flat()).toEqual(words)
+    expect(splitPieces([])).toEqual([])
   })
 
-  test('are no longer than a breath, and end where one is taken', () => {
-    const pieces = piecesOf(words)
+  test('are not too long, and end at punctuation', () => {
+    const pieces = splitPieces(words)
     expect(pieces.length).toBeGreaterThan(5)
     for (const piece of pieces) {
       expect(piece.map((word) => word.spoken).join(' ').length).toBeLessThanOrEqual(240)
@@ -64,8 +64,8 @@ describe('pieces', () => {
     }
   })
 
-  test('end between two words where there is no better place', () => {
-    const pieces = piecesOf(spokenWords('word '.repeat(200)))
+  test('end between two words without punctuation', () => {
+    const pieces = splitPieces(spokenWords('word '.repeat(200)))
     expect(pieces.map((piece) => piece.length)).toEqual([48, 48, 48, 48, 8])
   })
 })

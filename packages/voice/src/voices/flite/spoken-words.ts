@@ -1,20 +1,20 @@
-/** A word of a text, and how it is written for flite. */
+/** A word of a text, and its spelling for flite. */
 export interface SpokenForm {
-  /** `text.slice(start, end)`, with the marks that cling to it. */
+  /** `text.slice(start, end)`, including adjacent punctuation. */
   readonly start: number
   readonly end: number
-  /** Printable ASCII, one word or a few; never empty. */
+  /** One or a few words in printable ASCII; never empty. */
   readonly spoken: string
 }
 
-/** A run of letters longer than this is nothing that anybody would say at a breath, and flite takes its square in time. */
-const longestWord = 60
-/** So much is synthesised at a time: about 15 s of sound. */
-const longestPiece = 240
+/** Longer runs of letters are split: flite takes quadratic time for a word. */
+const maxWordLength = 60
+/** The characters synthesized at a time: about 15 s of audio. */
+const maxPieceLength = 240
 
-const wordPattern = new RegExp(`[^\\s\\p{Cc}\\u2014]{1,${longestWord}}`, 'gu')
+const wordPattern = new RegExp(`[^\\s\\p{Cc}\\u2014]{1,${maxWordLength}}`, 'gu')
 
-/** The words of a text that can be said. Everything but what an English voice can read is left out: other scripts, emoji, NUL. */
+/** The words that an English voice can speak. Other scripts, emoji and NUL are left out. */
 export function spokenWords(text: string): SpokenForm[] {
   return [...text.matchAll(wordPattern)].flatMap(({ 0: word, index }) => {
     const dash = text[index + word.length] === '—'
@@ -24,8 +24,8 @@ export function spokenWords(text: string): SpokenForm[] {
   })
 }
 
-/** Cuts long text where a speaker would breathe, or else between two words. */
-export function piecesOf(words: readonly SpokenForm[]): SpokenForm[][] {
+/** Splits long text at punctuation, or else between two words. */
+export function splitPieces(words: readonly SpokenForm[]): SpokenForm[][] {
   const pieces: SpokenForm[][] = []
   let rest = words
   while (rest.length > 0) {
@@ -39,17 +39,17 @@ export function piecesOf(words: readonly SpokenForm[]): SpokenForm[][] {
 function pieceLength(words: readonly SpokenForm[]): number {
   let length = 0
   let fitting = 0
-  let breath = 0
+  let lastPause = 0
   for (const { spoken } of words) {
     length += spoken.length + 1
-    if (length > longestPiece && fitting > 0) return breath || fitting
+    if (length > maxPieceLength && fitting > 0) return lastPause || fitting
     fitting++
-    if (/[.!?;:,]['")\]]*$/.test(spoken)) breath = fitting
+    if (/[.!?;:,]['")\]]*$/.test(spoken)) lastPause = fitting
   }
   return fitting
 }
 
-const written = new Map(
+const replacements = new Map(
   Object.entries({
     '’': "'",
     '‘': "'",
@@ -103,7 +103,7 @@ function asciiOf(word: string): string {
       (_, sign: string, amount: string) => `${amount} ${currencies.get(sign)}`,
     )
     .replace(/[€£¥₹]/g, (sign) => ` ${currencies.get(sign)}`)
-    .replace(/[^\x20-\x7e]|&/g, (character) => written.get(character) ?? character)
+    .replace(/[^\x20-\x7e]|&/g, (character) => replacements.get(character) ?? character)
     .normalize('NFKD')
     .replace(/⁄/g, '/')
     .replace(/[^\x20-\x7e]/g, '')

@@ -4,7 +4,7 @@ import type { Piece } from './synthesis.ts'
 import type { Threads, ThreadsOptions } from './threads.ts'
 import { startThreads } from './threads.ts'
 
-/** Does what its text says. Tells in the sample rate which thread it is. */
+/** Does what its text says. The sample rate is the id of the thread. */
 const program = `
   import { parentPort, threadId, workerData } from 'node:worker_threads'
   if (workerData === 'broken') throw new Error('it is broken')
@@ -35,7 +35,7 @@ function piece(spoken: string): Piece {
 }
 
 describe('threads', () => {
-  test('say one piece after the other, in order, and no more of them are started than needed', async () => {
+  test('speak pieces in order, and only as many as needed are started', async () => {
     const pool = threads({ count: 3 })
     const order: string[] = []
     const say = (text: string) => pool.run(piece(text), never).then(() => order.push(text))
@@ -50,7 +50,7 @@ describe('threads', () => {
     expect(order).toEqual(['a', 'b', 'slow', 'd', 'e'])
   })
 
-  test('begin when they are needed, or when they are told to be ready', async () => {
+  test('start on demand, or with ready()', async () => {
     const started = new Int32Array(new SharedArrayBuffer(4))
     const pool = threads({ workerData: started, count: 2 })
     pool.ready()
@@ -71,7 +71,7 @@ describe('threads', () => {
     expect(idle[0]).toBe(1)
   })
 
-  test('no more than there may be', async () => {
+  test('do not exceed the maximum', async () => {
     const pool = threads({ count: 2 })
     const said = await Promise.all(Array.from({ length: 6 }, () => pool.run(piece('slow'), never)))
     expect(new Set(said.map(({ sampleRate }) => sampleRate)).size).toBe(2)
@@ -79,10 +79,10 @@ describe('threads', () => {
 
   test.each([
     ['crash', { code: 'internal', message: 'flite crashed: it fell over' }],
-    ['exit', { code: 'internal', message: 'flite ended by itself' }],
-    ['hang', { code: 'timeout', message: 'flite took longer than 3000 ms over "hang"' }],
-  ])('at %s one piece fails, and another thread goes on', async (text, error) => {
-    // Long enough for another thread to start, on a busy machine too.
+    ['exit', { code: 'internal', message: 'flite exited unexpectedly' }],
+    ['hang', { code: 'timeout', message: 'flite took longer than 3000 ms for "hang"' }],
+  ])('on %s one piece fails, and another thread continues', async (text, error) => {
+    // Long enough for another thread to start, even on a busy machine.
     const pool = threads({ timeoutMs: 3000 })
     const before = await pool.run(piece('a'), never)
     const results = await Promise.allSettled(['b', text, 'c', 'd'].map((one) => pool.run(piece(one), never)))
@@ -92,21 +92,23 @@ describe('threads', () => {
     expect(after.sampleRate).not.toBe(before.sampleRate)
   })
 
-  test('a piece that cannot be said fails, and the same thread goes on', async () => {
+  test('a piece that cannot be spoken fails, and the same thread continues', async () => {
     const pool = threads()
     const before = await pool.run(piece('a'), never)
-    await expect(pool.run(piece('fail'), never)).rejects.toThrow('flite cannot say this: no such sound')
+    await expect(pool.run(piece('fail'), never)).rejects.toThrow(
+      'flite cannot speak this text: no such sound',
+    )
     expect((await pool.run(piece('b'), never)).sampleRate).toBe(before.sampleRate)
   })
 
-  test('one that breaks at its start fails every piece, and never hangs', async () => {
+  test('one that crashes on start fails every piece, and never hangs', async () => {
     const pool = threads({ workerData: 'broken' })
     const results = await Promise.allSettled(['a', 'b', 'c'].map((text) => pool.run(piece(text), never)))
     for (const result of results)
       expect(result).toMatchObject({ reason: { message: 'flite crashed: it is broken' } })
   })
 
-  test('what is aborted ends at once, waiting or not, and the rest goes on', async () => {
+  test('an abort rejects a waiting or running piece at once, and the rest continues', async () => {
     const pool = threads()
     const before = await pool.run(piece('a'), never)
     const stop = new AbortController()
@@ -117,12 +119,12 @@ describe('threads', () => {
     stop.abort()
     await expect(running).rejects.toMatchObject(aborted)
     await expect(waiting).rejects.toMatchObject(aborted)
-    // The same thread: it has not been asked for what would have ended it.
+    // The same thread: it never got the piece that would have ended it.
     await expect(other).resolves.toEqual(before)
     await expect(pool.run(piece('crash'), stop.signal)).rejects.toMatchObject(aborted)
   })
 
-  test('closed, they fail what they were at, and what comes later', async () => {
+  test('close rejects running and later pieces', async () => {
     const pool = threads()
     const closed = { message: 'flite has been closed' }
     const pieces = ['hang', 'a'].map((text) => pool.run(piece(text), never))

@@ -1,31 +1,33 @@
 import { Worker } from 'node:worker_threads'
 import { MillraceError } from 'millrace'
 import { systemClock } from 'millrace/internal'
-import { interrupted } from '../patience.ts'
-import type { Piece, SaidPiece } from './synthesis.ts'
+import { aborted } from '../timeout.ts'
+import type { Piece, SpokenPiece } from './synthesis.ts'
 import type { WorkerAnswer } from './worker.ts'
 
 export interface ThreadsOptions {
-  /** The file that they run. */
+  /** The worker file. */
   readonly file: URL
   readonly workerData: unknown
-  /** How many there may be. */
+  /** The maximum number of threads. */
   readonly count: number
-  /** So long a piece may take, once it is its turn. */
+  /** How long a piece may take once it is started. */
   readonly timeoutMs: number
 }
 
 export interface Threads {
-  /** Rejects at once if it is aborted, and if the thread crashes or takes too long; the next piece gets another then. */
-  run(piece: Piece, signal: AbortSignal): Promise<SaidPiece>
-  /** Starts the first, which takes a while. */
+  /**
+   * Rejects on abort, or if the thread crashes or times out. The next piece then gets a new thread.
+   */
+  run(piece: Piece, signal: AbortSignal): Promise<SpokenPiece>
+  /** Starts the first thread, which takes a while. */
   ready(): void
   close(): Promise<void>
 }
 
 interface Job {
   readonly piece: Piece
-  readonly resolve: (said: SaidPiece) => void
+  readonly resolve: (said: SpokenPiece) => void
   readonly reject: (error: MillraceError) => void
 }
 
@@ -34,26 +36,26 @@ interface Thread {
   job?: { readonly job: Job; readonly cancel: () => void } | undefined
 }
 
-/** Threads that say one piece at a time each, in the order they are asked. */
+/** Threads that speak one piece at a time each, in order of the calls. */
 export function startThreads({ file, workerData, count, timeoutMs }: ThreadsOptions): Threads {
   const threads = new Set<Thread>()
   const queue: Job[] = []
   let closed = false
 
   function start(): Thread {
-    // Flags of the process, such as those for `--eval`, are not for this file.
+    // Flags of the process, such as `--eval`, must not apply to the worker.
     const worker = new Worker(file, { workerData, execArgv: [], name: 'flite' })
     const thread: Thread = { worker }
     threads.add(thread)
     worker.on('message', (answer: WorkerAnswer) => {
       const job = finish(thread)
       if ('said' in answer) job?.resolve(answer.said)
-      else job?.reject(failure(`cannot say this: ${answer.failed}`))
-      next()
+      else job?.reject(failure(`cannot speak this text: ${answer.failed}`))
+      assignJobs()
     })
-    worker.on('error', (error) => lose(thread, failure(`crashed: ${error.message}`)))
-    worker.on('exit', () => lose(thread, failure('ended by itself')))
-    // Behind them: whoever listens to its messages holds the process.
+    worker.on('error', (error) => discard(thread, failure(`crashed: ${error.message}`)))
+    worker.on('exit', () => discard(thread, failure('exited unexpectedly')))
+    // After the listeners: adding one for messages refs the worker again.
     worker.unref()
     return thread
   }
@@ -62,27 +64,27 @@ export function startThreads({ file, workerData, count, timeoutMs }: ThreadsOpti
     const { job, cancel } = thread.job ?? {}
     cancel?.()
     thread.job = undefined
-    // Whoever waits for nothing but the next sentence may end.
+    // An idle thread must not keep the process alive.
     thread.worker.unref()
     return job
   }
 
-  function lose(thread: Thread, error: MillraceError) {
+  function discard(thread: Thread, error: MillraceError) {
     threads.delete(thread)
     finish(thread)?.reject(error)
     void thread.worker.terminate()
-    next()
+    assignJobs()
   }
 
-  function next() {
+  function assignJobs() {
     while (queue.length > 0 && !closed) {
       const idle = [...threads].find((thread) => !thread.job)
       const thread = idle ?? (threads.size < count ? start() : undefined)
       const job = thread && queue.shift()
       if (!job) return
-      const slow = () =>
-        lose(thread, failure(`took longer than ${timeoutMs} ms over ${textOf(job.piece)}`, 'timeout'))
-      thread.job = { job, cancel: systemClock.after(timeoutMs, slow) }
+      const onTimeout = () =>
+        discard(thread, failure(`took longer than ${timeoutMs} ms for ${textOf(job.piece)}`, 'timeout'))
+      thread.job = { job, cancel: systemClock.after(timeoutMs, onTimeout) }
       thread.worker.ref()
       thread.worker.postMessage(job.piece)
     }
@@ -91,18 +93,18 @@ export function startThreads({ file, workerData, count, timeoutMs }: ThreadsOpti
   return {
     run(piece, signal) {
       if (closed) return Promise.reject(failure('has been closed'))
-      const { promise, resolve, reject } = Promise.withResolvers<SaidPiece>()
+      const { promise, resolve, reject } = Promise.withResolvers<SpokenPiece>()
       const job = { piece, resolve, reject }
-      // What a thread is at already it finishes, soon, and for nothing: to end it would cost more.
+      // A running piece is finished and discarded: restarting the thread would cost more.
       const abort = () => {
         if (queue.includes(job)) queue.splice(queue.indexOf(job), 1)
-        reject(interrupted())
+        reject(aborted())
       }
       signal.addEventListener('abort', abort)
       if (signal.aborted) abort()
       else {
         queue.push(job)
-        next()
+        assignJobs()
       }
       return promise.finally(() => signal.removeEventListener('abort', abort))
     },

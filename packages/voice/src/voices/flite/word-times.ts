@@ -1,7 +1,7 @@
 import type { SpokenWord } from '../../speech.ts'
 import type { SpokenForm } from './spoken-words.ts'
 
-/** A sound and when it ends, in milliseconds. */
+/** A phone and its end time. */
 export interface Phone {
   readonly name: string
   readonly endMs: number
@@ -9,7 +9,7 @@ export interface Phone {
 
 export const pause = 'pau'
 
-/** What `flite -psdur` prints: `pau:0.232 y:0.278 eh:0.427 s:0.529`. */
+/** Parses the output of `flite -psdur`: `pau:0.232 y:0.278 eh:0.427 s:0.529`. */
 export function readPhones(printed: string): Phone[] {
   return printed
     .trim()
@@ -21,8 +21,9 @@ export function readPhones(printed: string): Phone[] {
 }
 
 /**
- * When each word is heard. flite tells when every phone of a sentence ends, and of a word said by itself which phones it has: the two
- * are laid over each other, since a word sounds a little different among others (`a` is `ey` alone, and `ax` before a noun).
+ * Computes when each word is spoken. flite reports the end of each phone of a sentence, and the
+ * phones of a word on its own. The two are aligned, since words sound slightly different in a
+ * sentence (`a` is `ey` alone, but `ax` before a noun).
  */
 export function wordTimes(
   words: readonly SpokenForm[],
@@ -32,7 +33,7 @@ export function wordTimes(
   const sounds = phonesOfWords.flatMap((names, word) => names.map((name) => ({ name, word })))
   const startOf = (at: number) => phones[at - 1]?.endMs ?? 0
   const times = words.map(() => ({ startMs: -1, endMs: -1 }))
-  overlay(sounds, phones).forEach((sound, at) => {
+  align(sounds, phones).forEach((sound, at) => {
     const time = sound === undefined ? undefined : times[sounds[sound]?.word ?? -1]
     if (!time) return
     if (time.startMs < 0) time.startMs = startOf(at)
@@ -41,7 +42,7 @@ export function wordTimes(
   let before = 0
   return words.flatMap(({ start, end }, index) => {
     const { startMs, endMs } = times[index] ?? { startMs: -1, endMs: -1 }
-    // It has no sound of its own, such as a lone bracket.
+    // A word without its own phones in the sentence, such as a lone bracket, takes no time.
     if (startMs < 0)
       return phonesOfWords[index]?.length ? [{ start, end, startMs: before, endMs: before }] : []
     before = endMs
@@ -49,22 +50,25 @@ export function wordTimes(
   })
 }
 
-/** The cheapest way to make one row of sounds out of the other: for each phone the sound that it is, nothing for a pause. */
-function overlay(sounds: readonly { name: string }[], phones: readonly Phone[]): (number | undefined)[] {
+/**
+ * Minimal edit distance alignment. Returns the index of the matching sound for each phone,
+ * undefined for a pause.
+ */
+function align(sounds: readonly { name: string }[], phones: readonly Phone[]): (number | undefined)[] {
   const width = sounds.length + 1
   const costs = new Float64Array(width * (phones.length + 1))
   const costAt = (row: number, column: number) => costs[row * width + column] ?? 0
-  for (let column = 1; column < width; column++) costs[column] = column * missing
+  for (let column = 1; column < width; column++) costs[column] = column * gapCost
   for (let row = 1; row <= phones.length; row++) {
     const { name = '' } = phones[row - 1] ?? {}
     for (let column = 0; column < width; column++) {
-      const added = costAt(row - 1, column) + (name === pause ? 0 : missing)
+      const added = costAt(row - 1, column) + (name === pause ? 0 : gapCost)
       const sound = sounds[column - 1]
       costs[row * width + column] = sound
         ? Math.min(
             added,
-            costAt(row - 1, column - 1) + difference(sound.name, name),
-            costAt(row, column - 1) + missing,
+            costAt(row - 1, column - 1) + substitutionCost(sound.name, name),
+            costAt(row, column - 1) + gapCost,
           )
         : added
     }
@@ -75,22 +79,22 @@ function overlay(sounds: readonly { name: string }[], phones: readonly Phone[]):
     const { name = '' } = phones[row - 1] ?? {}
     const sound = sounds[column - 1]
     const cost = costAt(row, column)
-    if (sound && cost === costAt(row - 1, column - 1) + difference(sound.name, name)) {
+    if (sound && cost === costAt(row - 1, column - 1) + substitutionCost(sound.name, name)) {
       found[--row] = --column
-    } else if (sound && cost === costAt(row, column - 1) + missing) {
+    } else if (sound && cost === costAt(row, column - 1) + gapCost) {
       column--
     } else {
-      // One that no word has by itself belongs to the word it comes after.
+      // An extra phone belongs to the preceding word.
       found[--row] = name === pause ? undefined : Math.max(0, column - 1)
     }
   }
   return found
 }
 
-const missing = 1
+const gapCost = 1
 
-/** A sound becomes another more often than it is lost, and never a pause. */
-function difference(one: string, other: string): number {
+/** Substitution is as cheap as a gap, except for pauses. */
+function substitutionCost(one: string, other: string): number {
   if (one === other) return 0
   return one === pause || other === pause ? 4 : 1
 }

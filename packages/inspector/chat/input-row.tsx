@@ -1,0 +1,49 @@
+import type { InputView } from 'millrace/view'
+import { CopyButton } from '../copy-button.tsx'
+import { clockTime } from '../format.ts'
+import { IconButton } from '../icon-button.tsx'
+import { visible } from '../json/visible.ts'
+import { forkWith } from './actions.ts'
+import { Attachments } from './attachments.tsx'
+import { draftFrom } from './draft.ts'
+import type { RowProps } from './row-view.tsx'
+import type { Mode } from './strings.ts'
+import { modes } from './strings.ts'
+
+/** A message of the user. */
+export function InputRowView({ row, session, isPending }: RowProps<InputView>) {
+  const draft = draftFrom(row.message)
+  const { text, attachments } = draft
+  const note = isPending ? pendingNote(row) : readNote(row)
+  return (
+    <div class="chat-input" data-pending={isPending}>
+      <div class="chat-actions chat-quiet">
+        {clockTime(row.at)}
+        <CopyButton text={() => text} label="Copy message" />
+        {session && (
+          <IconButton
+            icon="fork"
+            label="Edit in a new thread"
+            onClick={() => void forkWith(session, row.seq - 1, draft)}
+          />
+        )}
+      </div>
+      <div class="chat-bubble">
+        <Attachments attachments={attachments} />
+        {text && <p>{visible(text)}</p>}
+      </div>
+      {note && <p class="chat-input-note chat-quiet">{note}</p>}
+    </div>
+  )
+}
+
+function pendingNote({ held, mode }: InputView): string {
+  if (held) return 'On hold since the stop · sent with your next message'
+  const { label, hint } = modes[mode as Mode]
+  return `${label} — ${hint}`
+}
+
+function readNote({ mode, run, seq }: InputView): string | undefined {
+  if (mode === 'interrupt') return 'Interrupted the run'
+  return mode === 'steer' && run && seq > run.seq ? 'Sent while running' : undefined
+}

@@ -1,0 +1,21 @@
+import { newThread } from '../api.ts'
+
+/** Shown instead of the chat if the URL names a thread that does not exist. */
+export function MissingThread({ text }: { readonly text: string }) {
+  return (
+    <div class="chat-welcome" role="status">
+      <h2>{text}</h2>
+      <p>
+        <NewThreadButton />
+      </p>
+    </div>
+  )
+}
+
+export function NewThreadButton() {
+  return (
+    <button type="button" class="primary" onClick={newThread}>
+      Start a new one
+    </button>
+  )
+}

@@ -1,0 +1,430 @@
+import type { LiveLog } from '../log/index.ts'
+import type {
+  CallObserver,
+  FinishReason,
+  Message,
+  Model,
+  ModelCall,
+  RunEvent,
+  RunState,
+  RunTelemetry,
+} from '../protocol/index.ts'
+import { hasStarted, MillraceError, promptOf, steeringInputs } from '../protocol/index.ts'
+import type { Tool, ToolRuntime } from '../tools/index.ts'
+import { callBlockReason, roundBlockReason } from './call-limits.ts'
+import { observeModelCall } from './combine-telemetry.ts'
+import type { CompactionInput, CompactionResult } from './compact.ts'
+import { compactConversation, compactionFailed, isNearLimit } from './compact.ts'
+import { forEachInSlices } from './for-each-in-slices.ts'
+import type { Generation } from './generation.ts'
+import { generate } from './generation.ts'
+import { interrupted } from './interrupted.ts'
+import { modelList } from './option-checks.ts'
+import type { LoopOptions } from './options.ts'
+import type { RoundPlan } from './request.ts'
+import { planRound, toRequest } from './request.ts'
+import type { ModelSelector } from './retry.ts'
+import { modelSelector } from './retry.ts'
+import { roundAssembler } from './round-assembler.ts'
+import { roundEnd } from './round-end.ts'
+
+/** Generates the rounds of a run: plans each one, and sends requests until one succeeds. */
+export interface RoundRunner {
+  /** The tools of the current round. */
+  readonly tools: ReadonlyMap<string, Tool>
+  /**
+   * Restores `tools` if another process generated the current round. Rethrows errors from
+   * `prepareRound`.
+   */
+  restoreTools(): Promise<void>
+  /**
+   * Generates one round. Resolves to the error if no retry is left; rejects with errors from hooks.
+   */
+  runRound(): Promise<MillraceError | undefined>
+  /**
+   * Resumes a generation from the log's checkpoint. If that fails, the round is retracted or kept,
+   * as after any failure.
+   */
+  rejoin(): Promise<MillraceError | undefined>
+  /** Closes a round that the model did not finish. */
+  interrupt(error?: MillraceError): void
+  /** Sends and emits nothing more. An error also ends the request in progress. */
+  stop(error?: MillraceError): void
+}
+
+export interface RoundRunnerOptions<Context> {
+  readonly runId: string
+  readonly log: LiveLog
+  readonly emit: (event: RunEvent) => void
+  readonly runtime: ToolRuntime
+  readonly telemetry: RunTelemetry | undefined
+  readonly options: LoopOptions<Context>
+}
+
+/** A planned round and the models to send it to. */
+interface PreparedRound<Context> {
+  readonly plan: RoundPlan<Context>
+  readonly selector: ModelSelector
+}
+
+/** How many generations of one round the provider may lose before the run fails. */
+const maxLost = 2
+
+const manyMessages = 4096
+
+/** How often the conversation is compacted for one round before the run fails. */
+const maxCompactions = 2
+
+export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundRunner {
+  const { runId, log, emit, runtime, telemetry, options } = given
+  const { clock, models, requireStreaming } = options
+  const agentSelector = modelSelector(models, options.retry)
+  let stopped = false
+  /** Ends the delay before a retry. */
+  let wake = () => {}
+  let generation: Generation | undefined
+  let compacting: AbortController | undefined
+  let tools: ReadonlyMap<string, Tool> = byName(options.tools())
+  let toolsRound = 0
+  let latestPlan: RoundPlan<Context> | undefined
+  let attempt = 1
+
+  /** Plans a round from the agent's options and the `prepareRound` hook. */
+  function plan(round: number, messages: readonly Message[]): Promise<RoundPlan<Context>> {
+    const { system, settings, context, prepareRound } = options
+    const { model } = agentSelector
+    // Forced to call a tool in every round, a model could never answer.
+    const { toolChoice: choice } = options
+    const toolChoice = round === 1 || choice === 'auto' || choice === 'none' ? choice : undefined
+    return planRound(
+      { round, messages, model, system, tools: options.tools(), settings, toolChoice, context },
+      prepareRound,
+    )
+  }
+
+  function observerOf(call: ModelCall): CallObserver | undefined {
+    return options.observe
+      ? observeModelCall([options.observe, telemetry?.modelCall], call)
+      : telemetry?.modelCall(call)
+  }
+
+  function prepare(plan: RoundPlan<Context>): PreparedRound<Context> {
+    setTools(plan)
+    // A model that the hook chose for one round has only its own fallbacks.
+    const selector =
+      plan.model === agentSelector.model
+        ? agentSelector
+        : modelSelector(modelList([plan.model], { op: 'prepareRound', requireStreaming }), options.retry)
+    return { plan, selector }
+  }
+
+  function setTools(plan: RoundPlan<Context>) {
+    tools = byName(plan.tools)
+    toolsRound = plan.round
+    latestPlan = plan
+  }
+
+  async function restoreTools() {
+    const { round, history } = log.run
+    if (toolsRound !== round) setTools(await plan(round, history))
+  }
+
+  /** Resolves after `ms`, or when the run stops. */
+  function waitFor(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (stopped) return resolve()
+      const cancel = clock.after(ms, resolve)
+      wake = () => {
+        cancel()
+        resolve()
+      }
+    })
+  }
+
+  /** Whether this model can resume the generation of the log's checkpoint. */
+  function canResume({ id, provider, background }: Model): boolean {
+    const { model, checkpoint } = log.run
+    return background !== undefined && id === model && provider === checkpoint?.opaque.provider
+  }
+
+  /** Cancels a generation that the provider would continue without a connection. */
+  function cancelBackground() {
+    const { checkpoint } = log.run
+    const model = [...models, latestPlan?.model].find((one) => one && canResume(one))
+    if (checkpoint) void model?.background?.cancel(checkpoint.opaque, options.settings)
+  }
+
+  function retract(reason: string) {
+    cancelBackground()
+    runtime.endRound()
+    emit({ type: 'round-retract', round: log.run.round, reason })
+  }
+
+  function interrupt(error?: MillraceError) {
+    cancelBackground()
+    const { round, model } = log.run
+    emit({
+      type: 'round-end',
+      round,
+      model,
+      finish: 'interrupted',
+      ...(error && { error: error.toJSON() }),
+      ...(generation && { timings: generation.elapsed() }),
+    })
+  }
+
+  /**
+   * Plans the next round and emits `round-start`. Returns undefined if the run stopped in the
+   * meantime.
+   */
+  async function beginRound(): Promise<PreparedRound<Context> | undefined> {
+    // A failure is ignored here: it is reported if the provider rejects the conversation.
+    if (isNearLimit(log.run, options.maxContextTokens)) await compact('limit', agentSelector.model)
+    if (stopped) return undefined
+    const { round, phase, inputs } = log.run
+    const isRepeat = phase === 'none' && round > 0
+    const [inputCount, steeringCount] = [inputs.length, steeringInputs(log.state).length]
+    const planned = await plan(isRepeat ? round : round + 1, promptOf(log.state))
+    if (stopped) return undefined
+    // Messages that arrived while the hook ran belong to this round too.
+    const steering = steeringInputs(log.state)
+    const lateMessages = [
+      ...log.run.inputs.slice(inputCount),
+      ...steering.slice(steeringCount).map(({ message }) => message),
+    ]
+    const numbers = steering.map(({ seq }) => seq)
+    const prepared = prepare({ ...planned, messages: [...planned.messages, ...lateMessages] })
+    runtime.endRound()
+    generation = undefined
+    emit({
+      type: 'round-start',
+      round: planned.round,
+      model: prepared.selector.model.id,
+      ...(numbers.length > 0 && { inputs: numbers }),
+    })
+    return prepared
+  }
+
+  async function runRound(): Promise<MillraceError | undefined> {
+    const prepared = await beginRound()
+    return prepared && send(prepared, { shown: false })
+  }
+
+  async function rejoin(): Promise<MillraceError | undefined> {
+    await restoreTools()
+    if (stopped || !latestPlan) return undefined
+    const prepared = prepare(latestPlan)
+    if (prepared.selector.select(canResume)) return send(prepared, { shown: true })
+    // The agent no longer has the model that started the generation.
+    if (hasStarted(log.run)) interrupt()
+    else retract('the run was interrupted and resumes here')
+    return undefined
+  }
+
+  /**
+   * Sends requests for a round until one succeeds. `shown`: part of the round is in the log
+   * already.
+   */
+  async function send(first: PreparedRound<Context>, { shown }: { shown: boolean }) {
+    let prepared = first
+    let compactions = 0
+    let lost = 0
+    for (attempt = 1; !stopped; ) {
+      const { model } = prepared.selector
+      const resumes = canResume(model)
+      const { checkpoint } = log.run
+      const failed = await attemptRound(prepared, resumes)
+      if (!failed || stopped) return undefined
+      shown ||= failed.shown
+      let { error } = failed
+      if (error.code === 'context_overflow' && !shown && compactions++ < maxCompactions) {
+        const compacted = await compactedRound(prepared, error)
+        if (stopped) return undefined
+        if (compacted.prepared) {
+          prepared = compacted.prepared
+          await sendAgain(prepared, 0, error)
+          continue
+        }
+        error = compacted.error
+      }
+      // A connection that made progress does not count as a failure.
+      if (resumes && (failed.shown || log.run.checkpoint !== checkpoint)) prepared.selector.onSuccess()
+      // The provider no longer knows the generation, or does not continue it: start a new one.
+      let delayMs = resumes && !error.retryable ? undefined : prepared.selector.onFailure(error)
+      const isLost = resumes && delayMs === undefined
+      if (isLost && lost++ < maxLost) {
+        prepared.selector.onSuccess()
+        delayMs = 0
+      }
+      if (delayMs === undefined) return error
+      // A generation that ended with an empty answer cannot be resumed.
+      const hasEnded = isLost || error.code === 'empty_answer'
+      const continues = !hasEnded && prepared.selector.model === model && canResume(model)
+      if (!continues && hasStarted(log.run)) {
+        // The closed part of the round is kept: generating it again would run its calls twice.
+        interrupt(error)
+        runtime.modelDone()
+        await waitFor(delayMs)
+        return undefined
+      }
+      if (!continues && (shown || log.run.checkpoint)) {
+        retract(error.message)
+        shown = false
+      }
+      await sendAgain(prepared, delayMs, error)
+    }
+    return undefined
+  }
+
+  function sendAgain(
+    { plan, selector }: PreparedRound<Context>,
+    delayMs: number,
+    error: MillraceError,
+  ): Promise<void> {
+    emitRetry(plan, selector.model, delayMs, error)
+    return waitFor(delayMs)
+  }
+
+  function emitRetry(
+    { round }: RoundPlan<Context>,
+    { id: model }: Model,
+    delayMs: number,
+    error: MillraceError,
+  ) {
+    emit({ type: 'round-retry', round, attempt: ++attempt, model, delayMs, error: error.toJSON() })
+  }
+
+  /** Sends or resumes one request and emits its events. Resolves to undefined if it succeeded. */
+  async function attemptRound(
+    { plan, selector }: PreparedRound<Context>,
+    resumes: boolean,
+  ): Promise<{ error: MillraceError; shown: boolean } | undefined> {
+    const { model } = selector
+    // Collecting a long conversation and encoding the request each take long; yield in between.
+    if (plan.messages.length > manyMessages) await clock.turn()
+    if (stopped) return undefined
+    const request = toRequest(plan, model, options.output?.jsonSchema)
+    const { checkpoint } = log.run
+    const assembler = roundAssembler({
+      log,
+      emit,
+      runtime,
+      tools,
+      roundBlockReason: roundBlockReason(log.run, options),
+      callBlockReason: (index) => callBlockReason(index, options.maxCallsPerRound),
+      restart(reason) {
+        const error = new MillraceError({ op: 'model.stream', code: 'stream_error', message: reason })
+        if (hasStarted(log.run)) throw error
+        retract(reason)
+        emitRetry(plan, model, 0, error)
+      },
+      sinceCheckpoint: resumes && checkpoint ? [...checkpoint.since] : undefined,
+    })
+    generation = generate({
+      model,
+      request,
+      resume: resumes ? checkpoint?.opaque : undefined,
+      clock,
+      firstEventMs: options.firstEventMs,
+      idleMs: options.idleMs,
+      onEvent: assembler.onModelEvent,
+      observer: observerOf({ runId, round: plan.round, attempt, model, request }),
+    })
+    // The model itself may have ended the run before `generation` was assigned.
+    if (stopped) generation.stop(interrupted('the run has ended'))
+    const { elapsed } = generation
+    const { done, error } = await generation.end
+    if (stopped) return undefined
+    const { shown } = assembler
+    if (error) return { error, shown }
+    if (!assembler.caughtUp) return { error: endedEarly(model), shown }
+    if (isEmptyAnswer(log.run, done.finish)) return { error: emptyAnswerError(model, done.finish), shown }
+    selector.onSuccess()
+    const unfinished = assembler.unfinishedCalls(done)
+    const slices = { clock, isStopped: () => stopped }
+    if (unfinished.length > 0) await forEachInSlices(unfinished, slices, emit)
+    if (stopped) return undefined
+    emit(roundEnd(done, elapsed(), { round: plan.round, model: model.id }))
+    runtime.modelDone()
+    if (unfinished.length > 0)
+      await forEachInSlices(unfinished, slices, (call) => {
+        // A decision may have resumed the call in the meantime.
+        if (!log.run.calls.get(call.callId)?.result)
+          runtime.reject(call, `Not run: ${call.problem}.`, 'rejected')
+      })
+    return undefined
+  }
+
+  /** Plans the same round with a compacted conversation, or returns the error to fail with. */
+  async function compactedRound(
+    { plan: { round }, selector }: PreparedRound<Context>,
+    error: MillraceError,
+  ): Promise<{ prepared?: PreparedRound<Context>; error: MillraceError }> {
+    const { summary, failure } = await compact('overflow', selector.model)
+    if (failure !== undefined) return { error: compactionFailed(error, failure) }
+    if (!summary || stopped) return { error }
+    // Inputs that arrived since the round started are for the next one.
+    const planned = await plan(round, [...log.run.history])
+    return { prepared: prepare(planned), error }
+  }
+
+  async function compact(reason: CompactionInput['reason'], model: Model): Promise<CompactionResult> {
+    if (!options.compact) return {}
+    compacting = new AbortController()
+    const { signal } = compacting
+    const compacted = await compactConversation({
+      ...options,
+      compact: options.compact,
+      limit: options.maxContextTokens,
+      state: log.run,
+      reason,
+      model,
+      signal,
+      observeAside: (call) => telemetry?.modelCall({ ...call, runId, round: log.run.round, aside: true }),
+    })
+    compacting = undefined
+    if (compacted.summary) emit(compacted.summary)
+    return compacted
+  }
+
+  return {
+    get tools() {
+      return tools
+    },
+    restoreTools,
+    runRound,
+    rejoin,
+    interrupt,
+    stop(error) {
+      stopped = true
+      wake()
+      if (!error) return
+      generation?.stop(error)
+      compacting?.abort(error)
+    },
+  }
+}
+
+function byName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
+  return new Map(tools.map((tool) => [tool.name, tool]))
+}
+
+/** Finish reasons that explain an answer without text. */
+const finishesWithoutText: ReadonlySet<FinishReason> = new Set(['length', 'content-filter', 'refusal'])
+
+/** No text, no tool call, and no provider tool. Reasoning alone is not an answer. */
+function isEmptyAnswer({ draft, calls, openInputs }: RunState, finish: FinishReason): boolean {
+  if (finishesWithoutText.has(finish) || draft.text !== '' || calls.size + openInputs.size > 0) return false
+  const parts = draft.message()?.content ?? []
+  return !parts.some((part) => part.type === 'provider-tool' && (part.input ?? part.output) !== undefined)
+}
+
+function emptyAnswerError({ id }: Model, finish: FinishReason): MillraceError {
+  const message = `the model '${id}' ended its answer (${finish}) without text, a tool call or a refusal`
+  return new MillraceError({ op: 'model.stream', code: 'empty_answer', message })
+}
+
+function endedEarly({ id }: Model): MillraceError {
+  const message = `the model '${id}' ended its answer before the point that the log has reached`
+  return new MillraceError({ op: 'model.stream', code: 'stream_error', message, retryable: false })
+}

@@ -1,0 +1,93 @@
+import { agent } from '../agent/index.ts'
+import type { Model, ThreadInfo } from '../protocol/index.ts'
+import { invalidInput, MillraceError } from '../protocol/index.ts'
+import type { App, Thread, ThreadStore } from '../threads/index.ts'
+import { millrace } from '../threads/index.ts'
+import { claimOnlyOwn, withoutClaims } from './claims.ts'
+import { openData } from './data.ts'
+
+/** The name of the agent that answers on the command line. */
+export const cliAgentName = 'cli'
+
+/** For commands that open threads but never run an agent. */
+const placeholderModel: Model = {
+  id: 'none',
+  provider: 'none',
+  capabilities: {
+    tools: true,
+    images: true,
+    files: true,
+    reasoning: true,
+    streaming: true,
+    structuredOutput: true,
+  },
+  stream() {
+    throw new MillraceError({
+      op: 'millrace',
+      code: 'llm_error',
+      message: 'the thread was being stopped; ask again',
+    })
+  },
+}
+
+/** Opens all threads of a database file, to read them. */
+export function openThreads(data: string | undefined): App {
+  const store = withoutClaims(openData(data, { mustExist: true }))
+  return withStore(millrace({ agents: agent({ name: cliAgentName, model: placeholderModel }), store }), store)
+}
+
+/** Makes `app.close()` close the store too, which merges the `-wal` file into the database file. */
+export function withStore<A extends App>(app: A, store: ThreadStore): A {
+  return {
+    ...app,
+    async close(options) {
+      await app.close(options)
+      await store.close()
+    },
+  }
+}
+
+export interface OpenedThread {
+  readonly app: App
+  readonly thread: Thread
+  readonly info: ThreadInfo
+}
+
+/** Opens one thread without its agent. Throws `not_found` if it does not exist. */
+export async function openThread(
+  data: string | undefined,
+  id: string,
+  options: { readonly mayClaim?: boolean } = {},
+): Promise<OpenedThread> {
+  const store = openData(data, { mustExist: true })
+  const info = await store.get(id)
+  if (info) return openWithoutAgent(store, info, options)
+  await store.close()
+  throw threadNotFound(id)
+}
+
+/**
+ * Opens a thread to read it and to send signals. Its runs are left to the process that has its agent.
+ * With `mayClaim` this process claims the thread if no other has, which is only good for stopping it.
+ */
+export function openWithoutAgent(
+  store: ThreadStore,
+  info: ThreadInfo,
+  { mayClaim = false }: { readonly mayClaim?: boolean } = {},
+): OpenedThread {
+  const agents = { [info.agent]: agent({ name: info.agent, model: placeholderModel }) }
+  const app = withStore(
+    millrace({ agents, store: mayClaim ? claimOnlyOwn(store) : withoutClaims(store) }),
+    store,
+  )
+  return { app, thread: app.thread(info.id), info }
+}
+
+export function missingThreadId(command: string): MillraceError {
+  return invalidInput('millrace', `millrace ${command} needs a thread id; list threads with millrace threads`)
+}
+
+export function threadNotFound(id: string): MillraceError {
+  const message = `no thread '${id}'; list threads with millrace threads`
+  return new MillraceError({ op: 'millrace', code: 'not_found', message })
+}
