@@ -1,8 +1,8 @@
 import type { Entry } from 'millrace/client'
 import { expect, test } from 'vitest'
 import { openDesk } from './desk.ts'
-import { clipboard, copied, eventsOf, longTimeout, parsed } from './detail.test-kit.ts'
-import { describePage } from './page.test-kit.ts'
+import { clipboard, eventsOf, longTimeout, parsed } from './detail.test-kit.ts'
+import { copied, describePage } from './page.test-kit.ts'
 
 describePage('the raw events', (visit) => {
   test('of a long thread are rendered on demand, follow its end, and can be searched', async () => {

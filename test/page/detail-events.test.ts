@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openDesk } from './desk.ts'
-import { askedThread, clipboard, copied, eventsOf, longTimeout, openCall, parsed } from './detail.test-kit.ts'
-import { describePage, screenshot, textOfDownload } from './page.test-kit.ts'
+import { askedThread, clipboard, eventsOf, longTimeout, openCall, parsed } from './detail.test-kit.ts'
+import { copied, describePage, screenshot, textOfDownload } from './page.test-kit.ts'
 
 const script = [
   [{ text: 'Let me look.' }, { call: 'lookup_order', input: { id: 'ORD-42' } }],

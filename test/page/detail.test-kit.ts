@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { client, type Entry } from 'millrace/client'
 import type { Locator, Page } from 'playwright-core'
-import { expect, onTestFinished } from 'vitest'
+import { onTestFinished } from 'vitest'
 
 /** Only turns a hang into a failure. */
 export const longTimeout = { timeout: 60_000 }
@@ -58,17 +58,6 @@ export function fact(detail: Locator, label: string): Promise<string | null> {
     .locator('dd')
     .first()
     .textContent()
-}
-
-/** Clicks a button and returns what it copied. */
-export async function copied(button: Locator): Promise<string> {
-  const page = button.page()
-  const before = `nothing yet ${Math.random()}`
-  await page.evaluate((text) => navigator.clipboard.writeText(text), before)
-  await button.click()
-  const read = () => page.evaluate(() => navigator.clipboard.readText())
-  await expect.poll(read, longTimeout).not.toBe(before)
-  return read()
 }
 
 export interface FixedProvider {

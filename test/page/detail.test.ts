@@ -7,14 +7,13 @@ import { openDesk } from './desk.ts'
 import {
   askedThread,
   clipboard,
-  copied,
   fact,
   fixedProvider,
   openCall,
   openLatestRun,
   openRound,
 } from './detail.test-kit.ts'
-import { describePage, screenshot } from './page.test-kit.ts'
+import { copied, describePage, screenshot } from './page.test-kit.ts'
 
 const usage = { inputTokens: 1200, outputTokens: 80, reasoningTokens: 12, cacheReadTokens: 900 }
 

@@ -2,7 +2,7 @@ import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { allowed, hostile } from './hostile-markdown.ts'
-import { describePage, phone, screenshot } from './page.test-kit.ts'
+import { copied, describePage, phone, screenshot } from './page.test-kit.ts'
 import { openStage } from './stage.test-kit.ts'
 
 const script = `
@@ -221,10 +221,8 @@ describePage('Markdown', (visit) => {
   test('a code block is copied literally', async () => {
     const page = await visit(await openStage(script), { permissions: ['clipboard-read', 'clipboard-write'] })
     await page.evaluate(() => window.write('```py\n\tif a < b:\n\n', '\t\tprint("<b>")\n```\n'))
-    await page.getByRole('button', { name: 'Copy code' }).click()
-    await expect
-      .poll(() => page.evaluate(() => navigator.clipboard.readText()), longTimeout)
-      .toBe('\tif a < b:\n\n\t\tprint("<b>")')
+    const code = await copied(page.getByRole('button', { name: 'Copy code' }))
+    expect(code).toBe('\tif a < b:\n\n\t\tprint("<b>")')
     expect(await page.locator('.md-code-bar').textContent()).toBe('py')
   })
 
@@ -244,8 +242,7 @@ describePage('Markdown', (visit) => {
     }, `\`\`\`\n${code}\n\`\`\`\n`)
     expect(many).toBe(one)
     expect(await page.locator('.md-lines').count()).toBeGreaterThan(8)
-    await page.getByRole('button', { name: 'Copy code' }).click()
-    await expect.poll(() => page.evaluate(() => navigator.clipboard.readText()), longTimeout).toBe(code)
+    expect(await copied(page.getByRole('button', { name: 'Copy code' }))).toBe(code)
     const selected = await page.evaluate(() => {
       getSelection()?.selectAllChildren(document.querySelector('.md code') as Element)
       return getSelection()?.toString()

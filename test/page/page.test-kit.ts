@@ -1,3 +1,5 @@
+import { mkdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import {
@@ -8,7 +10,7 @@ import {
   type Locator,
   type Page,
 } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, vi } from 'vitest'
 import { root } from '../root.ts'
 import { launchArgs } from './browser.ts'
 import { watchContext } from './watch-context.ts'
@@ -88,4 +90,29 @@ export async function say(page: Page, message: string): Promise<void> {
 /** The visible conversation, without the announcements for screen readers. */
 export function seen(page: Page): Locator {
   return page.getByRole('group', { name: 'Conversation' })
+}
+
+/**
+ * Clicks a button and returns what it copied. The clipboard belongs to the browser, which tests in
+ * other files share: one at a time uses it.
+ */
+export async function copied(button: Locator): Promise<string> {
+  const page = button.page()
+  const lock = join(tmpdir(), `millrace-clipboard-${new URL(inject('browser')).port}`)
+  const isFree = () =>
+    mkdir(lock).then(
+      () => true,
+      () => false,
+    )
+  await vi.waitUntil(isFree, { timeout: longTimeoutMs, interval: 20 })
+  try {
+    const before = `nothing yet ${Math.random()}`
+    await page.evaluate((text) => navigator.clipboard.writeText(text), before)
+    await button.click()
+    const read = () => page.evaluate(() => navigator.clipboard.readText())
+    await expect.poll(read, { timeout: longTimeoutMs }).not.toBe(before)
+    return await read()
+  } finally {
+    await rm(lock, { recursive: true, force: true })
+  }
 }

@@ -66,7 +66,7 @@ describe.each(transports)('by %s', (_, usual) => {
       const error = await failureFrom(openStream(callBy(url)))
       expect(error).toMatchObject({ code: 'stream_error', retryable: true, status: undefined })
       expect(error.message).toMatch(
-        /^them: cannot reach 127\.0\.0\.1:\d+ \(is the server running\?\): ECONNREFUSED/,
+        /^them: cannot reach 127\.0\.0\.1:\d+ \(is the server running\?\): ECONNREFUSED$/,
       )
       expect(error.cause).toBeInstanceOf(Error)
     })

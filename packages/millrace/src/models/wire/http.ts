@@ -113,7 +113,9 @@ function networkFailure(thrown: unknown, call: HttpCall, what: string): Millrace
   const { code, text } = rootCause(thrown)
   const timedOut = /TIMEOUT|ETIMEDOUT/.test(code)
   const timeoutMessage = fetchTimeouts.get(code)
-  const detail = withoutSecrets([code, text].filter(Boolean).join(' '), call.secrets)
+  // `connect ECONNREFUSED 127.0.0.1:9` only repeats the code and the host.
+  const reason = code && text.includes(code) ? code : [code, text].filter(Boolean).join(' ')
+  const detail = withoutSecrets(reason, call.secrets)
   // A TypeError without a cause is not about the network but about the request.
   const isBadRequest =
     thrown instanceof TypeError && thrown.cause === undefined && /invalid|header|url/i.test(text)
