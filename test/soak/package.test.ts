@@ -282,7 +282,7 @@ describe.each(published)('packages/%s, packed', (folderName) => {
         cwd: consumer,
         env: { ...plainEnv(), HOME: consumer },
       })
-      const says = `${flag} needs a package that is not installed: npm install ${install}`
+      const says = `${flag} needs a package that is not installed: run npm install ${install}`
       expect(ended).toMatchObject({ exit: 2, stdout: '', stderr: expect.stringContaining(says) })
     })
   })
@@ -338,7 +338,7 @@ describe.each(published)('packages/%s, packed', (folderName) => {
     ])
     expect(installedOne).toEqual({ exit: 0, stdout: 'true\n', stderr: '' })
     expect(bundledOne).toMatchObject({ exit: 0, stderr: '' })
-    expect(bundledOne?.stdout).toMatch(/keep @millrace\/voice out of the bundle/)
+    expect(bundledOne?.stdout).toMatch(/exclude @millrace\/voice from your bundle/)
   })
 })
 

@@ -37,9 +37,9 @@ export function ExchangeList({
   )
 }
 
-function statusText(exchanges: ExchangesState['exchanges'], goesOn: boolean): string {
+function statusText(exchanges: ExchangesState['exchanges'], isArriving: boolean): string {
   if (!exchanges) return 'Loading…'
-  if (goesOn) return 'The response is still arriving.'
+  if (isArriving) return 'The response is still arriving.'
   if (exchanges.length > 0) return ''
   return 'Not stored. The process kept its requests only in memory, and has exited or discarded them.'
 }

@@ -112,7 +112,7 @@ describe('quotas', () => {
     expect(statuses[202]).toBeLessThan(240)
     expect(rejected[0]?.json().error).toMatchObject({
       code: 'rate_limit',
-      message: expect.stringMatching(/quota 'waiting' is 200/),
+      message: expect.stringMatching(/quota 'waiting' is used up \(200/),
     })
     expect(Number(rejected[0]?.headers['retry-after'])).toBeGreaterThan(0)
     expect(await usageOf(port, { as: 'ann' })).toMatchObject({

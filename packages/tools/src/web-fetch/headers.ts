@@ -50,9 +50,9 @@ export function headersProblem(value: unknown): Problem {
 function customHeaders(option: HeadersOption, url: URL, first: URL): Headers {
   const headers = Object.entries(typeof option === 'function' ? option(new URL(url)) : option)
   const lower = headers.map(([name, content]) => [name.toLowerCase(), content] as const)
-  const isElsewhere = typeof option !== 'function' && url.origin !== first.origin
+  const isOtherOrigin = typeof option !== 'function' && url.origin !== first.origin
   return Object.fromEntries(
-    lower.filter(([name]) => !reserved.has(name) && (!isElsewhere || harmless.has(name))),
+    lower.filter(([name]) => !reserved.has(name) && (!isOtherOrigin || harmless.has(name))),
   )
 }
 
