@@ -54,7 +54,7 @@ function nameOf(statement: object): string | undefined {
   return first?.id.name
 }
 
-/** The text of a `/** … *​/` comment. */
+/** The text of a documentation comment. */
 function plain(comment: string): string {
   return comment
     .replace(/^\*+/, '')

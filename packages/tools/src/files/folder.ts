@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, fstatSync, lstatSync, realpathSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { constants, lstat, open, realpath } from 'node:fs/promises'
 
@@ -63,11 +63,7 @@ async function plainFolder(at: string, path: string): Promise<Folder> {
       const file = inside(name)
       const handle = await open(file, flags | O_NOFOLLOW | O_NONBLOCK, mode)
       try {
-        // Verifies that the opened file is the one at its real path: with a link on the way it
-        // would be another.
-        await check(name)
-        const [opened, found] = await Promise.all([handle.stat(), lstat(file)])
-        if (opened.ino !== found.ino || opened.dev !== found.dev) throw changedMeanwhile()
+        verifyOpened(handle, file)
         return handle
       } catch (error) {
         await handle.close()
@@ -76,6 +72,20 @@ async function plainFolder(at: string, path: string): Promise<Folder> {
     },
     check,
     close: async () => {},
+  }
+}
+
+/**
+ * Fails unless the opened file is the one at `path`, and no link leads there. No single call answers
+ * both, so another process that swaps a link could pass each check in turn. The checks are therefore
+ * synchronous, with microseconds between them, and repeated: every swap would have to hit one gap.
+ */
+function verifyOpened(handle: FileHandle, path: string): void {
+  const opened = fstatSync(handle.fd)
+  for (let round = 0; round < 4; round++) {
+    if (realpathSync.native(path) !== path) throw changedMeanwhile()
+    const found = lstatSync(path)
+    if (opened.ino !== found.ino || opened.dev !== found.dev) throw changedMeanwhile()
   }
 }
 
