@@ -89,7 +89,10 @@ interface App {
   notices(agent?: string): Promise<readonly string[]>
   thread(id?: string, options?: ThreadOptions): Thread
   threads(options?: ThreadsOptions): Promise<ThreadPage>
+  deleteThreads(options: { readonly user: string }): Promise<number>
   usage(caller: string): Promise<QuotaUsage>
+  pause(): void
+  resume(): void
   rejected(limit: string): void
   readonly buffer: Budget
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>
@@ -100,6 +103,7 @@ interface AppGauges {
   lag(): number
   running(): number
   waiting(): number
+  oldest?(): number
   buffered(): number
 }
 
@@ -115,6 +119,11 @@ interface AppOptions {
   readonly maxRuns?: number | undefined
   readonly maxRunBytes?: number | undefined
   readonly cacheBytes?: number | undefined
+  readonly dispatcher?: Dispatcher | undefined
+  readonly works?: boolean | undefined
+  readonly storeTimeoutMs?: number | undefined
+  readonly maxAgentRuns?: Readonly<Record<string, number>> | undefined
+  readonly keepDays?: number | undefined
   readonly quotas?: Partial<Quotas> | undefined
   readonly telemetry?: Telemetry | readonly Telemetry[] | undefined
   readonly onError?: ((error: MillraceError) => void) | undefined
@@ -126,6 +135,8 @@ interface AppTelemetry {
   rejected?(limit: string): void
   closed(): void
 }
+
+type AppendResult = readonly Entry[] | 'fenced' | 'busy'
 
 interface ApprovalAnswer {
   readonly approved: boolean
@@ -200,6 +211,7 @@ interface BackgroundGeneration {
 
 interface Batch {
   readonly lease: Lease
+  readonly number: number
   readonly events: readonly ThreadEvent[]
 }
 
@@ -339,6 +351,8 @@ type ContextOf<Tools extends readonly (Tool | Toolbox)[]> = (
 
 interface CreateOptions {
   readonly entries?: readonly Entry[] | undefined
+  readonly keys?: ReadonlyMap<string, number> | undefined
+  readonly createdAt?: number | undefined
   readonly quotas?: Quotas | undefined
 }
 
@@ -373,6 +387,18 @@ type Detected =
       readonly model?: undefined
       readonly why: string
     }
+
+interface Dispatcher {
+  readonly patienceMs: number
+  wake(thread: WokenThread): Promise<void> | void
+  work(run: (threadId: string) => Promise<void>, options: WorkOptions): DispatcherWork
+}
+
+interface DispatcherWork {
+  pause(): void
+  resume(): void
+  close(): Promise<void>
+}
 
 interface DoneEvent {
   readonly type: 'done'
@@ -813,6 +839,7 @@ interface ModelStream extends AsyncIterable<ModelEvent> {
 interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata' | 'forkedFrom'> {
   readonly label?: ThreadLabel | undefined
   readonly caller?: string | undefined
+  readonly priority?: Priority | undefined
 }
 
 type OptionsArgument<Context, More = unknown> = unknown extends Context
@@ -950,6 +977,8 @@ type PrepareRound<Context = unknown> = (
   plan: RoundPlan<Context>,
 ) => RoundChange<Context> | undefined | void | Promise<RoundChange<Context> | undefined | void>
 
+type Priority = 'interactive' | 'batch'
+
 interface ProviderData {
   readonly provider: string
   readonly data: JsonValue
@@ -994,6 +1023,16 @@ interface Quotas {
   readonly storedBytes: number
   readonly bytesPerMinute: number
   readonly tokensPerMinute: number
+}
+
+interface RateLimitOptions {
+  readonly store: Pick<ThreadStore, 'reserve'>
+  readonly requestsPerMinute?: number | undefined
+  readonly tokensPerMinute?: number | undefined
+  readonly name?: string | undefined
+  readonly burst?: number | undefined
+  readonly maxWaitMs?: number | undefined
+  readonly onError?: ((error: MillraceError) => void) | undefined
 }
 
 interface ReadOptions {
@@ -1168,6 +1207,11 @@ interface RunInfo {
   readonly resumes?: ResumedRun | undefined
 }
 
+interface RunLimits {
+  readonly perCaller?: number | undefined
+  readonly perAgent?: Readonly<Record<string, number>> | undefined
+}
+
 interface RunOptions<Context = unknown> {
   readonly context?: Context | undefined
   readonly signal?: AbortSignal | undefined
@@ -1224,6 +1268,14 @@ interface RunTelemetry {
   handedOver(): void
 }
 
+interface RunnableThread {
+  readonly id: string
+  readonly agent: string
+  readonly head: number
+  readonly priority: Priority
+  readonly waitedMs: number
+}
+
 type Schema = StandardSchemaV1 | JsonSchema<unknown>
 
 interface SendOptions {
@@ -1231,9 +1283,20 @@ interface SendOptions {
   readonly key?: string | undefined
 }
 
+interface SharedRate {
+  readonly name: string
+  readonly perMinute: number
+  readonly burst: number
+}
+
 interface SignalOptions {
   readonly quotas?: Quotas | undefined
   readonly label?: ThreadLabel | undefined
+}
+
+interface Signaled extends Pick<StoredThread, 'agent' | 'priority'> {
+  readonly entry: Entry
+  readonly repeated: boolean
 }
 
 interface SnapshotWrite {
@@ -1311,6 +1374,7 @@ interface StopEvent {
 interface StoredThread extends ThreadInfo {
   readonly bytes: number
   readonly caller?: string | undefined
+  readonly priority: Priority
 }
 
 interface StreamOptions {
@@ -1412,6 +1476,7 @@ interface ThreadOptions {
   readonly user?: string | undefined
   readonly caller?: string | undefined
   readonly metadata?: JsonObject | undefined
+  readonly priority?: Priority | undefined
 }
 
 interface ThreadPage {
@@ -1450,16 +1515,8 @@ interface ThreadStore {
   get(threadId: string): Promise<StoredThread | undefined>
   list(options: ListOptions): Promise<ThreadPage>
   delete(threadId: string): Promise<boolean>
-  append(batches: readonly Batch[]): Promise<readonly (readonly Entry[] | 'fenced')[]>
-  signal(
-    threadId: string,
-    key: string | undefined,
-    event: ThreadEvent,
-    options?: SignalOptions,
-  ): Promise<{
-    readonly entry: Entry
-    readonly repeated: boolean
-  }>
+  append(batches: readonly Batch[]): Promise<readonly AppendResult[]>
+  signal(threadId: string, key: string, event: ThreadEvent, options?: SignalOptions): Promise<Signaled>
   read(
     threadId: string,
     options: {
@@ -1468,11 +1525,12 @@ interface ThreadStore {
       readonly split?: boolean | undefined
     },
   ): Promise<readonly Entry[]>
+  heads(threadIds: readonly string[]): Promise<ReadonlyMap<string, number>>
   claim(
     threadId: string,
     owner: string,
     leaseMs: number,
-    runs?: number,
+    limits?: RunLimits,
   ): Promise<
     | {
         readonly lease: Lease
@@ -1488,7 +1546,14 @@ interface ThreadStore {
       readonly status: 'idle' | 'waiting' | 'runnable'
     },
   ): Promise<'released' | 'moved' | 'fenced'>
-  findRunnable(limit: number, agents: readonly string[], runs?: number): Promise<readonly string[]>
+  findRunnable(
+    limit: number,
+    agents: readonly string[],
+    limits?: RunLimits,
+  ): Promise<readonly RunnableThread[]>
+  findUnchanged(forMs: number, limit: number): Promise<readonly string[]>
+  keys(threadId: string): Promise<ReadonlyMap<string, number>>
+  reserve(rate: SharedRate, amount: number): Promise<number>
   usage(caller: string): Promise<CallerUsage>
   snapshot(
     threadId: string,
@@ -1503,7 +1568,7 @@ interface ThreadStore {
   snapshotPart(threadId: string, name: string): Promise<string | undefined>
   saveSnapshot(lease: Lease, snapshot: SnapshotWrite): Promise<'saved' | 'fenced'>
   packDeltas(threadId: string, upTo: number): Promise<void>
-  watch(listener: WatchListener): () => void
+  watch(watcher: Watcher): Watch
   close(): Promise<void>
 }
 
@@ -1729,7 +1794,17 @@ type ValueOf<Result> = [
       }
     >['value']
 
-type WatchListener = (threadId: string, head?: number) => void
+interface Watch {
+  follow(threadId: string): void
+  unfollow(threadId: string): void
+  close(): void
+}
+
+interface Watcher {
+  readonly changed?: ((threadId: string, head?: number) => void) | undefined
+  readonly runnable?: (() => void) | undefined
+  readonly missed?: (() => void) | undefined
+}
 
 interface WireExchange {
   readonly url: string
@@ -1753,6 +1828,16 @@ interface WireListener {
 
 interface WithDecisions {
   readonly decisions?: readonly Decision[] | undefined
+}
+
+interface WokenThread extends Pick<RunnableThread, 'id' | 'agent' | 'head' | 'priority'> {
+  readonly isHandedOver?: boolean | undefined
+}
+
+interface WorkOptions {
+  readonly agents: readonly string[]
+  readonly maxRuns: number
+  readonly onError: (error: MillraceError) => void
 }
 
 declare function addUsage(a: Usage, b: Partial<Usage>): Usage
@@ -1836,6 +1921,8 @@ declare function parseArguments(raw: string):
 
 declare function partialJson({ maxDepth }?: { maxDepth?: number }): PartialJson
 
+declare function rateLimited(model: Model, options: RateLimitOptions): Model
+
 declare function readTranscript(value: unknown): Message[]
 
 declare function summarize(options?: SummarizeOptions): Compact
@@ -1879,8 +1966,12 @@ export {
   type Clock,
   type Compact,
   type Decision,
+  type Dispatcher,
+  type DispatcherWork,
   type Entry,
   type ErrorCode,
+  type Exchange,
+  type ExchangeStore,
   type FilePart,
   type FinishReason,
   type FollowOptions,
@@ -1906,6 +1997,7 @@ export {
   type PrepareRound,
   type ProviderData,
   type Quotas,
+  type RateLimitOptions,
   type Run,
   type RunEvent,
   type RunEventOf,
@@ -1934,6 +2026,8 @@ export {
   type Usage,
   type UserMessage,
   type UserPart,
+  type WokenThread,
+  type WorkOptions,
   addUsage,
   agent,
   agentDefaults,
@@ -1950,6 +2044,7 @@ export {
   noUsage,
   parseArguments,
   partialJson,
+  rateLimited,
   readTranscript,
   summarize,
   textOf,

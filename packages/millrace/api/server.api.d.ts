@@ -41,7 +41,10 @@ interface App {
   notices(agent?: string): Promise<readonly string[]>
   thread(id?: string, options?: ThreadOptions): Thread
   threads(options?: ThreadsOptions): Promise<ThreadPage>
+  deleteThreads(options: { readonly user: string }): Promise<number>
   usage(caller: string): Promise<QuotaUsage>
+  pause(): void
+  resume(): void
   rejected(limit: string): void
   readonly buffer: Budget
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>
@@ -52,6 +55,7 @@ interface AppGauges {
   lag(): number
   running(): number
   waiting(): number
+  oldest?(): number
   buffered(): number
 }
 
@@ -67,6 +71,11 @@ interface AppOptions {
   readonly maxRuns?: number | undefined
   readonly maxRunBytes?: number | undefined
   readonly cacheBytes?: number | undefined
+  readonly dispatcher?: Dispatcher | undefined
+  readonly works?: boolean | undefined
+  readonly storeTimeoutMs?: number | undefined
+  readonly maxAgentRuns?: Readonly<Record<string, number>> | undefined
+  readonly keepDays?: number | undefined
   readonly quotas?: Partial<Quotas> | undefined
   readonly telemetry?: Telemetry | readonly Telemetry[] | undefined
   readonly onError?: ((error: MillraceError) => void) | undefined
@@ -78,6 +87,8 @@ interface AppTelemetry {
   rejected?(limit: string): void
   closed(): void
 }
+
+type AppendResult = readonly Entry[] | 'fenced' | 'busy'
 
 interface ApprovalAnswer {
   readonly approved: boolean
@@ -142,6 +153,7 @@ interface BackgroundGeneration {
 
 interface Batch {
   readonly lease: Lease
+  readonly number: number
   readonly events: readonly ThreadEvent[]
 }
 
@@ -222,6 +234,8 @@ interface CompiledSchema<Value = unknown> {
 
 interface CreateOptions {
   readonly entries?: readonly Entry[] | undefined
+  readonly keys?: ReadonlyMap<string, number> | undefined
+  readonly createdAt?: number | undefined
   readonly quotas?: Quotas | undefined
 }
 
@@ -238,6 +252,18 @@ type DeepPartial<T> = T extends readonly (infer Item)[]
   : T extends object
     ? { [Key in keyof T]?: DeepPartial<T[Key]> }
     : T
+
+interface Dispatcher {
+  readonly patienceMs: number
+  wake(thread: WokenThread): Promise<void> | void
+  work(run: (threadId: string) => Promise<void>, options: WorkOptions): DispatcherWork
+}
+
+interface DispatcherWork {
+  pause(): void
+  resume(): void
+  close(): Promise<void>
+}
 
 interface DoneEvent {
   readonly type: 'done'
@@ -641,6 +667,7 @@ interface MountedProtocol {
 interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata' | 'forkedFrom'> {
   readonly label?: ThreadLabel | undefined
   readonly caller?: string | undefined
+  readonly priority?: Priority | undefined
 }
 
 interface NewThreadOptions {
@@ -707,6 +734,8 @@ interface PlaybackEvent {
   readonly round: number
   readonly chars: number
 }
+
+type Priority = 'interactive' | 'batch'
 
 type Problem = string | false | undefined
 
@@ -935,6 +964,11 @@ interface RunInfo {
   readonly resumes?: ResumedRun | undefined
 }
 
+interface RunLimits {
+  readonly perCaller?: number | undefined
+  readonly perAgent?: Readonly<Record<string, number>> | undefined
+}
+
 interface RunOptions<Context = unknown> {
   readonly context?: Context | undefined
   readonly signal?: AbortSignal | undefined
@@ -991,6 +1025,14 @@ interface RunTelemetry {
   handedOver(): void
 }
 
+interface RunnableThread {
+  readonly id: string
+  readonly agent: string
+  readonly head: number
+  readonly priority: Priority
+  readonly waitedMs: number
+}
+
 type Schema = StandardSchemaV1 | JsonSchema<unknown>
 
 interface SendOptions {
@@ -1021,6 +1063,7 @@ interface ServerOptions {
   readonly limits?: Partial<Limits> | undefined
   readonly trustProxy?: boolean | readonly string[] | undefined
   readonly page?: boolean | undefined
+  readonly clients?: boolean | undefined
   readonly protocols?: readonly Protocol[] | undefined
   readonly voice?: Voice | undefined
   readonly recheckMs?: number | undefined
@@ -1042,9 +1085,20 @@ interface ServerSocket {
   on(event: 'close' | 'error' | 'ping' | 'pong', listener: () => void): unknown
 }
 
+interface SharedRate {
+  readonly name: string
+  readonly perMinute: number
+  readonly burst: number
+}
+
 interface SignalOptions {
   readonly quotas?: Quotas | undefined
   readonly label?: ThreadLabel | undefined
+}
+
+interface Signaled extends Pick<StoredThread, 'agent' | 'priority'> {
+  readonly entry: Entry
+  readonly repeated: boolean
 }
 
 interface SnapshotWrite {
@@ -1135,6 +1189,7 @@ interface StopEvent {
 interface StoredThread extends ThreadInfo {
   readonly bytes: number
   readonly caller?: string | undefined
+  readonly priority: Priority
 }
 
 interface StreamOptions {
@@ -1235,6 +1290,7 @@ interface ThreadOptions {
   readonly user?: string | undefined
   readonly caller?: string | undefined
   readonly metadata?: JsonObject | undefined
+  readonly priority?: Priority | undefined
 }
 
 interface ThreadPage {
@@ -1273,16 +1329,8 @@ interface ThreadStore {
   get(threadId: string): Promise<StoredThread | undefined>
   list(options: ListOptions): Promise<ThreadPage>
   delete(threadId: string): Promise<boolean>
-  append(batches: readonly Batch[]): Promise<readonly (readonly Entry[] | 'fenced')[]>
-  signal(
-    threadId: string,
-    key: string | undefined,
-    event: ThreadEvent,
-    options?: SignalOptions,
-  ): Promise<{
-    readonly entry: Entry
-    readonly repeated: boolean
-  }>
+  append(batches: readonly Batch[]): Promise<readonly AppendResult[]>
+  signal(threadId: string, key: string, event: ThreadEvent, options?: SignalOptions): Promise<Signaled>
   read(
     threadId: string,
     options: {
@@ -1291,11 +1339,12 @@ interface ThreadStore {
       readonly split?: boolean | undefined
     },
   ): Promise<readonly Entry[]>
+  heads(threadIds: readonly string[]): Promise<ReadonlyMap<string, number>>
   claim(
     threadId: string,
     owner: string,
     leaseMs: number,
-    runs?: number,
+    limits?: RunLimits,
   ): Promise<
     | {
         readonly lease: Lease
@@ -1311,7 +1360,14 @@ interface ThreadStore {
       readonly status: 'idle' | 'waiting' | 'runnable'
     },
   ): Promise<'released' | 'moved' | 'fenced'>
-  findRunnable(limit: number, agents: readonly string[], runs?: number): Promise<readonly string[]>
+  findRunnable(
+    limit: number,
+    agents: readonly string[],
+    limits?: RunLimits,
+  ): Promise<readonly RunnableThread[]>
+  findUnchanged(forMs: number, limit: number): Promise<readonly string[]>
+  keys(threadId: string): Promise<ReadonlyMap<string, number>>
+  reserve(rate: SharedRate, amount: number): Promise<number>
   usage(caller: string): Promise<CallerUsage>
   snapshot(
     threadId: string,
@@ -1326,7 +1382,7 @@ interface ThreadStore {
   snapshotPart(threadId: string, name: string): Promise<string | undefined>
   saveSnapshot(lease: Lease, snapshot: SnapshotWrite): Promise<'saved' | 'fenced'>
   packDeltas(threadId: string, upTo: number): Promise<void>
-  watch(listener: WatchListener): () => void
+  watch(watcher: Watcher): Watch
   close(): Promise<void>
 }
 
@@ -1673,7 +1729,17 @@ interface VoiceSession {
   end(): void
 }
 
-type WatchListener = (threadId: string, head?: number) => void
+interface Watch {
+  follow(threadId: string): void
+  unfollow(threadId: string): void
+  close(): void
+}
+
+interface Watcher {
+  readonly changed?: ((threadId: string, head?: number) => void) | undefined
+  readonly runnable?: (() => void) | undefined
+  readonly missed?: (() => void) | undefined
+}
 
 interface WireExchange {
   readonly url: string
@@ -1697,6 +1763,16 @@ interface WireListener {
 
 interface WithDecisions {
   readonly decisions?: readonly Decision[] | undefined
+}
+
+interface WokenThread extends Pick<RunnableThread, 'id' | 'agent' | 'head' | 'priority'> {
+  readonly isHandedOver?: boolean | undefined
+}
+
+interface WorkOptions {
+  readonly agents: readonly string[]
+  readonly maxRuns: number
+  readonly onError: (error: MillraceError) => void
 }
 
 declare function exchangeFolder(path: string, options?: ExchangeFolderOptions): ExchangeStore

@@ -1,3 +1,5 @@
+type AppendResult = readonly Entry[] | 'fenced' | 'busy'
+
 interface ApprovalEvent {
   readonly type: 'approval'
   readonly callId: string
@@ -29,6 +31,7 @@ type AssistantPart = TextPart | ReasoningPart | ToolCallPart | ProviderToolPart
 
 interface Batch {
   readonly lease: Lease
+  readonly number: number
   readonly events: readonly ThreadEvent[]
 }
 
@@ -51,6 +54,8 @@ interface CheckpointEvent {
 
 interface CreateOptions {
   readonly entries?: readonly Entry[] | undefined
+  readonly keys?: ReadonlyMap<string, number> | undefined
+  readonly createdAt?: number | undefined
   readonly quotas?: Quotas | undefined
 }
 
@@ -188,6 +193,7 @@ type ModelEvent =
 interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata' | 'forkedFrom'> {
   readonly label?: ThreadLabel | undefined
   readonly caller?: string | undefined
+  readonly priority?: Priority | undefined
 }
 
 type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'canceled' | 'failed'
@@ -209,6 +215,8 @@ interface PlaybackEvent {
   readonly round: number
   readonly chars: number
 }
+
+type Priority = 'interactive' | 'batch'
 
 interface ProviderData {
   readonly provider: string
@@ -330,6 +338,11 @@ type RunEvent<Calls = CallEvent> =
   | SummaryEvent
   | RunEndEvent
 
+interface RunLimits {
+  readonly perCaller?: number | undefined
+  readonly perAgent?: Readonly<Record<string, number>> | undefined
+}
+
 interface RunStartEvent {
   readonly type: 'run-start'
   readonly version: number
@@ -343,9 +356,28 @@ interface RunStartEvent {
   readonly trace?: string
 }
 
+interface RunnableThread {
+  readonly id: string
+  readonly agent: string
+  readonly head: number
+  readonly priority: Priority
+  readonly waitedMs: number
+}
+
+interface SharedRate {
+  readonly name: string
+  readonly perMinute: number
+  readonly burst: number
+}
+
 interface SignalOptions {
   readonly quotas?: Quotas | undefined
   readonly label?: ThreadLabel | undefined
+}
+
+interface Signaled extends Pick<StoredThread, 'agent' | 'priority'> {
+  readonly entry: Entry
+  readonly repeated: boolean
 }
 
 interface SnapshotWrite {
@@ -366,6 +398,7 @@ interface StopEvent {
 interface StoredThread extends ThreadInfo {
   readonly bytes: number
   readonly caller?: string | undefined
+  readonly priority: Priority
 }
 
 interface SummaryEvent {
@@ -428,16 +461,8 @@ interface ThreadStore {
   get(threadId: string): Promise<StoredThread | undefined>
   list(options: ListOptions): Promise<ThreadPage>
   delete(threadId: string): Promise<boolean>
-  append(batches: readonly Batch[]): Promise<readonly (readonly Entry[] | 'fenced')[]>
-  signal(
-    threadId: string,
-    key: string | undefined,
-    event: ThreadEvent,
-    options?: SignalOptions,
-  ): Promise<{
-    readonly entry: Entry
-    readonly repeated: boolean
-  }>
+  append(batches: readonly Batch[]): Promise<readonly AppendResult[]>
+  signal(threadId: string, key: string, event: ThreadEvent, options?: SignalOptions): Promise<Signaled>
   read(
     threadId: string,
     options: {
@@ -446,11 +471,12 @@ interface ThreadStore {
       readonly split?: boolean | undefined
     },
   ): Promise<readonly Entry[]>
+  heads(threadIds: readonly string[]): Promise<ReadonlyMap<string, number>>
   claim(
     threadId: string,
     owner: string,
     leaseMs: number,
-    runs?: number,
+    limits?: RunLimits,
   ): Promise<
     | {
         readonly lease: Lease
@@ -466,7 +492,14 @@ interface ThreadStore {
       readonly status: 'idle' | 'waiting' | 'runnable'
     },
   ): Promise<'released' | 'moved' | 'fenced'>
-  findRunnable(limit: number, agents: readonly string[], runs?: number): Promise<readonly string[]>
+  findRunnable(
+    limit: number,
+    agents: readonly string[],
+    limits?: RunLimits,
+  ): Promise<readonly RunnableThread[]>
+  findUnchanged(forMs: number, limit: number): Promise<readonly string[]>
+  keys(threadId: string): Promise<ReadonlyMap<string, number>>
+  reserve(rate: SharedRate, amount: number): Promise<number>
   usage(caller: string): Promise<CallerUsage>
   snapshot(
     threadId: string,
@@ -481,7 +514,7 @@ interface ThreadStore {
   snapshotPart(threadId: string, name: string): Promise<string | undefined>
   saveSnapshot(lease: Lease, snapshot: SnapshotWrite): Promise<'saved' | 'fenced'>
   packDeltas(threadId: string, upTo: number): Promise<void>
-  watch(listener: WatchListener): () => void
+  watch(watcher: Watcher): Watch
   close(): Promise<void>
 }
 
@@ -570,11 +603,22 @@ interface UserMessage {
 
 type UserPart = TextPart | ImagePart | FilePart
 
-type WatchListener = (threadId: string, head?: number) => void
+interface Watch {
+  follow(threadId: string): void
+  unfollow(threadId: string): void
+  close(): void
+}
+
+interface Watcher {
+  readonly changed?: ((threadId: string, head?: number) => void) | undefined
+  readonly runnable?: (() => void) | undefined
+  readonly missed?: (() => void) | undefined
+}
 
 declare function memoryStore(options?: MemoryStoreOptions): ThreadStore
 
 export {
+  type AppendResult,
   type Batch,
   type CallerUsage,
   type CreateOptions,
@@ -583,10 +627,18 @@ export {
   type ListOptions,
   type MemoryStoreOptions,
   type NewThread,
+  type Priority,
+  type Quotas,
+  type RunLimits,
+  type RunnableThread,
+  type SharedRate,
   type SignalOptions,
+  type Signaled,
   type SnapshotWrite,
   type StoredThread,
   type ThreadLabel,
   type ThreadStore,
+  type Watch,
+  type Watcher,
   memoryStore,
 }

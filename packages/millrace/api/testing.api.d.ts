@@ -1,5 +1,7 @@
 type Access = RunAccess | PathAccess | FetchAccess
 
+type AppendResult = readonly Entry[] | 'fenced' | 'busy'
+
 interface ApprovalEvent {
   readonly type: 'approval'
   readonly callId: string
@@ -46,6 +48,7 @@ interface BackgroundGeneration {
 
 interface Batch {
   readonly lease: Lease
+  readonly number: number
   readonly events: readonly ThreadEvent[]
 }
 
@@ -88,6 +91,8 @@ interface CompiledSchema<Value = unknown> {
 
 interface CreateOptions {
   readonly entries?: readonly Entry[] | undefined
+  readonly keys?: ReadonlyMap<string, number> | undefined
+  readonly createdAt?: number | undefined
   readonly quotas?: Quotas | undefined
 }
 
@@ -285,6 +290,7 @@ interface ModelStream extends AsyncIterable<ModelEvent> {
 interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata' | 'forkedFrom'> {
   readonly label?: ThreadLabel | undefined
   readonly caller?: string | undefined
+  readonly priority?: Priority | undefined
 }
 
 type OpenStore = (storage: {
@@ -319,6 +325,8 @@ interface PlaybackEvent {
   readonly round: number
   readonly chars: number
 }
+
+type Priority = 'interactive' | 'batch'
 
 interface ProviderData {
   readonly provider: string
@@ -465,6 +473,11 @@ type RunEvent<Calls = CallEvent> =
   | SummaryEvent
   | RunEndEvent
 
+interface RunLimits {
+  readonly perCaller?: number | undefined
+  readonly perAgent?: Readonly<Record<string, number>> | undefined
+}
+
 interface RunStartEvent {
   readonly type: 'run-start'
   readonly version: number
@@ -476,6 +489,14 @@ interface RunStartEvent {
   readonly inputs?: readonly number[]
   readonly losses?: number
   readonly trace?: string
+}
+
+interface RunnableThread {
+  readonly id: string
+  readonly agent: string
+  readonly head: number
+  readonly priority: Priority
+  readonly waitedMs: number
 }
 
 type ScriptRound = string | readonly ScriptStep[]
@@ -534,9 +555,20 @@ interface ScriptedModelOptions {
   readonly clock?: Clock
 }
 
+interface SharedRate {
+  readonly name: string
+  readonly perMinute: number
+  readonly burst: number
+}
+
 interface SignalOptions {
   readonly quotas?: Quotas | undefined
   readonly label?: ThreadLabel | undefined
+}
+
+interface Signaled extends Pick<StoredThread, 'agent' | 'priority'> {
+  readonly entry: Entry
+  readonly repeated: boolean
 }
 
 interface SnapshotWrite {
@@ -567,6 +599,7 @@ interface StoreSuiteOptions {
 interface StoredThread extends ThreadInfo {
   readonly bytes: number
   readonly caller?: string | undefined
+  readonly priority: Priority
 }
 
 interface StreamOptions {
@@ -638,16 +671,8 @@ interface ThreadStore {
   get(threadId: string): Promise<StoredThread | undefined>
   list(options: ListOptions): Promise<ThreadPage>
   delete(threadId: string): Promise<boolean>
-  append(batches: readonly Batch[]): Promise<readonly (readonly Entry[] | 'fenced')[]>
-  signal(
-    threadId: string,
-    key: string | undefined,
-    event: ThreadEvent,
-    options?: SignalOptions,
-  ): Promise<{
-    readonly entry: Entry
-    readonly repeated: boolean
-  }>
+  append(batches: readonly Batch[]): Promise<readonly AppendResult[]>
+  signal(threadId: string, key: string, event: ThreadEvent, options?: SignalOptions): Promise<Signaled>
   read(
     threadId: string,
     options: {
@@ -656,11 +681,12 @@ interface ThreadStore {
       readonly split?: boolean | undefined
     },
   ): Promise<readonly Entry[]>
+  heads(threadIds: readonly string[]): Promise<ReadonlyMap<string, number>>
   claim(
     threadId: string,
     owner: string,
     leaseMs: number,
-    runs?: number,
+    limits?: RunLimits,
   ): Promise<
     | {
         readonly lease: Lease
@@ -676,7 +702,14 @@ interface ThreadStore {
       readonly status: 'idle' | 'waiting' | 'runnable'
     },
   ): Promise<'released' | 'moved' | 'fenced'>
-  findRunnable(limit: number, agents: readonly string[], runs?: number): Promise<readonly string[]>
+  findRunnable(
+    limit: number,
+    agents: readonly string[],
+    limits?: RunLimits,
+  ): Promise<readonly RunnableThread[]>
+  findUnchanged(forMs: number, limit: number): Promise<readonly string[]>
+  keys(threadId: string): Promise<ReadonlyMap<string, number>>
+  reserve(rate: SharedRate, amount: number): Promise<number>
   usage(caller: string): Promise<CallerUsage>
   snapshot(
     threadId: string,
@@ -691,7 +724,7 @@ interface ThreadStore {
   snapshotPart(threadId: string, name: string): Promise<string | undefined>
   saveSnapshot(lease: Lease, snapshot: SnapshotWrite): Promise<'saved' | 'fenced'>
   packDeltas(threadId: string, upTo: number): Promise<void>
-  watch(listener: WatchListener): () => void
+  watch(watcher: Watcher): Watch
   close(): Promise<void>
 }
 
@@ -847,7 +880,17 @@ interface UserMessage {
 
 type UserPart = TextPart | ImagePart | FilePart
 
-type WatchListener = (threadId: string, head?: number) => void
+interface Watch {
+  follow(threadId: string): void
+  unfollow(threadId: string): void
+  close(): void
+}
+
+interface Watcher {
+  readonly changed?: ((threadId: string, head?: number) => void) | undefined
+  readonly runnable?: (() => void) | undefined
+  readonly missed?: (() => void) | undefined
+}
 
 interface WireListener {
   sent(request: {

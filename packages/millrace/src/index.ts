@@ -12,7 +12,8 @@ export type {
   RunResult,
 } from './agent/index.ts'
 export { agent, agentDefaults, summarize } from './agent/index.ts'
-export { detectModel, fallback, fromGenerate } from './models/index.ts'
+export type { RateLimitOptions } from './models/index.ts'
+export { detectModel, fallback, fromGenerate, rateLimited } from './models/index.ts'
 export type {
   ApprovalAnswer,
   ApprovalRequestEvent,
@@ -20,6 +21,7 @@ export type {
   Clock,
   Entry,
   ErrorCode,
+  Exchange,
   FilePart,
   FinishReason,
   FollowOptions,
@@ -71,7 +73,18 @@ export {
 } from './protocol/index.ts'
 export type { Logger } from './telemetry/index.ts'
 export { logs } from './telemetry/index.ts'
-export type { App, AppOptions, Quotas, Thread, ThreadStore } from './threads/index.ts'
+export type {
+  App,
+  AppOptions,
+  Dispatcher,
+  DispatcherWork,
+  ExchangeStore,
+  Quotas,
+  Thread,
+  ThreadStore,
+  WokenThread,
+  WorkOptions,
+} from './threads/index.ts'
 export { memoryExchanges, memoryStore, millrace } from './threads/index.ts'
 export type {
   Access,

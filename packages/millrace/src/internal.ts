@@ -1,6 +1,40 @@
 // Exports for the other Millrace packages, which always have the same version as this one. They may
 // change in any version.
 
+export type { EntryRow, Origin, PackedEntry, ThreadColumns, Watchers } from './log/index.ts'
+export {
+  badBatch,
+  badFork,
+  badLog,
+  byteLength,
+  bytesOfThread,
+  checkQuotas,
+  entriesOf,
+  fromColumn,
+  gap,
+  infoOf,
+  inputQuotas,
+  inputsTakenBy,
+  isWaitingInput,
+  logProblem,
+  minuteOf,
+  optional,
+  packEntries,
+  placeOfCursor,
+  priorityOf,
+  readEntries,
+  sharedBytes,
+  storeClosed,
+  sumOf,
+  takeTurns,
+  textBytes,
+  textsOf,
+  threadNotFound,
+  toColumn,
+  tokensOf,
+  waitingIn,
+  watchers,
+} from './log/index.ts'
 export type { Fetch } from './models/index.ts'
 export { failureOf, isSafeToShow, secretsIn, secretsInUrl, withoutSecrets } from './models/index.ts'
 export type {
@@ -35,6 +69,7 @@ export {
   checkUsage,
   closest,
   duration,
+  errorListener,
   invalidInput,
   isNewRun,
   isObject,
@@ -51,12 +86,13 @@ export {
   textOfResult,
   toJson,
   toMillraceError,
+  upgradeExchange,
   wholeNumber,
   writeAudioFrame,
   yesOrNo,
 } from './protocol/index.ts'
 export { eventHandler } from './telemetry/index.ts'
-export { errorListener, findLast } from './threads/index.ts'
+export { findLast } from './threads/index.ts'
 export type { FetchAccess, PathAccess, PolicyRequest, RunAccess } from './tools/index.ts'
 export { escapeInvisible, jsonSchemaProblem, nestedRunOf, replaceInvisible } from './tools/index.ts'
 export { decodeEntities } from './view/markdown/index.ts'

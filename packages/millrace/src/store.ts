@@ -1,4 +1,5 @@
 export type {
+  AppendResult,
   Batch,
   CallerUsage,
   CreateOptions,
@@ -7,10 +8,18 @@ export type {
   ListOptions,
   MemoryStoreOptions,
   NewThread,
+  Priority,
+  Quotas,
+  RunLimits,
+  RunnableThread,
+  SharedRate,
+  Signaled,
   SignalOptions,
   SnapshotWrite,
   StoredThread,
   ThreadLabel,
   ThreadStore,
+  Watch,
+  Watcher,
 } from './log/index.ts'
 export { memoryStore } from './log/index.ts'

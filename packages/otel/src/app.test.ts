@@ -34,6 +34,7 @@ const gauges = [
   'millrace.follower.lag',
   'millrace.threads.running',
   'millrace.queue.depth',
+  'millrace.queue.age',
   'millrace.buffer.size',
   'millrace.loop.delay',
 ]
@@ -56,6 +57,7 @@ test('an open app reports its gauges', async () => {
     'follower.lag': 0,
     'threads.running': 0,
     'queue.depth': 0,
+    'queue.age': 0,
     'buffer.size': 0,
     'loop.delay': expect.any(Number),
   })
@@ -69,6 +71,7 @@ test('an open app reports its gauges', async () => {
     ['millrace.buffer.size', 'gauge', 'By', 1],
     ['millrace.follower.lag', 'gauge', '{entry}', 1],
     ['millrace.loop.delay', 'gauge', 's', 1],
+    ['millrace.queue.age', 'gauge', 's', 1],
     ['millrace.queue.depth', 'gauge', '{thread}', 1],
     ['millrace.streams.open', 'gauge', '{stream}', 1],
     ['millrace.threads.running', 'gauge', '{thread}', 1],
@@ -109,6 +112,7 @@ test('the gauges of a closed app are reset to 0', async () => {
     'follower.lag': 0,
     'threads.running': 0,
     'queue.depth': 0,
+    'queue.age': 0,
     'buffer.size': 0,
     'loop.delay': 0,
   })
@@ -140,6 +144,14 @@ test('followers are counted, and the lag of the slowest one is measured', async 
   await expect.poll(() => gaugesOf(seen)).toMatchObject({ 'streams.open': 0, 'follower.lag': 0 })
 })
 
+test('the age of a thread that no process takes is measured', async () => {
+  let time = 1_700_000_000_000
+  const { seen, app } = opened({ store: memoryStore({ now: () => time }), works: false })
+  await app.thread('t').send('go')
+  time += 1500
+  await expect.poll(() => gaugesOf(seen)).toMatchObject({ 'queue.age': 1.5, 'threads.running': 0 })
+})
+
 test('two apps with the same telemetry are added up', async () => {
   const seen = measured()
   const [one, other] = [opened({}, seen), opened({}, seen)]
@@ -154,7 +166,7 @@ test('two apps with the same telemetry are added up', async () => {
   expect(await gaugesOf(seen)).toMatchObject({ 'threads.running': 1 })
 })
 
-test('gauges of two apps are summed, but the lag is the maximum', async () => {
+test('gauges of two apps are summed, but lag and age are the maximum', async () => {
   const seen = measured()
   for (const times of [1, 10])
     seen.telemetry.openApp?.({
@@ -162,6 +174,7 @@ test('gauges of two apps are summed, but the lag is the maximum', async () => {
       lag: () => 3 * times,
       running: () => 4 * times,
       waiting: () => 5 * times,
+      oldest: () => 600 * times,
       buffered: () => 7 * times,
     })
   expect(await gaugesOf(seen)).toEqual({
@@ -169,6 +182,7 @@ test('gauges of two apps are summed, but the lag is the maximum', async () => {
     'follower.lag': 30,
     'threads.running': 44,
     'queue.depth': 55,
+    'queue.age': 6,
     'buffer.size': 77,
     'loop.delay': expect.any(Number),
   })

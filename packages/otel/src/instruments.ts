@@ -239,6 +239,12 @@ function watchApps(meter: Meter, apps: ReadonlySet<AppGauges>) {
     sum((app) => app.waiting()),
   )
   gauge(
+    'millrace.queue.age',
+    's',
+    'For how long the thread that has waited longest could have run.',
+    (all) => Math.max(0, ...all.map((app) => app.oldest?.() ?? 0)) / 1000,
+  )
+  gauge(
     'millrace.buffer.size',
     'By',
     'Bytes buffered for clients: request bodies, responses, entries that wait for followers.',

@@ -142,8 +142,11 @@ test('durations are in seconds', async () => {
     })
     pass(6000)
     run.event({ type: 'run-end', outcome: 'completed', finish: 'stop', usage: noUsage })
-    const gauges = { followers: () => 0, lag: () => 0, running: () => 0, waiting: () => 0, buffered: () => 0 }
-    seen.telemetry.openApp?.(gauges).flushed({ events: 1, threads: 1, ms: 50, failed: false })
+    const none = () => 0
+    const gauges = { followers: none, lag: none, running: none, waiting: none, buffered: none }
+    seen.telemetry
+      .openApp?.({ ...gauges, oldest: () => 1500 })
+      .flushed({ events: 1, threads: 1, ms: 50, failed: false })
   } finally {
     clock.mockRestore()
   }
@@ -164,6 +167,7 @@ test('durations are in seconds', async () => {
     'gen_ai.invoke_agent.duration': once(10),
     'millrace.flush.duration': once(0.05),
     'millrace.loop.delay': expect.any(Number),
+    'millrace.queue.age': 1.5,
   })
   const [, chat, tool] = seen.spans()
   expect(chat?.attributes['gen_ai.response.time_to_first_chunk']).toBe(1)

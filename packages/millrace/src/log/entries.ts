@@ -96,8 +96,11 @@ export function readEntries(
   return read
 }
 
-/** Why entries cannot be the start of a log; undefined if they can. */
-export function logProblem(entries: readonly Entry[]): string | undefined {
+/** Why entries, with the keys of signals among them, cannot start a log; undefined if they can. */
+export function logProblem(
+  entries: readonly Entry[],
+  keys: ReadonlyMap<string, number> = new Map(),
+): string | undefined {
   let head = 0
   for (const entry of entries) {
     const first = firstOf(entry)
@@ -107,6 +110,9 @@ export function logProblem(entries: readonly Entry[]): string | undefined {
       return `${first} to ${entry.seq} are one entry, but it is not a delta`
     head = entry.seq
   }
+  for (const [key, seq] of keys)
+    if (!Number.isInteger(seq) || seq < 1 || seq > head)
+      return `the key '${key}' names number ${seq}, but the log ends at ${head}`
   return undefined
 }
 

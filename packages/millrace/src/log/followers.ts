@@ -33,10 +33,17 @@ export interface Followers {
   close(): void
 }
 
+/** How long a change can stay unnoticed whose notification was lost. */
+const lookAgainMs = 2000
+
 export function threadFollowers(store: ThreadStore, buffer: Budget): Followers {
   const feeds = new Map<string, ThreadFeed>()
   /** Threads that have changed since the last check, with their heads. */
   const changes = new Map<string, number>()
+  const watch = store.watch({ changed, missed: () => void lookAgain() })
+  const timer = setInterval(lookAgain, lookAgainMs)
+  timer.unref?.()
+  let looking = false
   let isClosed = false
 
   function feedOf(threadId: string): ThreadFeed {
@@ -47,11 +54,39 @@ export function threadFollowers(store: ThreadStore, buffer: Budget): Followers {
       store,
       buffer,
       onUnused() {
-        if (feeds.get(threadId) === feed) feeds.delete(threadId)
+        if (feeds.get(threadId) !== feed) return
+        feeds.delete(threadId)
+        watch.unfollow(threadId)
       },
     })
     feeds.set(threadId, feed)
+    watch.follow(threadId)
     return feed
+  }
+
+  function changed(threadId: string, head = Number.POSITIVE_INFINITY) {
+    if (!feeds.has(threadId)) return
+    if (changes.size === 0) setTimeout(applyChanges)
+    changes.set(threadId, Math.max(head, changes.get(threadId) ?? 0))
+  }
+
+  /** Finds changes that were not reported. */
+  async function lookAgain() {
+    if (looking || feeds.size === 0) return
+    looking = true
+    const known = new Map([...feeds].map(([threadId, { head }]) => [threadId, head]))
+    try {
+      const heads = await store.heads([...known.keys()])
+      for (const [threadId, before] of known) {
+        const head = heads.get(threadId)
+        // A missing or shorter log is another change than growth.
+        if (head !== before) changed(threadId, head !== undefined && head > before ? head : undefined)
+      }
+    } catch {
+      // Calls that need the store report the failure, and the next poll is soon.
+    } finally {
+      looking = false
+    }
   }
 
   function applyChanges() {
@@ -61,11 +96,7 @@ export function threadFollowers(store: ThreadStore, buffer: Budget): Followers {
 
   return {
     publish: (threadId, entries) => feeds.get(threadId)?.publish(entries),
-    changed(threadId, head = Number.POSITIVE_INFINITY) {
-      if (!feeds.has(threadId)) return
-      if (changes.size === 0) setTimeout(applyChanges)
-      changes.set(threadId, Math.max(head, changes.get(threadId) ?? 0))
-    },
+    changed,
     follow: (threadId, after, options) =>
       followFeed(feedOf(threadId), { ...options, threadId, after, store, buffer, isClosed }),
     attach: (threadId, fold) => feedOf(threadId).attach(fold),
@@ -83,6 +114,8 @@ export function threadFollowers(store: ThreadStore, buffer: Budget): Followers {
     deleted: (threadId) => feeds.get(threadId)?.deleted(),
     close() {
       isClosed = true
+      clearInterval(timer)
+      watch.close()
       for (const { followers } of feeds.values()) for (const follower of [...followers]) follower.end()
     },
   }

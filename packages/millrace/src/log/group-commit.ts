@@ -2,7 +2,7 @@ import type { Entry, Flush, RunEvent } from '../protocol/index.ts'
 import { MillraceError, toMillraceError } from '../protocol/index.ts'
 import type { DeltaBuffer } from './delta-buffer.ts'
 import { entryBytes } from './entry-bytes.ts'
-import type { Lease, ThreadStore } from './store.ts'
+import type { AppendResult, Batch, Lease, ThreadStore } from './store.ts'
 
 /**
  * Writes what the runs of this process append, for all threads together: thousands of streams share
@@ -29,7 +29,7 @@ interface WriterSource {
 interface Writer {
   /** Everything that was appended is durable. */
   readonly isDone: boolean
-  /** Set while something is being written; resolves when it is done. */
+  /** Set while something is being written; resolves when it is durable, or the writer is closed. */
   readonly writing: Promise<void> | undefined
   /** Called after an event of this type was appended to the buffer. */
   appended(type: RunEvent['type']): void
@@ -41,8 +41,15 @@ interface Writer {
 
 interface OpenWriter extends WriterSource {
   readonly lease: Lease
-  /** Number of events being written. */
-  inFlight: number
+  /** How many batches were taken. */
+  batches: number
+  /**
+   * The batch being written. If that fails, it is repeated unchanged, since it may have been
+   * written.
+   */
+  batch: WriterBatch | undefined
+  /** Resolved when the batch is written, or the writer is closed. */
+  batchDone: PromiseWithResolvers<void> | undefined
   /** Commits that wait until the `left` oldest events, in flight and pending, are durable. */
   waiting: { left: number; readonly resolve: () => void }[]
   /** When writing started to fail. */
@@ -59,6 +66,12 @@ export interface GroupCommitOptions {
   /** Called after each commit. */
   readonly onFlushed?: ((flush: Flush) => void) | undefined
 }
+
+interface WriterBatch extends Batch {
+  readonly events: readonly RunEvent[]
+}
+
+type Result = AppendResult | MillraceError
 
 /** Delay between these retries. */
 const retryMs = 50
@@ -106,17 +119,12 @@ export function groupCommit({ store, flushMs, retryForMs, onFlushed }: GroupComm
     const { writers, batches } = takeDirty()
     const startedAt = performance.now()
     const results = await writeAll(batches)
-    for (const [index, writer] of writers.entries()) {
-      const result = results[index] as (typeof results)[number]
-      if (result === 'fenced') lose(writer, result)
-      else if (Array.isArray(result)) written(writer, result)
-      else if (!retryLater(writer, batches[index]?.events ?? [])) lose(writer, result as MillraceError)
-    }
+    for (const [index, writer] of writers.entries()) settle(writer, results[index] as Result)
     flushedAt = performance.now()
     // A commit may find that everything is already durable.
     if (batches.some(({ events }) => events.length > 0)) {
       const durable = batches.filter(
-        ({ events }, index) => events.length > 0 && Array.isArray(results[index]),
+        ({ events }, index) => events.length > 0 && isEntries(results[index] as Result),
       )
       onFlushed?.({
         events: durable.reduce((count, { events }) => count + events.length, 0),
@@ -135,7 +143,7 @@ export function groupCommit({ store, flushMs, retryForMs, onFlushed }: GroupComm
    */
   function takeDirty() {
     const writers = [...dirty]
-    const batches: { lease: Lease; events: RunEvent[] }[] = []
+    const batches: Batch[] = []
     dirty = new Set()
     const share = Math.max(fewEvents, Math.floor(sharedEvents / writers.length))
     const room = { events: maxEvents, share, bytes: maxBytes, large: 1 }
@@ -143,12 +151,15 @@ export function groupCommit({ store, flushMs, retryForMs, onFlushed }: GroupComm
       if (writer.closed) return false
       writer.buffer.settle()
       const { settled } = writer.buffer
-      const count = countFitting(settled, room)
+      const count = countFitting(writer.batch?.events ?? settled, room)
       // A writer with nothing to write is waiting for what it has already written.
       if (count === 0 && settled.length > 0) return !dirty.add(writer)
-      const events = settled.splice(0, count)
-      writer.inFlight = count
-      batches.push({ lease: writer.lease, events })
+      writer.batch ??= {
+        lease: writer.lease,
+        number: count > 0 ? ++writer.batches : writer.batches,
+        events: settled.splice(0, count),
+      }
+      batches.push(writer.batch)
       return true
     })
     for (const writer of taken) if (writer.buffer.settled.length > 0) dirty.add(writer)
@@ -156,38 +167,38 @@ export function groupCommit({ store, flushMs, retryForMs, onFlushed }: GroupComm
     return { writers: taken, batches }
   }
 
+  function settle(writer: OpenWriter, result: Result) {
+    if (isEntries(result)) return written(writer, result)
+    if (result === 'fenced') return lose(writer, result)
+    // A brief failure is no reason to regenerate the round.
+    const now = performance.now()
+    writer.failingSince ??= now
+    if (now - writer.failingSince < retryForMs) return retryLater(writer, result === 'busy' ? 1 : retryMs)
+    lose(writer, result === 'busy' ? threadBusy(writer.lease) : result)
+  }
+
   function written(writer: OpenWriter, entries: readonly Entry[]) {
     writer.failingSince = undefined
-    const { inFlight, waiting } = writer
-    writer.inFlight = 0
+    writer.batch = undefined
     if (entries.length > 0) writer.onWritten(entries)
-    writer.waiting = waiting.filter((one) => {
-      one.left -= inFlight
+    endBatch(writer)
+    writer.waiting = writer.waiting.filter((one) => {
+      one.left -= entries.length
       if (one.left <= 0) one.resolve()
       return one.left > 0
     })
   }
 
-  /**
-   * Schedules a retry, since nothing was written: a brief disk failure is no reason to regenerate
-   * the round.
-   */
-  function retryLater(writer: OpenWriter, events: readonly RunEvent[]): boolean {
-    const now = performance.now()
-    writer.inFlight = 0
-    writer.failingSince ??= now
-    if (writer.closed || now - writer.failingSince >= retryForMs) return false
-    writer.buffer.settled.unshift(...events)
+  function retryLater(writer: OpenWriter, ms: number) {
     dirty.delete(writer)
     setTimeout(() => {
       if (writer.closed) return
       dirty.add(writer)
       schedule(true)
-    }, retryMs)
-    return true
+    }, ms)
   }
 
-  async function writeAll(batches: Parameters<ThreadStore['append']>[0]) {
+  async function writeAll(batches: readonly Batch[]): Promise<readonly Result[]> {
     try {
       return await store.append(batches)
     } catch (thrown) {
@@ -215,6 +226,7 @@ export function groupCommit({ store, flushMs, retryForMs, onFlushed }: GroupComm
     writer.closed = true
     writer.buffer.settled.length = 0
     dirty.delete(writer)
+    endBatch(writer)
     for (const { resolve } of writer.waiting.splice(0)) resolve()
   }
 
@@ -223,7 +235,9 @@ export function groupCommit({ store, flushMs, retryForMs, onFlushed }: GroupComm
       const writer: OpenWriter = {
         ...source,
         lease,
-        inFlight: 0,
+        batches: 0,
+        batch: undefined,
+        batchDone: undefined,
         waiting: [],
         failingSince: undefined,
         closed: false,
@@ -231,10 +245,12 @@ export function groupCommit({ store, flushMs, retryForMs, onFlushed }: GroupComm
       return {
         get isDone() {
           const { settled, growing } = writer.buffer
-          return writer.inFlight + settled.length + growing.length === 0
+          return inFlight(writer) + settled.length + growing.length === 0
         },
         get writing() {
-          return writer.inFlight > 0 ? flushing : undefined
+          if (inFlight(writer) === 0) return undefined
+          writer.batchDone ??= Promise.withResolvers()
+          return writer.batchDone.promise
         },
         appended(type) {
           if (writer.closed) return
@@ -245,7 +261,7 @@ export function groupCommit({ store, flushMs, retryForMs, onFlushed }: GroupComm
           if (writer.closed) return Promise.resolve()
           writer.buffer.settle()
           return new Promise((resolve) => {
-            writer.waiting.push({ left: writer.inFlight + writer.buffer.settled.length, resolve })
+            writer.waiting.push({ left: inFlight(writer) + writer.buffer.settled.length, resolve })
             dirty.add(writer)
             schedule(true)
           })
@@ -276,6 +292,24 @@ function countFitting(
     room.events--
   }
   return max
+}
+
+function endBatch(writer: OpenWriter): void {
+  writer.batchDone?.resolve()
+  writer.batchDone = undefined
+}
+
+function inFlight({ batch }: OpenWriter): number {
+  return batch?.events.length ?? 0
+}
+
+function isEntries(result: Result): result is readonly Entry[] {
+  return Array.isArray(result)
+}
+
+function threadBusy({ threadId }: Lease): MillraceError {
+  const message = `thread '${threadId}' could not be written: another write to it did not end`
+  return new MillraceError({ op: 'thread.append', code: 'store_error', message })
 }
 
 function storeFailure(thrown: unknown): MillraceError {

@@ -1,6 +1,9 @@
 export type { Budget } from './budget.ts'
 export { budget, maxShareOfCaller } from './budget.ts'
 export { controlAt } from './control.ts'
+export { deadline } from './deadline.ts'
+export type { PackedEntry } from './entries.ts'
+export { logProblem, packEntries, readEntries } from './entries.ts'
 export { entryBytes } from './entry-bytes.ts'
 export { followThread } from './follow-thread.ts'
 export type { Following } from './follower.ts'
@@ -14,9 +17,12 @@ export type { MemoryLog } from './memory-log.ts'
 export { memoryLog } from './memory-log.ts'
 export type { Log } from './read-log.ts'
 export { findLast, readLog } from './read-log.ts'
+export type { EntryRow, Origin, ThreadColumns } from './rows.ts'
+export { entriesOf, gap, infoOf, priorityOf, textBytes, textsOf } from './rows.ts'
 export type { Snapshot, SnapshotSource } from './snapshot.ts'
 export { bytesOf, fromSnapshot, messagesBefore } from './snapshot.ts'
 export type {
+  AppendResult,
   Batch,
   CallerUsage,
   CreateOptions,
@@ -24,14 +30,38 @@ export type {
   Lease,
   ListOptions,
   NewThread,
+  Priority,
   Quotas,
+  RunLimits,
+  RunnableThread,
+  SharedRate,
+  Signaled,
   SignalOptions,
   SnapshotWrite,
   StoredThread,
   ThreadLabel,
   ThreadStore,
+  Watch,
+  Watcher,
 } from './store.ts'
-export { threadNotFound } from './store-errors.ts'
+export { badBatch, badFork, badLog, placeOfCursor, storeClosed, threadNotFound } from './store-errors.ts'
+export { takeTurns } from './take-turns.ts'
+export { fromColumn, optional, toColumn } from './text-columns.ts'
 export type { ThreadLog, ThreadLogs } from './thread-log.ts'
 export { threadLogs } from './thread-log.ts'
 export { pause } from './turns.ts'
+export {
+  byteLength,
+  bytesOfThread,
+  checkQuotas,
+  inputQuotas,
+  inputsTakenBy,
+  isWaitingInput,
+  minuteOf,
+  sharedBytes,
+  sumOf,
+  tokensOf,
+  waitingIn,
+} from './usage.ts'
+export type { Watchers } from './watchers.ts'
+export { watchers } from './watchers.ts'

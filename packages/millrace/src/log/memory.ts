@@ -3,8 +3,18 @@ import { aFunction, checkOptions } from '../protocol/index.ts'
 import type { PackedEntry } from './entries.ts'
 import { entryUpTo, firstOf, logProblem, packEntries, readEntries } from './entries.ts'
 import { isExpired } from './lease.ts'
-import type { CallerUsage, Lease, NewThread, Quotas, ThreadLabel, ThreadStore } from './store.ts'
-import { badFork, badLog, placeOfCursor, storeClosed, threadNotFound } from './store-errors.ts'
+import { reserveAt } from './rates.ts'
+import type {
+  CallerUsage,
+  Lease,
+  NewThread,
+  Priority,
+  Quotas,
+  RunLimits,
+  ThreadLabel,
+  ThreadStore,
+} from './store.ts'
+import { badBatch, badFork, badLog, placeOfCursor, storeClosed, threadNotFound } from './store-errors.ts'
 import {
   byteLength,
   bytesOfThread,
@@ -34,11 +44,14 @@ interface SizedEntry extends PackedEntry {
 interface MemoryThread {
   readonly info: Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata' | 'forkedFrom' | 'createdAt'>
   readonly metadataChars: number
+  readonly priority: Priority
   label: ThreadLabel
   /** Entries written to this thread, after those it shares with `base`. */
   entries: SizedEntry[]
   readonly base: LogSegment | undefined
   updatedAt: number
+  /** When it was created or last written here; a copy's `updatedAt` is earlier. */
+  changedAt: number
   head: number
   /** Its place in the order of changes. */
   place: number
@@ -55,6 +68,9 @@ interface MemoryThread {
   leaseMs: number
   /** Consecutive owners that did not release it. */
   losses: number
+  /** The number and the entries of the last batch of its lease. */
+  batch: number
+  batchEntries: readonly Entry[]
   /** The caller it counts for, the bytes it counts as, and how many messages wait in it. */
   readonly caller: Caller | undefined
   bytes: number
@@ -87,6 +103,9 @@ interface Caller {
 
 /** The initial content of a thread. */
 interface InitialContent extends Partial<Pick<MemoryThread, 'base' | 'updatedAt'>> {
+  readonly keys?: ReadonlyMap<string, number> | undefined
+  /** Now if absent. */
+  readonly createdAt?: number | undefined
   readonly entries: readonly PackedEntry[]
   /** Approximate number of bytes shared with `base`. */
   readonly sharedBytes?: number
@@ -114,6 +133,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
   /** The same threads, ordered by their places. */
   const order = new Set<MemoryThread>()
   const callers = new Map<string, Caller>()
+  /** When each rate is free: see `reserveAt`. */
+  const rates = new Map<string, number>()
   const listeners = watchers()
   let lastPlace = 0
   // One counter for all threads, so that a lease never matches another thread created later under
@@ -141,6 +162,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
     return thread && thread.owner === owner && thread.epoch === epoch ? thread : undefined
   }
 
+  /** Whether a lease was released and no other was given out since. */
+  function isReleased({ threadId, epoch }: Lease): boolean {
+    const thread = threads.get(threadId)
+    return thread?.epoch === epoch && thread.owner === undefined
+  }
+
   function write(
     thread: MemoryThread,
     event: ThreadEvent,
@@ -151,6 +178,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
     thread.entries.push({ ...entry, bytes })
     count(thread, { bytes, ...change })
     thread.updatedAt = entry.at
+    thread.changedAt = entry.at
     thread.place = ++lastPlace
     order.delete(thread)
     order.add(thread)
@@ -188,7 +216,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
   }
 
   function runsOf(caller: Caller): number {
-    return [...caller.threads].filter((thread) => thread.due !== undefined && !isRunnable(thread)).length
+    return [...caller.threads].filter(isRunning).length
+  }
+
+  /** Agents that have as many runs as they may. */
+  function fullAgents({ perAgent = {} }: RunLimits): ReadonlySet<string> {
+    const room = new Map(Object.entries(perAgent))
+    if (room.size === 0) return new Set()
+    for (const thread of threads.values()) {
+      const left = isRunning(thread) ? room.get(thread.info.agent) : undefined
+      if (left !== undefined) room.set(thread.info.agent, left - 1)
+    }
+    return new Set([...room].flatMap(([agent, left]) => (left > 0 ? [] : agent)))
   }
 
   /** Finds or adds a caller. Adding one also removes callers that no longer use anything. */
@@ -216,6 +255,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
     return due !== undefined && (owner === undefined || isExpired(due, leaseMs, now()))
   }
 
+  function isRunning(thread: MemoryThread): boolean {
+    return thread.due !== undefined && !isRunnable(thread)
+  }
+
   function infoOf(thread: MemoryThread): ThreadInfo {
     const { info, label, updatedAt, head, resting, due } = thread
     const status = due === undefined ? resting : isRunnable(thread) ? 'queued' : 'running'
@@ -227,9 +270,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
   function addThread(op: string, thread: NewThread, { entries, quotas, ...more }: InitialContent): boolean {
     const { id, agent, user, caller = user, metadata, forkedFrom, label = { search: '' } } = thread
     if (threads.has(id)) return false
-    const createdAt = now()
+    const time = now()
+    const { createdAt = time } = more
     if (caller !== undefined && quotas)
-      checkQuotas(usageOf(caller), quotas, ['storedBytes', 'bytesPerMinute'], { op, time: createdAt })
+      checkQuotas(usageOf(caller), quotas, ['storedBytes', 'bytesPerMinute'], { op, time })
     const last = entries.at(-1)
     const kept: MemoryThread = {
       info: {
@@ -241,22 +285,26 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         createdAt,
       },
       metadataChars: metadata ? JSON.stringify(metadata).length : 0,
+      priority: thread.priority ?? 'interactive',
       label,
       entries: entries.map(withBytes),
       base: more.base,
       updatedAt: more.updatedAt ?? last?.at ?? createdAt,
+      changedAt: time,
       head: last?.seq ?? more.base?.seq ?? 0,
       place: ++lastPlace,
       resting: 'idle',
-      due: last || more.base ? createdAt : undefined,
+      due: last || more.base ? time : undefined,
       owner: undefined,
       epoch: 0,
       leaseMs: 0,
       losses: 0,
+      batch: 0,
+      batchEntries: [],
       caller: caller === undefined ? undefined : callerByName(caller),
       bytes: 0,
       queued: 0,
-      keys: new Map(),
+      keys: new Map(more.keys),
       parts: new Map(),
       heads: [],
     }
@@ -266,16 +314,17 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
     count(kept, { bytes, waiting: more.waiting ?? waitingIn(entries) })
     threads.set(id, kept)
     order.add(kept)
-    listeners.notify([id])
+    listeners.changed(id)
+    if (kept.due !== undefined) listeners.runnable()
     return true
   }
 
   return {
-    create: (thread, { entries = [], quotas } = {}) =>
+    create: (thread, { entries = [], keys, createdAt, quotas } = {}) =>
       runOp('store.create', () => {
-        const problem = logProblem(entries)
+        const problem = logProblem(entries, keys)
         if (problem) throw badLog('store.create', problem)
-        return addThread('store.create', thread, { entries, quotas })
+        return addThread('store.create', thread, { entries, keys, createdAt, quotas })
       }),
 
     fork: (threadId, at, thread, { events = [], waiting = 0, quotas } = {}) =>
@@ -302,8 +351,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
       runOp('store.get', () => {
         const thread = threads.get(threadId)
         if (!thread) return undefined
-        const { bytes, caller } = thread
-        return { ...infoOf(thread), bytes, ...(caller && { caller: caller.name }) }
+        const { bytes, caller, priority } = thread
+        return { ...infoOf(thread), bytes, priority, ...(caller && { caller: caller.name }) }
       }),
 
     async list({ limit, cursor, user, agent, status, search = [] }) {
@@ -338,19 +387,23 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         order.delete(thread)
         thread.caller?.threads.delete(thread)
         count(thread, { bytes: -thread.bytes, waiting: -thread.queued })
-        listeners.notify([threadId])
+        listeners.changed(threadId)
         return true
       }),
 
     append: (batches) =>
       runOp('store.append', () =>
-        batches.map(({ lease, events }) => {
+        batches.map(({ lease, number, events }) => {
           const thread = ownedBy(lease)
           if (!thread) return 'fenced'
+          if (events.length === 0) return []
+          if (number > 0 && number === thread.batch) return thread.batchEntries
+          if (number !== thread.batch + 1) throw badBatch(lease.threadId, number, thread.batch)
           const entries = events.map((event) =>
             write(thread, event, { waiting: -inputsTakenBy(event), tokens: tokensOf(event) }),
           )
-          if (entries.length > 0) listeners.notify([lease.threadId], thread.head)
+          Object.assign(thread, { batch: number, batchEntries: entries })
+          listeners.changed(lease.threadId, thread.head)
           return entries
         }),
       ),
@@ -359,16 +412,19 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
       runOp('store.signal', () => {
         const op = 'store.signal'
         const thread = find(op, threadId)
-        const first = key === undefined ? undefined : thread.keys.get(key)
-        if (first !== undefined) return { entry: entryAt(thread, first), repeated: true }
+        const first = thread.keys.get(key)
+        const { priority } = thread
+        const { agent } = thread.info
+        if (first !== undefined) return { entry: entryAt(thread, first), repeated: true, agent, priority }
         if (thread.caller && quotas)
           checkQuotas(usageOf(thread.caller.name), quotas, inputQuotas, { op, time: now() })
         const entry = write(thread, event, { waiting: isWaitingInput(event) ? 1 : 0 })
-        if (key !== undefined) thread.keys.set(key, entry.seq)
+        thread.keys.set(key, entry.seq)
         if (label && thread.label.title === undefined) thread.label = label
         thread.due ??= entry.at
-        listeners.notify([threadId], entry.seq)
-        return { entry, repeated: false }
+        listeners.changed(threadId, entry.seq)
+        if (thread.owner === undefined) listeners.runnable()
+        return { entry, repeated: false, agent, priority }
       }),
 
     read: (threadId, options) =>
@@ -377,14 +433,24 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         return readEntries(pageAfter(thread, options.after), options)
       }),
 
-    claim: (threadId, owner, leaseMs, runs = Infinity) =>
+    heads: (threadIds) =>
+      runOp('store.heads', () => {
+        const found = threadIds.flatMap((id) => threads.get(id) ?? [])
+        return new Map(found.map(({ info, head }) => [info.id, head]))
+      }),
+
+    claim: (threadId, owner, leaseMs, limits = {}) =>
       runOp('store.claim', () => {
         const thread = threads.get(threadId)
-        if (!thread || !isRunnable(thread)) return undefined
-        if (thread.caller && runsOf(thread.caller) >= runs) return undefined
-        thread.losses = thread.owner === undefined ? 0 : thread.losses + 1
-        thread.owner = owner
-        thread.epoch = ++lastEpoch
+        if (!thread) return undefined
+        if (thread.owner !== owner) {
+          if (!isRunnable(thread) || fullAgents(limits).has(thread.info.agent)) return undefined
+          if (thread.caller && runsOf(thread.caller) >= (limits.perCaller ?? Infinity)) return undefined
+          thread.losses = thread.owner === undefined ? 0 : thread.losses + 1
+          thread.owner = owner
+          thread.epoch = ++lastEpoch
+          thread.batch = 0
+        }
         thread.due = now() + leaseMs
         thread.leaseMs = leaseMs
         return { lease: { threadId, owner, epoch: thread.epoch }, losses: thread.losses }
@@ -402,12 +468,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
     release: (lease, { head, status }) =>
       runOp('store.release', () => {
         const thread = ownedBy(lease)
-        if (!thread) return 'fenced'
+        if (!thread) return isReleased(lease) ? 'released' : 'fenced'
         if (thread.head !== head) return 'moved'
         thread.owner = undefined
         if (status === 'runnable') {
           thread.due = now()
-          listeners.notify([lease.threadId])
+          listeners.runnable()
         } else {
           thread.due = undefined
           thread.resting = status
@@ -415,22 +481,54 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         return 'released'
       }),
 
-    findRunnable: (limit, agents, runs = Infinity) =>
+    findRunnable: (limit, agents, limits = {}) =>
       runOp('store.findRunnable', () => {
+        const { perCaller = Infinity } = limits
+        const full = fullAgents(limits)
         const turns = new Map<Caller | undefined, number>()
+        const isOpen = ({ info }: MemoryThread) => agents.includes(info.agent) && !full.has(info.agent)
         return [...threads.values()]
-          .filter((thread) => isRunnable(thread) && agents.includes(thread.info.agent))
-          .sort(byDue)
+          .filter((thread) => isRunnable(thread) && isOpen(thread))
+          .sort((one, other) => byPriority(one, other) || byDue(one, other))
           .map((thread) => {
             const { caller } = thread
             const turn = turns.get(caller) ?? (caller ? runsOf(caller) : 0)
             turns.set(caller, turn + 1)
             return { thread, turn }
           })
-          .filter(({ thread, turn }) => !thread.caller || turn < runs)
-          .sort((one, other) => one.turn - other.turn || byDue(one.thread, other.thread))
+          .filter(({ thread, turn }) => !thread.caller || turn < perCaller)
+          .sort(
+            (one, other) =>
+              byPriority(one.thread, other.thread) ||
+              one.turn - other.turn ||
+              byDue(one.thread, other.thread),
+          )
           .slice(0, limit)
-          .map(({ thread }) => thread.info.id)
+          .map(({ thread: { info, head, priority, due = 0 } }) => {
+            const waitedMs = Math.max(0, now() - due)
+            return { id: info.id, agent: info.agent, head, priority, waitedMs }
+          })
+      }),
+
+    findUnchanged: (forMs, limit) =>
+      runOp('store.findUnchanged', () => {
+        const latest = now() - forMs
+        const found: string[] = []
+        for (const { changedAt, due, info } of order) {
+          if (changedAt > latest || found.length >= limit) break
+          if (due === undefined) found.push(info.id)
+        }
+        return found
+      }),
+
+    keys: (threadId) => runOp('store.keys', () => new Map(find('store.keys', threadId).keys)),
+
+    reserve: (rate, amount) =>
+      runOp('store.reserve', () => {
+        const { name } = rate
+        const { freeAt, waitMs } = reserveAt(rate, amount, { freeAt: rates.get(name) ?? 0, now: now() })
+        if (amount !== 0) rates.set(name, freeAt)
+        return waitMs
       }),
 
     usage: (caller) => runOp('store.usage', () => usageOf(caller)),
@@ -473,9 +571,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         thread.entries = packed.concat(thread.entries.slice(end))
       }),
 
-    watch(listener) {
-      return listeners.add(listener)
-    },
+    watch: (watcher) => listeners.open(watcher),
 
     async close() {
       closed = true
@@ -488,6 +584,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
 
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve))
+}
+
+function byPriority(one: MemoryThread, other: MemoryThread): number {
+  return Number(one.priority === 'batch') - Number(other.priority === 'batch')
 }
 
 function byDue(one: MemoryThread, other: MemoryThread): number {

@@ -84,9 +84,9 @@ test('nothing is read beyond the requested number, even where deltas were joined
   const store = memoryStore()
   const words = [...'a seventeen chars'].map((text) => ({ type: 'text', text }) as const)
   await store.create({ id: 't', agent: 'a' })
-  await store.signal('t', undefined, { type: 'stop', reason: 'first' })
+  await store.signal('t', crypto.randomUUID(), { type: 'stop', reason: 'first' })
   const { lease } = (await store.claim('t', 'worker', 1000)) ?? {}
-  if (lease) await store.append([{ lease, events: words }])
+  if (lease) await store.append([{ lease, number: 1, events: words }])
   await store.packDeltas('t', 18)
   const log = { store, threadId: 't' }
   for (let upTo = 1; upTo <= 18; upTo++) {

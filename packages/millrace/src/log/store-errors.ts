@@ -27,6 +27,11 @@ export function badFork(
   return new MillraceError({ op, code: 'invalid_input', message })
 }
 
+export function badBatch(threadId: string, number: number, last: number): MillraceError {
+  const message = `batch ${number} of thread '${threadId}' cannot be written: the last one was ${last}`
+  return new MillraceError({ op: 'store.append', code: 'store_error', message })
+}
+
 function badCursor(op: string, cursor: string): MillraceError {
   return new MillraceError({
     op,

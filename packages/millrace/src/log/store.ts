@@ -18,7 +18,12 @@ export interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'm
    * thread is not counted or limited.
    */
   readonly caller?: string | undefined
+  /** Default: `interactive`. */
+  readonly priority?: Priority | undefined
 }
+
+/** A `batch` thread, for which no user is waiting, runs when no other thread can. */
+export type Priority = 'interactive' | 'batch'
 
 /** A thread, with what the store tracks about it. */
 export interface StoredThread extends ThreadInfo {
@@ -26,6 +31,7 @@ export interface StoredThread extends ThreadInfo {
   readonly bytes: number
   /** The caller whose quotas it counts toward. */
   readonly caller?: string | undefined
+  readonly priority: Priority
 }
 
 /** What each caller may use, across all processes. */
@@ -54,6 +60,10 @@ export interface CallerUsage {
 export interface CreateOptions {
   /** The log starts with these entries. */
   readonly entries?: readonly Entry[] | undefined
+  /** The keys of signals among the entries, with the entries' numbers: see `keys()`. */
+  readonly keys?: ReadonlyMap<string, number> | undefined
+  /** Now if absent. */
+  readonly createdAt?: number | undefined
   readonly quotas?: Quotas | undefined
 }
 
@@ -85,7 +95,40 @@ export interface Lease {
 
 export interface Batch {
   readonly lease: Lease
+  /** Counts the batches of the lease, from 1. Not used if there are no events. */
+  readonly number: number
   readonly events: readonly ThreadEvent[]
+}
+
+/**
+ * The numbered entries of a batch, one per event. `fenced` if the lease is no longer the thread's
+ * latest, or the thread was deleted. `busy` if another write to the thread is in progress. With
+ * either, nothing was written.
+ */
+export type AppendResult = readonly Entry[] | 'fenced' | 'busy'
+
+/** Which threads may run. */
+export interface RunLimits {
+  /** How many runs a caller may have, across all processes. */
+  readonly perCaller?: number | undefined
+  /** How many runs an agent may have, across all processes. */
+  readonly perAgent?: Readonly<Record<string, number>> | undefined
+}
+
+/** What a signal has written, and what it has written to. */
+export interface Signaled extends Pick<StoredThread, 'agent' | 'priority'> {
+  readonly entry: Entry
+  readonly repeated: boolean
+}
+
+/** A thread that can be claimed. */
+export interface RunnableThread {
+  readonly id: string
+  readonly agent: string
+  readonly head: number
+  readonly priority: Priority
+  /** For how many milliseconds it has been runnable, or its lease has been expired. */
+  readonly waitedMs: number
 }
 
 export interface ListOptions {
@@ -105,15 +148,44 @@ export interface SnapshotWrite {
   readonly head?: { readonly seq: number; readonly state: string } | undefined
 }
 
-export type WatchListener = (threadId: string, head?: number) => void
+/** An amount per minute that all processes share. */
+export interface SharedRate {
+  readonly name: string
+  readonly perMinute: number
+  /** How much is available at once after a pause. */
+  readonly burst: number
+}
+
+/** What a process wants to hear of. It may be called more often than needed. */
+export interface Watcher {
+  /**
+   * Called soon after the log of a followed thread has grown, or the thread was deleted, by any
+   * process; this store's own writes may or may not be included. `head`, if known, is the length of
+   * the log at that time; a deletion has none.
+   */
+  readonly changed?: ((threadId: string, head?: number) => void) | undefined
+  /** Called soon after any thread has become runnable. */
+  readonly runnable?: (() => void) | undefined
+  /** Called when changes may have been missed, such as while a connection was lost. */
+  readonly missed?: (() => void) | undefined
+}
+
+export interface Watch {
+  /** Reports changes of this thread from now on. */
+  follow(threadId: string): void
+  unfollow(threadId: string): void
+  close(): void
+}
 
 /**
  * Stores threads. Several apps, in several processes, may use one store at the same time.
  *
  * A write is durable when its promise resolves. Failures reject with a `MillraceError`: `not_found`
  * if the named thread does not exist, `rate_limit` if a quota is used up, otherwise `store_error`
- * with what is wrong and what to do. A call that rejects has written nothing. A store takes the
- * time from a single clock, so that the leases of all its users can be compared.
+ * with what is wrong and what to do. After a `store_error`, the write may have happened: over a
+ * network, an acknowledgement can be lost. Every write to an existing thread can therefore be
+ * repeated with the same arguments, and then writes nothing twice and returns the same as before. A
+ * store takes the time from a single clock, so that the leases of all its users can be compared.
  *
  * A store counts what callers use. When it is passed quotas, it checks them in the same transaction
  * as the write, so that several processes together cannot exceed them. A quota is used up when the
@@ -151,22 +223,17 @@ export interface ThreadStore {
   delete(threadId: string): Promise<boolean>
 
   /**
-   * Writes to several logs in one commit. Returns for each batch the numbered entries, one per
-   * event, or `fenced` if the lease is no longer the thread's latest (or the thread was deleted)
-   * and nothing was written for it. An expired lease stays valid until another owner claims the
-   * thread.
+   * Writes to several logs in one commit, at most one batch for each lease. A thread that cannot be
+   * written right now does not delay the others. Repeating the last batch of a lease returns its
+   * entries again; a number that is neither this one nor the next is a `store_error`. An expired
+   * lease stays valid until another owner claims the thread.
    */
-  append(batches: readonly Batch[]): Promise<readonly (readonly Entry[] | 'fenced')[]>
+  append(batches: readonly Batch[]): Promise<readonly AppendResult[]>
   /**
    * Writes one event from outside a run, whichever owner the thread has, and makes the thread
    * runnable. Repeating a key writes nothing and returns the entry of the first call.
    */
-  signal(
-    threadId: string,
-    key: string | undefined,
-    event: ThreadEvent,
-    options?: SignalOptions,
-  ): Promise<{ readonly entry: Entry; readonly repeated: boolean }>
+  signal(threadId: string, key: string, event: ThreadEvent, options?: SignalOptions): Promise<Signaled>
   /**
    * Returns the entries after a number, in order, about `limit` at most. The first one starts right
    * after that number and is cut if necessary. With `split`, deltas that `packDeltas` has joined
@@ -177,17 +244,21 @@ export interface ThreadStore {
     options: { readonly after: number; readonly limit: number; readonly split?: boolean | undefined },
   ): Promise<readonly Entry[]>
 
+  /** Returns the lengths of these logs. Threads that do not exist are missing. */
+  heads(threadIds: readonly string[]): Promise<ReadonlyMap<string, number>>
+
   /**
    * Makes `owner` the owner of a thread that is runnable and has no owner, or whose owner's lease
-   * has expired. `losses` counts consecutive owners that did not release it, because their
-   * processes died. Returns undefined if there is nothing to do, another process owns the thread,
-   * it was deleted, or its caller already has `runs` runs.
+   * has expired. Each claim has an owner of its own: repeating the claim returns the same lease
+   * again, extended. `losses` counts consecutive owners that did not release the thread, because
+   * their processes died. Returns undefined if there is nothing to do, another process owns the
+   * thread, it was deleted, or a limit is reached.
    */
   claim(
     threadId: string,
     owner: string,
     leaseMs: number,
-    runs?: number,
+    limits?: RunLimits,
   ): Promise<{ readonly lease: Lease; readonly losses: number } | undefined>
   /** Extends leases. Returns those that another owner has claimed. */
   renew(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]>
@@ -202,12 +273,31 @@ export interface ThreadStore {
   ): Promise<'released' | 'moved' | 'fenced'>
   /**
    * Finds threads of these agents that are runnable and have no owner, or whose owner's lease has
-   * expired, in the order in which to claim them. Each one comes from the caller that then has the
-   * fewest runs, and is the thread of that caller that has waited longest. A caller gets no more
-   * threads than would give it `runs` runs. Threads without a caller take turns with the others as
-   * if they belonged to one caller with no other runs and no limit.
+   * expired, in the order in which to claim them: interactive threads before batches. Among them,
+   * each one comes from the caller that then has the fewest runs, and is the thread of that caller
+   * that has waited longest. A caller gets no more threads than its limit allows, and an agent that
+   * has reached its limit gets none. Threads without a caller take turns with the others as if they
+   * belonged to one caller with no other runs and no limit.
    */
-  findRunnable(limit: number, agents: readonly string[], runs?: number): Promise<readonly string[]>
+  findRunnable(
+    limit: number,
+    agents: readonly string[],
+    limits?: RunLimits,
+  ): Promise<readonly RunnableThread[]>
+  /**
+   * Returns threads that have not changed for this long and are neither running nor queued, the
+   * oldest first. A thread counts as changed when it was created here.
+   */
+  findUnchanged(forMs: number, limit: number): Promise<readonly string[]>
+  /** Returns the keys of a thread's signals, with the numbers of their entries. */
+  keys(threadId: string): Promise<ReadonlyMap<string, number>>
+  /**
+   * Reserves an amount of a rate that all processes share. Returns for how many milliseconds to
+   * wait before using it. An amount of 0 waits until what others have reserved allows for more, and
+   * reserves nothing. A negative amount returns what was reserved but not used. Not repeatable: each
+   * call reserves again.
+   */
+  reserve(rate: SharedRate, amount: number): Promise<number>
   /** Returns what a caller uses now. */
   usage(caller: string): Promise<CallerUsage>
 
@@ -239,13 +329,8 @@ export interface ThreadStore {
    * a reader gets the same text, and with `split` the same entries.
    */
   packDeltas(threadId: string, upTo: number): Promise<void>
-  /**
-   * Calls `listener` soon after a thread's log has grown, or the thread became runnable or was
-   * deleted, by any process; this store's own writes may or may not be included. It may be called
-   * more often than needed. `head`, if known, is the length of the log at that time. Returns a
-   * function that stops watching.
-   */
-  watch(listener: WatchListener): () => void
+  /** Starts to report changes. A notification can be lost; `heads` and `findRunnable` find what was. */
+  watch(watcher: Watcher): Watch
   /** Releases all resources. Later calls reject with `store_error`. */
   close(): Promise<void>
 }

@@ -1,47 +1,82 @@
-import type { WatchListener } from './store.ts'
+import type { Watch, Watcher } from './store.ts'
 
-/** Listeners for changes to threads. */
+/** The watches of a store. */
 export interface Watchers {
   readonly count: number
-  add(listener: WatchListener): () => void
+  open(watcher: Watcher, onClose?: () => void): Watch
   /**
-   * Notifies listeners after the current operation has finished, so that they may use the store
-   * right away. `head` is set if it is known.
+   * Reports a change after the current operation has finished, so that watchers may use the store
+   * right away. `head` is set if the log has grown and its length is known.
    */
-  notify(threadIds: Iterable<string>, head?: number): void
+  changed(threadId: string, head?: number): void
+  runnable(): void
+  missed(): void
   clear(): void
 }
 
-export function watchers(): Watchers {
-  const listeners = new Set<{ readonly call: WatchListener }>()
-  const waiting = new Map<string, number | undefined>()
+interface OpenWatch {
+  readonly watcher: Watcher
+  readonly followed: Set<string>
+}
 
-  function notifyAll() {
-    const changed = [...waiting]
-    waiting.clear()
-    for (const listener of [...listeners])
-      for (const [id, head] of changed) if (listeners.has(listener)) listener.call(id, head)
+export function watchers(): Watchers {
+  const watches = new Set<OpenWatch>()
+  const changes = new Map<string, number | undefined>()
+  let isRunnable = false
+  let isMissed = false
+  let isScheduled = false
+
+  function schedule() {
+    if (isScheduled || watches.size === 0) return
+    isScheduled = true
+    queueMicrotask(report)
+  }
+
+  function report() {
+    const changed = [...changes]
+    const [runnable, missed] = [isRunnable, isMissed]
+    changes.clear()
+    isRunnable = isMissed = isScheduled = false
+    for (const watch of [...watches]) {
+      const { watcher, followed } = watch
+      for (const [id, head] of changed)
+        if (followed.has(id) && watches.has(watch)) watcher.changed?.(id, head)
+      if (runnable && watches.has(watch)) watcher.runnable?.()
+      if (missed && watches.has(watch)) watcher.missed?.()
+    }
   }
 
   return {
     get count() {
-      return listeners.size
+      return watches.size
     },
-    add(call) {
-      // A separate object for each call, so that a function added twice is called twice and can be
-      // removed one at a time.
-      const listener = { call }
-      listeners.add(listener)
-      return () => listeners.delete(listener)
+    open(watcher, onClose) {
+      const watch: OpenWatch = { watcher, followed: new Set() }
+      watches.add(watch)
+      return {
+        follow: (threadId) => watch.followed.add(threadId),
+        unfollow: (threadId) => watch.followed.delete(threadId),
+        close() {
+          if (watches.delete(watch)) onClose?.()
+        },
+      }
     },
-    notify(threadIds, head) {
-      if (listeners.size === 0) return
-      if (waiting.size === 0) queueMicrotask(notifyAll)
-      for (const id of threadIds) waiting.set(id, waiting.has(id) ? mergeHeads(waiting.get(id), head) : head)
+    changed(threadId, head) {
+      if (watches.size === 0) return
+      changes.set(threadId, changes.has(threadId) ? mergeHeads(changes.get(threadId), head) : head)
+      schedule()
+    },
+    runnable() {
+      isRunnable = watches.size > 0
+      schedule()
+    },
+    missed() {
+      isMissed = watches.size > 0
+      schedule()
     },
     clear() {
-      listeners.clear()
-      waiting.clear()
+      watches.clear()
+      changes.clear()
     },
   }
 }

@@ -9,6 +9,7 @@ export type { Delta, GrowingDelta } from './deltas.ts'
 export { growDelta, joinedEvent, lastChars, relate, startDelta, textOfDelta, withText } from './deltas.ts'
 export type { AssistantDraft } from './draft.ts'
 export { assistantDraft, foldMessage } from './draft.ts'
+export { errorListener } from './error-listener.ts'
 export type { ErrorCode, ErrorFields, ErrorJson } from './errors.ts'
 export { invalidInput, isMillraceError, MillraceError, messageOf, toMillraceError } from './errors.ts'
 export type {

@@ -63,6 +63,11 @@ export interface AppGauges {
   running(): number
   /** The number of runnable threads that wait for a free slot. */
   waiting(): number
+  /**
+   * For how many milliseconds the thread that has waited longest could have run: too long means that
+   * no process takes it.
+   */
+  oldest?(): number
   /** The bytes buffered for clients: request bodies, responses, entries that wait for followers. */
   buffered(): number
 }

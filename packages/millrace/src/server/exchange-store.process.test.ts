@@ -3,10 +3,12 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { postgresExchanges, postgresStore } from '@millrace/postgres'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { postgresServer } from '../../../../test/postgres-server.ts'
 import type { Exchange } from '../protocol/index.ts'
 import type { ExchangeStore } from '../threads/index.ts'
-import { memoryExchanges } from '../threads/index.ts'
+import { memoryExchanges, memoryStore } from '../threads/index.ts'
 import { exchangeFolder } from './index.ts'
 
 async function scratch(): Promise<string> {
@@ -37,8 +39,24 @@ const sized = (round: number, bytes = 1000) =>
 const roundsOf = async (store: ExchangeStore) =>
   (await store.read('t', 'run_1')).map(({ round }) => round).sort((one, other) => one - other)
 
+let schemas = 0
+let database = ''
+
+beforeAll(async () => {
+  const server = await postgresServer({ fsync: 'off' })
+  database = await server.database('exchanges')
+  afterAll(() => server.close())
+})
+
+async function inPostgres(options?: { maxBytes: number }): Promise<ExchangeStore> {
+  const store = postgresStore(database, { schema: `exchanges_${++schemas}` })
+  onTestFinished(() => store.close())
+  return postgresExchanges(store, options)
+}
+
 const stores: [string, (options?: { maxBytes: number }) => Promise<ExchangeStore>][] = [
   ['memory', async (options) => memoryExchanges(options)],
+  ['PostgreSQL', inPostgres],
   ['a folder', async (options) => exchangeFolder(join(await scratch(), 'not', 'there'), options)],
 ]
 
@@ -225,5 +243,6 @@ describe('a folder of exchanges', () => {
     expect(() => exchangeFolder('')).toThrow('the path of the folder must be text')
     expect(() => exchangeFolder('x', { maxByte: 1 } as never)).toThrow("did you mean 'maxBytes'?")
     expect(() => memoryExchanges({ maxBytes: 0 })).toThrow('at least 1')
+    expect(() => postgresExchanges(memoryStore())).toThrow('must come from postgresStore()')
   })
 })

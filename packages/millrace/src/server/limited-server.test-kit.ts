@@ -25,7 +25,7 @@ const handlers = {
   /** Appends an entry of `bytes` bytes, in a thread that no agent of this server works on. */
   async write({ bytes }: { bytes: number }) {
     await store.create({ id: 'large', agent: 'elsewhere' })
-    await store.signal('large', undefined, { type: 'stop', reason: 'x'.repeat(bytes) })
+    await store.signal('large', crypto.randomUUID(), { type: 'stop', reason: 'x'.repeat(bytes) })
   },
   /** The bytes in use after a garbage collection. */
   async memory() {

@@ -4,6 +4,7 @@ import {
   anObject,
   checkOptions,
   duration,
+  errorListener,
   invalidInput,
   isObject,
   kindOf,
@@ -11,7 +12,6 @@ import {
   yesOrNo,
 } from '../protocol/index.ts'
 import type { Protocol, Voice } from '../protocols/index.ts'
-import { errorListener } from '../threads/index.ts'
 
 /** Who sent a request. */
 export interface Identity {
@@ -92,6 +92,11 @@ export interface ServerOptions {
   /** Whether to serve the page at `/`: chat and inspector. Defaults to true. */
   readonly page?: boolean | undefined
   /**
+   * False if the server only answers health checks, for a process that only runs agents. It then
+   * listens on any address without `auth`. Defaults to true.
+   */
+  readonly clients?: boolean | undefined
+  /**
    * Additional wire protocols for clients, such as `mcpProtocol()` from `@millrace/tools/mcp`. See
    * `Protocol`.
    */
@@ -123,6 +128,7 @@ export interface ServerSettings {
   readonly limits: Limits
   readonly trustProxy: boolean | readonly string[]
   readonly page: boolean
+  readonly clients: boolean
   readonly protocols: readonly Protocol[]
   readonly voice: Voice | undefined
   readonly recheckMs: number
@@ -160,6 +166,7 @@ export const serverTable: OptionTable<ServerOptions> = {
   limits: anObject,
   trustProxy: (value) => typeof value !== 'boolean' && list('addresses', () => true)(value),
   page: yesOrNo,
+  clients: yesOrNo,
   protocols: (value) =>
     !(Array.isArray(value) && value.every((one) => isObject(one) && typeof one.mount === 'function')) &&
     'must be a list of protocols, each an object with name and mount()',
@@ -193,6 +200,7 @@ export function readServerOptions(options: ServerOptions, op: string): ServerSet
     limits = {},
     trustProxy = false,
     page = true,
+    clients = true,
     protocols = [],
     recheckMs = 30_000,
     heartbeatMs = 15_000,
@@ -206,6 +214,7 @@ export function readServerOptions(options: ServerOptions, op: string): ServerSet
     limits: { ...defaultLimits, ...limits },
     trustProxy,
     page,
+    clients,
     protocols,
     voice: options.voice,
     recheckMs,

@@ -21,7 +21,6 @@ export interface RoutesOptions extends UsageRoutesOptions {
 export function allRoutes(app: App, options: RoutesOptions): readonly Route[] {
   const { voice, protocolRoutes } = options
   const { responseBytes } = options.limits
-  const readiness = readinessOf(app)
   const routes: Route[] = [
     ...threadRoutes(responseBytes),
     ...exchangeRoutes(responseBytes),
@@ -52,6 +51,26 @@ export function allRoutes(app: App, options: RoutesOptions): readonly Route[] {
       responses: { 200: json(ref('VoiceAbilities'), 'What is supported') },
       handle: () => Response.json({ speak: voice !== undefined, listen: voice?.listens === true }),
     },
+    ...healthRoutes(app),
+    {
+      method: 'GET',
+      path: '/openapi.json',
+      name: 'openapi',
+      summary: 'Get this OpenAPI document',
+      isPublic: true,
+      responses: { 200: json({ type: 'object' }, 'The OpenAPI 3.1 document') },
+      handle: () => new Response(document, { headers: { 'content-type': 'application/json' } }),
+    },
+  ]
+  // Built once: it is public, so requests for it must be cheap.
+  const document = JSON.stringify(openApi([...routes, ...protocolRoutes]))
+  return routes
+}
+
+/** The routes for probes of an orchestrator or a load balancer. */
+export function healthRoutes(app: App): readonly Route[] {
+  const readiness = readinessOf(app)
+  return [
     {
       method: 'GET',
       path: '/healthz',
@@ -83,17 +102,5 @@ export function allRoutes(app: App, options: RoutesOptions): readonly Route[] {
         return Response.json(found, { status: 503, headers: { 'retry-after': retryAfterOf({}) } })
       },
     },
-    {
-      method: 'GET',
-      path: '/openapi.json',
-      name: 'openapi',
-      summary: 'Get this OpenAPI document',
-      isPublic: true,
-      responses: { 200: json({ type: 'object' }, 'The OpenAPI 3.1 document') },
-      handle: () => new Response(document, { headers: { 'content-type': 'application/json' } }),
-    },
   ]
-  // Built once: it is public, so requests for it must be cheap.
-  const document = JSON.stringify(openApi([...routes, ...protocolRoutes]))
-  return routes
 }

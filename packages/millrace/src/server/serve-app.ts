@@ -10,7 +10,7 @@ import { readServerOptions } from './options.ts'
 import { isLoopback } from './origin-check.ts'
 import { pageRoutes } from './page.ts'
 import { rejectionDelay } from './rejection-delay.ts'
-import { allRoutes } from './routes.ts'
+import { allRoutes, healthRoutes } from './routes.ts'
 
 export interface ListenOptions {
   /** Defaults to a free port. */
@@ -51,17 +51,17 @@ const listenTable: OptionTable<ListenOptions> = {
 /** Adds a server to an app. */
 export function serveApp(app: App, options: ServerOptions = {}): ServedApp {
   const settings = readServerOptions(options, 'serve')
-  const { auth, limits, voice, onError } = settings
+  const { auth, clients, limits, voice, onError } = settings
   if (options.limits?.bufferBytes !== undefined) app.buffer.limit = limits.bufferBytes
   const listeners = new Set<Promise<ListeningServer>>()
   let closing: Promise<void> | undefined
   const mounted = mountProtocols(app, {
     settings,
-    protocols: [millraceSse(), millraceSocket({ voice }), ...settings.protocols],
-    ownRoutes: (shared) => [
-      ...(settings.page ? pageRoutes() : []),
-      ...allRoutes(app, { ...settings, ...shared }),
-    ],
+    protocols: clients ? [millraceSse(), millraceSocket({ voice }), ...settings.protocols] : [],
+    ownRoutes: (shared) =>
+      clients
+        ? [...(settings.page ? pageRoutes() : []), ...allRoutes(app, { ...settings, ...shared })]
+        : healthRoutes(app),
     isClosing: () => closing !== undefined,
   })
   const { handle, shared, signOut } = mounted
@@ -117,7 +117,7 @@ export function serveApp(app: App, options: ServerOptions = {}): ServedApp {
       checkOptions(options, listenTable, { op, what: 'the option' })
       const { port = 0, host = '127.0.0.1' } = options
       if (closing) throw invalidInput(op, 'the app is closed')
-      if (auth === undefined && !isLoopback(host))
+      if (clients && auth === undefined && !isLoopback(host))
         throw invalidInput(
           op,
           `without auth, anyone who can reach '${host}' can see everything: set the auth option, or auth: false to allow this`,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 import { sqliteStore } from '../log/sqlite.ts'
-import type { StoredThread, ThreadStore } from '../threads/index.ts'
+import type { Lease, StoredThread, ThreadStore } from '../threads/index.ts'
 import { memoryStore } from '../threads/index.ts'
 import { storeSuite } from './store-suite.ts'
 
@@ -122,8 +122,20 @@ const brokenStores: Record<string, (store: ThreadStore) => Partial<ThreadStore>>
       return results.includes('fenced') ? results.map(() => 'fenced') : results
     },
   }),
+  'writes a repeated batch again': (store) => {
+    const numbers = new Map<number, number>()
+    const next = ({ epoch }: Lease) => (numbers.get(epoch) ?? 0) + 1
+    return {
+      async append(batches) {
+        const results = await store.append(batches.map((batch) => ({ ...batch, number: next(batch.lease) })))
+        for (const { lease, events } of batches) if (events.length > 0) numbers.set(lease.epoch, next(lease))
+        return results
+      },
+    }
+  },
+  'does not know the lengths of logs': () => ({ heads: async () => new Map() }),
   'forgets keys': (store) => ({
-    signal: (id, _, event, options) => store.signal(id, undefined, event, options),
+    signal: (id, _, event, options) => store.signal(id, crypto.randomUUID(), event, options),
   }),
   'does not report repeated keys': (store) => ({
     signal: async (...args) => ({ ...(await store.signal(...args)), repeated: false }),
@@ -138,6 +150,39 @@ const brokenStores: Record<string, (store: ThreadStore) => Partial<ThreadStore>>
   'does not split': (store) => ({ read: (id, options) => store.read(id, { ...options, split: false }) }),
   'packs nothing': () => ({ packDeltas: async () => {} }),
   'packs too much': (store) => ({ packDeltas: (id) => store.packDeltas(id, Infinity) }),
+  'gives no lease to a repeated claim': (store) => {
+    const owners = new Set<string>()
+    return {
+      async claim(...args) {
+        const claim = owners.has(args[1]) ? undefined : await store.claim(...args)
+        if (claim) owners.add(args[1])
+        return claim
+      },
+    }
+  },
+  'fences a repeated release': (store) => {
+    const released = new Set<number>()
+    return {
+      async release(lease, left) {
+        const result = released.has(lease.epoch) ? 'fenced' : await store.release(lease, left)
+        if (result === 'released') released.add(lease.epoch)
+        return result
+      },
+    }
+  },
+  'does not limit the runs of agents': (store) => ({
+    claim: (id, owner, ms, { perAgent, ...limits } = {}) => store.claim(id, owner, ms, limits),
+  }),
+  'finds threads of agents that have all their runs': (store) => ({
+    findRunnable: (limit, agents, { perAgent, ...limits } = {}) => store.findRunnable(limit, agents, limits),
+  }),
+  'has no priorities': (store) => ({
+    create: ({ priority, ...thread }, options) => store.create(thread, options),
+  }),
+  'does not measure how long threads have waited': (store) => ({
+    findRunnable: async (...args) =>
+      (await store.findRunnable(...args)).map((thread) => ({ ...thread, waitedMs: 0 })),
+  }),
   'does not count losses': (store) => ({
     claim: async (...args) => {
       const claim = await store.claim(...args)
@@ -174,12 +219,27 @@ const brokenStores: Record<string, (store: ThreadStore) => Partial<ThreadStore>>
   'reports no waiting messages': (store) => ({
     usage: async (caller) => ({ ...(await store.usage(caller)), waiting: 0 }),
   }),
-  'does not notify watchers': () => ({ watch: () => () => {} }),
+  'does not notify watchers': (store) => ({ watch: () => store.watch({}) }),
+  'does not report runnable threads': (store) => ({
+    watch: ({ changed }) => store.watch({ changed }),
+  }),
+  'reports every append as a runnable thread': (store) => {
+    const watchers = new Set<Parameters<ThreadStore['watch']>[0]>()
+    return {
+      watch(watcher) {
+        watchers.add(watcher)
+        return store.watch(watcher)
+      },
+      async append(batches) {
+        const results = await store.append(batches)
+        for (const { runnable } of watchers) runnable?.()
+        return results
+      },
+    }
+  },
+  'never unfollows': (store) => ({ watch: (watcher) => ({ ...store.watch(watcher), unfollow() {} }) }),
   'never stops notifying': (store) => ({
-    watch: (listener) => {
-      store.watch(listener)
-      return () => {}
-    },
+    watch: (watcher) => ({ ...store.watch(watcher), close() {} }),
   }),
   'does not close': () => ({ close: async () => {} }),
   'rejects with foreign errors': (store) => ({

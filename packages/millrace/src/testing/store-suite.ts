@@ -3,6 +3,7 @@ import { aFunction, yesOrNo } from '../protocol/index.ts'
 import { checkKitOptions } from './kit-options.ts'
 import type { Cases, OpenStore } from './store-suite/context.ts'
 import { withContext } from './store-suite/context.ts'
+import { copyCases } from './store-suite/copies.ts'
 import { forkCases } from './store-suite/forks.ts'
 import { labelCases } from './store-suite/labels.ts'
 import { leaseCases } from './store-suite/leases.ts'
@@ -10,6 +11,8 @@ import { listCases } from './store-suite/lists.ts'
 import { logCases } from './store-suite/logs.ts'
 import { packingCases } from './store-suite/packing.ts'
 import { quotaCases } from './store-suite/quotas.ts'
+import { reserveCases } from './store-suite/reserve.ts'
+import { retentionCases } from './store-suite/retention.ts'
 import { snapshotCases } from './store-suite/snapshots.ts'
 import { threadCases } from './store-suite/threads.ts'
 import { watchCases } from './store-suite/watching.ts'
@@ -51,9 +54,14 @@ export function storeSuite(options: StoreSuiteOptions): readonly StoreCase[] {
     ...snapshotCases,
     ...watchCases,
     ...quotaCases,
+    ...copyCases,
+    ...retentionCases,
+    ...reserveCases,
   }
-  return Object.entries(cases).map(([name, play]) => ({
-    name,
-    run: () => withContext({ open, severalHandles }, play),
-  }))
+  return [false, true].flatMap((repeats) =>
+    Object.entries(cases).map(([name, play]) => ({
+      name: repeats ? `${name} (every write repeated)` : name,
+      run: () => withContext({ open, severalHandles, repeats }, play),
+    })),
+  )
 }

@@ -215,7 +215,7 @@ describe('a conversation', () => {
     const store = openStore()
     await store.create({ id: 't', agent: 'agent' })
     const send = (content: string, mode: 'queue' | 'steer') =>
-      store.signal('t', undefined, { type: 'input', message: { role: 'user', content }, mode })
+      store.signal('t', crypto.randomUUID(), { type: 'input', message: { role: 'user', content }, mode })
     await send('question', 'queue')
     await send('and in short', 'steer')
     const model = scriptedModel(() => 'short')

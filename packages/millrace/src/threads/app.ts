@@ -1,6 +1,6 @@
 import type { Agent } from '../agent/index.ts'
 import { combineTelemetry, internalsOf, telemetryProblem } from '../agent/index.ts'
-import type { Budget, Quotas, ThreadStore } from '../log/index.ts'
+import type { Budget, Priority, Quotas, ThreadStore } from '../log/index.ts'
 import { budget, groupCommit, memoryStore, threadFollowers, threadLogs } from '../log/index.ts'
 import type {
   AppTelemetry,
@@ -18,6 +18,7 @@ import {
   anObject,
   checkOptions,
   closest,
+  errorListener,
   invalidInput,
   isObject,
   kindOf,
@@ -25,12 +26,16 @@ import {
   searchWords,
   someText,
   wholeNumber,
+  yesOrNo,
 } from '../protocol/index.ts'
-import { dispatcher } from './dispatcher.ts'
-import { errorListener } from './error-listener.ts'
+import { withDeadlines } from './deadlines.ts'
+import type { Dispatcher } from './dispatcher.ts'
+import { localDispatcher } from './dispatcher.ts'
 import { exchangeRecorder } from './exchanges/recorder.ts'
 import type { ExchangeStore } from './exchanges/store.ts'
 import { openThread } from './open-thread.ts'
+import { deleteThreadsOf, startRetention } from './retention.ts'
+import { runPool } from './run-pool.ts'
 import type { Thread } from './thread.ts'
 import { checkThreadId } from './thread-id.ts'
 
@@ -65,6 +70,22 @@ export interface AppOptions {
    * them.
    */
   readonly cacheBytes?: number | undefined
+  /**
+   * How threads that have something to do reach a process that works on them. Default: each process
+   * works on those it writes to, and scans the store for others.
+   */
+  readonly dispatcher?: Dispatcher | undefined
+  /** False if this process only serves threads, and others run their agents. Default: true. */
+  readonly works?: boolean | undefined
+  /** How long a call of the store may take before it counts as failed. */
+  readonly storeTimeoutMs?: number | undefined
+  /** How many runs each agent may have at a time, across all processes. Default: no limit. */
+  readonly maxAgentRuns?: Readonly<Record<string, number>> | undefined
+  /**
+   * Threads that have not changed for this many days are deleted, with everything in them, also
+   * those that wait for an approval. Default: threads are kept until they are deleted.
+   */
+  readonly keepDays?: number | undefined
   /** What each caller may use, across all processes: see `ThreadOptions.caller`. */
   readonly quotas?: Partial<Quotas> | undefined
   /** Telemetry for the app: `otel()` from `@millrace/otel`, `logs()`, or several. */
@@ -86,6 +107,8 @@ interface ThreadOptions {
    */
   readonly caller?: string | undefined
   readonly metadata?: JsonObject | undefined
+  /** A `batch` runs when no `interactive` thread waits. Default: `interactive`. */
+  readonly priority?: Priority | undefined
 }
 
 export interface ThreadsOptions {
@@ -124,8 +147,19 @@ export interface App {
   thread(id?: string, options?: ThreadOptions): Thread
   /** Lists threads, the most recently changed first. */
   threads(options?: ThreadsOptions): Promise<ThreadPage>
+  /**
+   * Deletes all threads of a user, also those that are running or are created meanwhile. Returns how
+   * many. If it rejects, some may be left: repeat it.
+   */
+  deleteThreads(options: { readonly user: string }): Promise<number>
   /** Returns what a caller uses of each quota. */
   usage(caller: string): Promise<QuotaUsage>
+  /**
+   * Takes no more threads in this process until `resume()`; runs in progress go on. For a
+   * deployment that waits for them to end.
+   */
+  pause(): void
+  resume(): void
   /** Counts a rejection by a limit of the server, for metrics. */
   rejected(limit: string): void
   /**
@@ -159,6 +193,13 @@ const appTable: OptionTable<AppOptions> = {
   maxRuns: wholeNumber(1),
   maxRunBytes: wholeNumber(1),
   cacheBytes: wholeNumber(0),
+  dispatcher: (value) => !(isObject(value) && typeof value.wake === 'function') && 'must be a Dispatcher',
+  works: yesOrNo,
+  storeTimeoutMs: atLeast(50),
+  maxAgentRuns: anObject,
+  keepDays: (value) =>
+    !(typeof value === 'number' && value > 0 && Number.isFinite(value)) &&
+    'must be a positive number of days',
   quotas: anObject,
   telemetry: telemetryProblem,
   onError: aFunction,
@@ -182,6 +223,7 @@ const threadTable: OptionTable<ThreadOptions> = {
   user: someText,
   caller: someText,
   metadata: metadataProblem,
+  priority: oneOf('interactive', 'batch'),
 }
 
 const listTable: OptionTable<ThreadsOptions> = {
@@ -192,6 +234,8 @@ const listTable: OptionTable<ThreadsOptions> = {
   status: oneOf('idle', 'queued', 'running', 'waiting'),
   search: someText,
 }
+
+const deleteTable: OptionTable<{ user: string }> = { user: someText }
 
 const mebibyte = 1024 * 1024
 
@@ -226,7 +270,6 @@ export function millrace(options: AppOptions): App {
     throw invalidInput(op, `millrace() takes one object of options, not ${kindOf(options)}`)
   checkOptions({ ...options, agents: options.agents ?? null }, appTable, { op, what: 'the option' })
   const {
-    store = memoryStore(),
     context = () => undefined,
     leaseMs = 5000,
     recoverMs = 2000,
@@ -235,7 +278,13 @@ export function millrace(options: AppOptions): App {
     maxRuns = defaultRunLimits.maxRuns,
     maxRunBytes = defaultRunLimits.maxRunBytes,
     cacheBytes = defaultRunLimits.cacheBytes,
+    dispatcher = localDispatcher(),
+    works = true,
+    storeTimeoutMs = 10_000,
+    maxAgentRuns = {},
   } = options
+  const ownStore = options.store ? undefined : memoryStore()
+  const store = withDeadlines(options.store ?? (ownStore as ThreadStore), storeTimeoutMs)
   checkOptions(options.quotas ?? {}, quotasTable, { op, what: 'the option quotas.' })
   const quotas = { ...defaultQuotas, ...options.quotas }
   const telemetry = combineTelemetry(options.telemetry)
@@ -246,7 +295,12 @@ export function millrace(options: AppOptions): App {
     appTelemetry?.failed(error)
   }
   const agents = readAgents(options.agents, op)
-  const [firstAgent] = [...agents.keys()] as [string]
+  const names = [...agents.keys()]
+  const [firstAgent] = names as [string]
+  checkOptions(maxAgentRuns, Object.fromEntries(names.map((name) => [name, wholeNumber(1)])), {
+    op,
+    what: 'the option maxAgentRuns.',
+  })
   const exchanges = options.exchanges && exchangeRecorder({ store: options.exchanges, onError })
   const buffer = budget(defaultBufferBytes)
   const followers = threadFollowers(store, buffer)
@@ -257,9 +311,11 @@ export function millrace(options: AppOptions): App {
     onFlushed: telemetry && ((flush) => appTelemetry?.flushed(flush)),
   })
   const logs = threadLogs({ store, followers, commits, cacheBytes })
-  const work = dispatcher({
+  const pool = runPool({
     store,
     logs,
+    dispatcher,
+    works,
     changed: followers.changed,
     agents,
     context,
@@ -270,25 +326,28 @@ export function millrace(options: AppOptions): App {
     maxLosses,
     maxRuns,
     maxRunBytes,
-    runsOfCaller: quotas.runs,
+    limits: { perCaller: quotas.runs, perAgent: maxAgentRuns },
     onError,
   })
   appTelemetry = telemetry?.openApp?.({
     followers: () => followers.stats().count,
     lag: () => followers.stats().lag,
-    running: () => work.counts().running,
-    waiting: () => work.counts().waiting,
+    running: () => pool.counts().running,
+    waiting: () => pool.counts().waiting,
+    oldest: pool.oldestMs,
     buffered: () => buffer.used,
   })
   const rejected = (limit: string) => appTelemetry?.rejected?.(limit)
   let closing: Promise<void> | undefined
 
   async function close(graceMs: number) {
-    await work.close(graceMs)
+    const retained = retention?.close()
+    await pool.close(graceMs)
+    await retained
     await exchanges?.settled()
     followers.close()
     appTelemetry?.closed()
-    if (!options.store) await store.close()
+    await ownStore?.close()
   }
 
   const shared = {
@@ -298,7 +357,7 @@ export function millrace(options: AppOptions): App {
     agents,
     exchanges,
     telemetry,
-    wake: work.wake,
+    wake: pool.wake,
     quotas,
     rejected,
     checkOpen(op: string) {
@@ -306,10 +365,18 @@ export function millrace(options: AppOptions): App {
     },
   }
 
+  /** Any agent will do: deleting does not use it. */
+  const deleteThread = (id: string) => openThread({ id, agent: firstAgent }, shared).delete()
+  const { keepDays } = options
+  const retention =
+    keepDays === undefined ? undefined : startRetention({ store, keepDays, deleteThread, onError })
+
   return {
-    agents: [...agents.keys()],
+    agents: names,
     buffer,
     rejected,
+    pause: pool.pause,
+    resume: pool.resume,
     async usage(caller) {
       const { runs, waiting, storedBytes, bytesThisMinute, tokensThisMinute } = await store.usage(caller)
       return {
@@ -322,15 +389,15 @@ export function millrace(options: AppOptions): App {
     },
     async notices(agent = firstAgent) {
       const found = agents.get(agent)
-      if (!found) throw unknownAgent(agent, [...agents.keys()], 'app.notices')
+      if (!found) throw unknownAgent(agent, names, 'app.notices')
       return found.notices()
     },
     thread(id = `thread_${crypto.randomUUID()}`, options = {}) {
       const op = 'app.thread'
       checkThreadId(id, op)
       checkOptions(options, threadTable, { op, what: 'the option' })
-      const { agent = firstAgent, user, caller = user, metadata } = options
-      if (!agents.has(agent)) throw unknownAgent(agent, [...agents.keys()], op)
+      const { agent = firstAgent, user, caller = user, metadata, priority } = options
+      if (!agents.has(agent)) throw unknownAgent(agent, names, op)
       return openThread(
         {
           id,
@@ -338,6 +405,7 @@ export function millrace(options: AppOptions): App {
           ...(user !== undefined && { user }),
           ...(caller !== undefined && { caller }),
           ...(metadata && { metadata }),
+          ...(priority && { priority }),
         },
         shared,
       )
@@ -348,6 +416,15 @@ export function millrace(options: AppOptions): App {
       shared.checkOpen(op)
       const search = options.search === undefined ? undefined : searchWords(options.search)
       return store.list({ ...options, search, limit: options.limit ?? 50 })
+    },
+    async deleteThreads(options) {
+      const op = 'app.deleteThreads'
+      if (!isObject(options as unknown))
+        throw invalidInput(op, `deleteThreads() takes { user }, not ${kindOf(options)}`)
+      const { user = null } = options
+      checkOptions({ ...options, user }, deleteTable, { op, what: 'the option' })
+      shared.checkOpen(op)
+      return deleteThreadsOf(options.user, { store, deleteThread })
     },
     close(options = {}) {
       checkOptions(options, closeTable, { op: 'app.close', what: 'the option' })

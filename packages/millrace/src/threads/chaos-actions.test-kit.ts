@@ -26,6 +26,8 @@ export interface Chaos extends World {
   /** What users have requested; it may take longer than they wait. */
   readonly requests: { readonly instance: Instance; readonly done: Promise<unknown> }[]
   forks: number
+  /** How many messages users have sent. */
+  sent: number
 }
 
 export interface Action {
@@ -67,6 +69,10 @@ export const actions = {
   failAppend: ({ instance, n }: Step) => instance.link.fail('append', 1 + (n % 2)),
   failRead: ({ instance }: Step) => instance.link.fail('read', 1),
   failAny: ({ instance, n }: Step) => instance.link.fail(failable[n % failable.length] ?? 'get', 1),
+  loseAppend: ({ instance, n }: Step) => instance.link.loseAcknowledgements('append', 1 + (n % 3)),
+  loseSignal: ({ instance }: Step) => instance.link.loseAcknowledgements('signal', 1),
+  loseAny: ({ instance, n }: Step) =>
+    instance.link.loseAcknowledgements(failable[n % failable.length] ?? 'claim', 1),
   pack: async ({ chaos: { store }, thread: { id } }: Step) =>
     store.packDeltas(id, (await store.get(id))?.head ?? 0).catch(() => {}),
   read: (step: Step) => read(step, 0),
@@ -74,22 +80,35 @@ export const actions = {
 }
 
 /** After any of these, the log may contain a request that no model has seen. */
-export const disruptive = /stop|interrupt|close|kill|freeze|fail/
+export const disruptive = /stop|interrupt|close|kill|freeze|fail|lose/
 
 const failable: readonly (keyof ThreadStore)[] = [
   ...(['claim', 'renew', 'release', 'findRunnable'] as const),
-  ...(['get', 'create', 'signal', 'append', 'read', 'packDeltas'] as const),
+  ...(['get', 'create', 'signal', 'append', 'read', 'packDeltas', 'saveSnapshot', 'heads'] as const),
 ]
 
 function send(mode: InputMode) {
-  return (step: Step) => request(step, step.thread.send(`m${step.n}`, { mode }))
+  return (step: Step) => {
+    const message = `m${step.n} ${++step.chaos.sent}`
+    const options = { mode, key: message }
+    // A client that got no answer sends it again, under the same key.
+    const sendOnce = () => step.thread.send(message, options)
+    return request(
+      step,
+      sendOnce().catch((error) => (isInjected(error) ? sendOnce() : Promise.reject(error))),
+    )
+  }
+}
+
+function isInjected(error: unknown): boolean {
+  return String(error).includes(injected)
 }
 
 /** Users wait a moment for a request, and then do something else. */
 async function request({ chaos, instance }: Step, pending: Promise<unknown>): Promise<void> {
   const done = pending.catch((error: unknown) => {
     const isKnown = isMillraceError(error) && /conflict|not_found|invalid_input/.test(error.code)
-    if (!isKnown && !String(error).includes(injected)) throw error
+    if (!isKnown && !isInjected(error)) throw error
   })
   done.catch(() => {})
   chaos.requests.push({ instance, done })

@@ -12,6 +12,8 @@ export interface StoreLink {
   thaw(): void
   /** The next calls of this name fail before they do anything. */
   fail(name: keyof ThreadStore, times: number): void
+  /** The next calls of this name do their work, and then fail: their acknowledgements are lost. */
+  loseAcknowledgements(name: keyof ThreadStore, times: number): void
   /** Stops responding, as if the process had died. */
   kill(): void
   /** Rejects the pending calls of a dead link, so that its app can be closed. */
@@ -22,6 +24,7 @@ export const injected = 'injected'
 
 export function linkTo(store: ThreadStore): StoreLink {
   const failures = new Map<string, number>()
+  const losses = new Map<string, number>()
   const dead = Promise.withResolvers<never>()
   dead.promise.catch(() => {})
   let isDead = false
@@ -31,22 +34,25 @@ export function linkTo(store: ThreadStore): StoreLink {
   async function pass(name: string, call: () => Promise<unknown>): Promise<unknown> {
     await thawed
     if (isDead) return dead.promise
-    const times = failures.get(name) ?? 0
-    failures.set(name, Math.max(0, times - 1))
-    if (times > 0) throw injectedError(name)
+    if (isNext(failures, name)) throw injectedError(name)
+    const isLost = isNext(losses, name)
     const result = await call()
     // It is done, but the caller may learn of it late, or never.
     await thawed
-    return isDead ? dead.promise : result
+    if (isDead) return dead.promise
+    if (isLost) throw injectedError(name)
+    return result
   }
 
   return {
     store: new Proxy(store, {
       get(target, name: keyof ThreadStore) {
         if (name === 'watch')
-          return ((listener) =>
-            target.watch((...change) => {
-              if (!isDead) listener(...change)
+          return (({ changed, runnable, missed }) =>
+            target.watch({
+              changed: (...change) => isDead || changed?.(...change),
+              runnable: () => isDead || runnable?.(),
+              missed: () => isDead || missed?.(),
             })) satisfies ThreadStore['watch']
         const call = target[name] as (...args: unknown[]) => Promise<unknown>
         return (...args: unknown[]) => pass(name, () => call(...args))
@@ -56,7 +62,8 @@ export function linkTo(store: ThreadStore): StoreLink {
       return isDead
     },
     get isClear() {
-      return !isDead && !thawed && [...failures.values()].every((times) => times === 0)
+      const counts = [...failures.values(), ...losses.values()]
+      return !isDead && !thawed && counts.every((times) => times === 0)
     },
     freeze(ms) {
       if (thawed) return
@@ -71,11 +78,19 @@ export function linkTo(store: ThreadStore): StoreLink {
     },
     thaw: () => thaw(),
     fail: (name, times) => failures.set(name, times),
+    loseAcknowledgements: (name, times) => losses.set(name, times),
     kill() {
       isDead = true
     },
     rejectPending: () => dead.reject(injectedError('anything')),
   }
+}
+
+/** Whether the next call of this name is one of these, which it then is no more. */
+function isNext(calls: Map<string, number>, name: string): boolean {
+  const times = calls.get(name) ?? 0
+  calls.set(name, Math.max(0, times - 1))
+  return times > 0
 }
 
 function injectedError(name: string): MillraceError {

@@ -16,7 +16,7 @@ import {
   nextThreadAction,
 } from '../protocol/index.ts'
 import type { Conditions } from './chaos.test-kit.ts'
-import { until, within, world } from './chaos.test-kit.ts'
+import { answers, until, within, world } from './chaos.test-kit.ts'
 import type { Action, Chaos, Reader } from './chaos-actions.test-kit.ts'
 import { actions, disruptive } from './chaos-actions.test-kit.ts'
 import { injected } from './chaos-store.test-kit.ts'
@@ -46,7 +46,7 @@ const conditions: fc.Arbitrary<Conditions> = fc.record({
 async function play(store: ThreadStore, sequence: readonly Action[], conditions: Conditions): Promise<void> {
   const base = world(store, conditions)
   const active = [base.open(), base.open()]
-  const chaos: Chaos = { ...base, active, known: ['t'], readers: [], requests: [], forks: 0 }
+  const chaos: Chaos = { ...base, active, known: ['t'], readers: [], requests: [], forks: 0, sent: 0 }
   try {
     await store.create({ id: 't', agent: 'helper' })
     await chaos.active[0]?.app.thread('t').send('start')
@@ -118,6 +118,7 @@ function checkLog(entries: readonly Entry[]): void {
   expect(approvalsOf(state)).toEqual([])
   if (state.run) expect(findUnpaired(messagesOf(state.run))).toBeUndefined()
   checkCalls(entries)
+  checkWords(entries)
   expect(inConversation(state)).toEqual(inLog(entries))
 }
 
@@ -145,10 +146,24 @@ function checkCalls(entries: readonly Entry[]): void {
   }
 }
 
+/** No word is missing or repeated in what is left of a round. */
+function checkWords(entries: readonly Entry[]): void {
+  let text = ''
+  for (const { event, seq } of entries) {
+    if (event.type === 'round-start' || event.type === 'round-retract') text = ''
+    if (event.type !== 'text') continue
+    text += event.text
+    const isWritten = answers.some((answer) => answer.startsWith(text))
+    expect(isWritten, `no answer starts with '${text}', at ${seq}`).toBe(true)
+  }
+}
+
 /** Every input once, whatever happened to its run. */
 function inLog(entries: readonly Entry[]): string[] {
   const inputs = eventsOf(entries, 'input').filter(({ mode }) => mode !== 'correct')
-  return inputs.map(({ message }) => JSON.stringify(message)).sort()
+  const messages = inputs.map(({ message }) => JSON.stringify(message)).sort()
+  expect([...new Set(messages)]).toEqual(messages)
+  return messages
 }
 
 function inConversation(state: ThreadState): string[] {

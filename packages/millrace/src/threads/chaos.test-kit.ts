@@ -156,6 +156,9 @@ function countedTools(ran: Map<string, number>) {
 const callTo = (call: string, v: number): ScriptStep => ({ call, input: { v } })
 const subCall: ScriptStep = { call: 'sub', input: { prompt: 'go' } }
 
+/** The texts of all rounds of the main agent. */
+export const answers: readonly string[] = ['Only text here.', 'Calling.  on', 'The end.', 'Really.']
+
 function mainRound({ turns, fault }: Conditions, { messages }: ModelRequest, index: number): ScriptStep[] {
   const turn = turns[(messages.length * 7 + index) % turns.length] as number
   const rounds: readonly ScriptStep[][] = [

@@ -19,11 +19,13 @@ afterEach(async () => {
 async function setUp(store = memoryStore(), buffer = budget(64 * mebibyte)) {
   stores.push(store)
   await store.create({ id: 't', agent: 'a' })
-  await store.signal('t', undefined, { type: 'stop', reason: 'to make it runnable' })
+  await store.signal('t', crypto.randomUUID(), { type: 'stop', reason: 'to make it runnable' })
   const lease = (await store.claim('t', 'me', 60_000))?.lease as Lease
   const followers = threadFollowers(store, buffer)
+  let number = 0
   async function write(...texts: string[]) {
-    const [entries] = await store.append([{ lease, events: texts.map((text) => ({ type: 'text', text })) }])
+    const events = texts.map((text) => ({ type: 'text', text }) as const)
+    const [entries] = await store.append([{ lease, number: ++number, events }])
     return entries as readonly Entry[]
   }
   return { store, lease, followers, write, buffer }
@@ -305,7 +307,7 @@ describe('the group commit', () => {
     const writers = []
     for (let count = 0; count < 20; count++) {
       await store.create({ id: `t${count}`, agent: 'a' })
-      await store.signal(`t${count}`, undefined, { type: 'stop', reason: 'x' })
+      await store.signal(`t${count}`, crypto.randomUUID(), { type: 'stop', reason: 'x' })
       const { lease } = (await store.claim(`t${count}`, 'me', 60_000)) as { lease: Lease }
       writers.push(open(lease))
     }
@@ -351,7 +353,7 @@ describe('the group commit', () => {
   test('a batch that cannot be written does not affect the others', async () => {
     const { store, lease } = await setUp()
     await store.create({ id: 'bad', agent: 'a' })
-    await store.signal('bad', undefined, { type: 'stop', reason: 'x' })
+    await store.signal('bad', crypto.randomUUID(), { type: 'stop', reason: 'x' })
     const bad = (await store.claim('bad', 'me', 60_000))?.lease as Lease
     const { open, written, lost } = commitsOver({
       ...store,

@@ -1,10 +1,13 @@
 export type {
+  AppendResult,
+  Batch,
   Budget,
   CallerUsage,
   Following,
   Lease,
   ListOptions,
   Quotas,
+  SignalOptions,
   SnapshotWrite,
   StoredThread,
   ThreadStore,
@@ -12,10 +15,11 @@ export type {
 export { entryBytes, findLast, maxShareOfCaller, memoryStore, readLog } from '../log/index.ts'
 export type { App, AppOptions, ThreadsOptions } from './app.ts'
 export { millrace } from './app.ts'
-export { errorListener } from './error-listener.ts'
+export type { Dispatcher, DispatcherWork, WokenThread, WorkOptions } from './dispatcher.ts'
 
 export { memoryExchanges } from './exchanges/memory.ts'
 export type { ExchangeStore } from './exchanges/store.ts'
+export { labelOf } from './label.ts'
 export type { TestScriptOptions } from './test-script/test-script.ts'
 export { testScript } from './test-script/test-script.ts'
 export type { Thread } from './thread.ts'

@@ -38,6 +38,7 @@ import {
   yesOrNo,
 } from '../protocol/index.ts'
 import { decide, readAnswer } from './approve.ts'
+import type { WokenThread } from './dispatcher.ts'
 import type { ExchangeRecorder } from './exchanges/recorder.ts'
 import { labelOf } from './label.ts'
 import type { ReadOptions, Thread, ThreadSendOptions } from './thread.ts'
@@ -50,7 +51,7 @@ export interface Shared {
   readonly logs: ThreadLogs
   readonly followers: Followers
   readonly agents: ReadonlyMap<string, AgentInternals>
-  readonly wake: (threadId: string) => void
+  readonly wake: (thread: WokenThread) => void
   readonly quotas: Quotas
   /** Called with the name of a quota that rejected something. */
   readonly rejected: (quota: string) => void
@@ -104,7 +105,7 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
     checkOpen(op)
     const found = await store.get(id)
     if (!found) throw threadNotFound(op, id)
-    const { bytes, caller, ...known } = found
+    const { bytes, caller, priority, ...known } = found
     return known
   }
 
@@ -167,9 +168,11 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
    * accepted.
    */
   async function signal(key: string | undefined, event: ThreadEvent, options?: SignalOptions) {
-    const { entry, repeated } = await store.signal(id, key, event, options)
+    // A key in any case, so that the store can repeat the write if it is not acknowledged.
+    const written = await store.signal(id, key ?? `once:${crypto.randomUUID()}`, event, options)
+    const { entry, repeated, agent, priority } = written
     if (!repeated) followers.publish(id, [entry])
-    wake(id)
+    wake({ id, agent, head: entry.seq, priority })
     return entry
   }
 
@@ -341,7 +344,7 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
       )
       if (!(await countRejections(forking))) throw idTaken(forked.id, op)
       const thread = openThread(forked, shared)
-      wake(forked.id)
+      wake({ id: forked.id, agent, head: atSeq, priority: 'interactive' })
       return thread
     },
 

@@ -5,7 +5,7 @@ import { sized } from '../../../../test/size.ts'
 import { memoryStore } from '../log/memory.ts'
 import { temporaryFolder } from '../log/sqlite/sqlite.test-kit.ts'
 import { sqliteStore } from '../log/sqlite.ts'
-import type { Lease, ListOptions, Quotas, ThreadStore } from '../log/store.ts'
+import type { Batch, Lease, ListOptions, Priority, Quotas, RunLimits, ThreadStore } from '../log/store.ts'
 import type { ThreadEvent } from '../protocol/index.ts'
 
 // All stores return the same for any sequence of calls. Only the values they generate differ:
@@ -73,6 +73,10 @@ const quotas = fc.record<Quotas>({
   bytesPerMinute: fc.constantFrom(1000, 5000),
   tokensPerMinute: fc.constantFrom(10, 100),
 })
+const limits = fc.record<RunLimits>({
+  perCaller: fc.option(fc.nat(3), { nil: undefined }),
+  perAgent: fc.constantFrom(undefined, { a: 0 }, { a: 1 }, { a: 2, b: 1 }),
+})
 const status = fc.constantFrom<NonNullable<ListOptions['status']>>('idle', 'queued', 'running', 'waiting')
 const releaseStatus = fc.constantFrom<'idle' | 'waiting' | 'runnable'>('idle', 'waiting', 'runnable')
 /** Which of the leases granted so far: one of the last. */
@@ -84,7 +88,7 @@ const step = fc.record({
     ...(['create', 'signal', 'claim', 'append', 'release', 'renew', 'packDeltas', 'delete', 'fork'] as const),
     // Calls that change a lot are more frequent.
     ...(['create', 'signal', 'claim', 'append', 'append', 'release'] as const),
-    ...(['get', 'read', 'findRunnable', 'list', 'list', 'usage', 'save', 'snapshot'] as const),
+    ...(['get', 'heads', 'read', 'findRunnable', 'list', 'list', 'usage', 'save', 'snapshot'] as const),
   ),
   id: fc.constantFrom('t', 'u', 'v', 'w'),
   other: fc.constantFrom('t', 'u', 'v', 'w'),
@@ -92,10 +96,15 @@ const step = fc.record({
   user: fc.option(user, { nil: undefined }),
   caller: fc.option(user, { nil: undefined }),
   quotas: fc.option(quotas, { nil: undefined }),
-  key: fc.option(fc.constantFrom('k', 'l'), { nil: undefined }),
+  limits: fc.option(limits, { nil: undefined }),
+  priority: fc.option(fc.constantFrom<Priority>('interactive', 'batch'), { nil: undefined }),
+  key: fc.oneof(fc.constantFrom('k', 'l'), fc.uuid()),
   owner: fc.constantFrom('one', 'two'),
   event,
-  batches: fc.array(fc.record({ lease, events: fc.array(event, { maxLength: 6 }) }), { maxLength: 3 }),
+  batches: fc.array(
+    fc.record({ lease, events: fc.array(event, { maxLength: 6 }), isRepeated: fc.boolean() }),
+    { maxLength: 3 },
+  ),
   lease,
   releaseStatus,
   behind: fc.constantFrom(0, 0, 0, 1),
@@ -127,15 +136,19 @@ type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
 interface Side {
   readonly store: ThreadStore
   readonly leases: Lease[]
+  /** The last batch of each lease, by its epoch. */
+  readonly written: Map<number, Batch>
 }
 
-async function play({ store, leases }: Side, step: Step): Promise<unknown> {
+async function play({ store, leases, written }: Side, step: Step): Promise<unknown> {
   const {
     id,
     agent,
     user,
     caller,
     quotas,
+    limits,
+    priority,
     key,
     owner,
     event,
@@ -147,6 +160,14 @@ async function play({ store, leases }: Side, step: Step): Promise<unknown> {
     metadata,
   } = step
   const leaseAt = (index: number) => leases.at(-1 - index) ?? { threadId: 't', owner: 'none', epoch: -1 }
+  const batchOf = ({ lease: index, events, isRepeated }: Step['batches'][number]): Batch => {
+    const lease = leaseAt(index)
+    const last = written.get(lease.epoch)
+    if (isRepeated && last) return last
+    const batch = { lease, events, number: (last?.number ?? 0) + 1 }
+    if (events.length > 0) written.set(lease.epoch, batch)
+    return batch
+  }
   switch (step.what) {
     case 'create':
       return store.create(
@@ -155,18 +176,19 @@ async function play({ store, leases }: Side, step: Step): Promise<unknown> {
           ...(user && { user }),
           ...(caller && { caller }),
           ...(metadata && { metadata }),
+          ...(priority && { priority }),
         },
         { quotas },
       )
     case 'signal':
       return store.signal(id, key, event, { quotas, label: step.label })
     case 'claim': {
-      const claim = await store.claim(id, owner, 100, quotas?.runs)
+      const claim = await store.claim(id, owner, 100, limits)
       if (claim) leases.push(claim.lease)
       return claim?.losses
     }
     case 'append':
-      return store.append(batches.map(({ lease, events }) => ({ lease: leaseAt(lease), events })))
+      return store.append(distinctBy(batches, ({ lease }) => leaseAt(lease).epoch).map(batchOf))
     case 'release': {
       const lease = leaseAt(step.lease)
       const head = ((await store.get(lease.threadId))?.head ?? 0) - behind
@@ -199,15 +221,21 @@ async function play({ store, leases }: Side, step: Step): Promise<unknown> {
       ]
     case 'get':
       return store.get(id)
+    case 'heads':
+      return store.heads([id, step.other])
     case 'read':
       return store.read(id, { after: number, limit: 7, split })
     case 'findRunnable':
-      return store.findRunnable(2, split ? ['a', 'b'] : [agent], quotas?.runs)
+      return store.findRunnable(2, split ? ['a', 'b'] : [agent], limits)
     case 'usage':
       return store.usage(user ?? 'x')
     case 'list':
       return everyPage(store, step.filter)
   }
+}
+
+function distinctBy<Item>(items: readonly Item[], key: (item: Item) => unknown): Item[] {
+  return [...new Map(items.map((item) => [key(item), item])).values()]
 }
 
 async function readWhole(store: ThreadStore, id: string): Promise<unknown> {
@@ -234,7 +262,7 @@ it('all stores return the same results', async () => {
       let time = 1_700_000_000_000
       const now = () => time
       const stores = [memoryStore({ now }), sqliteStore(join(folder, `${++files}.db`), { now })]
-      const sides: Side[] = stores.map((store) => ({ store, leases: [] }))
+      const sides: Side[] = stores.map((store) => ({ store, leases: [], written: new Map() }))
       for (const step of steps) {
         time += step.passMs
         const [one, other] = await Promise.all(

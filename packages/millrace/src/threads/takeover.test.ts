@@ -222,7 +222,7 @@ describe('a frozen process', () => {
     const first = app({
       agents: desk(look),
       // It gets no changes from others, and does not renew its leases.
-      store: { ...store, watch: () => () => {}, renew: () => new Promise(() => {}) },
+      store: { ...store, watch: () => store.watch({}), renew: () => new Promise(() => {}) },
     })
     await first.app.thread('t').send('go')
     await look.startedTimes(1)

@@ -66,7 +66,12 @@ describe.each(kinds)('a traced thread, in %s', (kind) => {
     await store.create({ id: 't', agent: 'helper' })
     const message = { role: 'user', content: 'Go.' } as const
     const send = (number: number) =>
-      store.signal('t', undefined, { type: 'input', message, mode: 'queue', trace: traceparent(number) })
+      store.signal('t', crypto.randomUUID(), {
+        type: 'input',
+        message,
+        mode: 'queue',
+        trace: traceparent(number),
+      })
     await send(7)
     const claimed = await store.claim('t', 'a lost worker', 1000)
     if (!claimed) throw new Error('the thread is not runnable')
@@ -78,7 +83,9 @@ describe.each(kinds)('a traced thread, in %s', (kind) => {
       input: [],
       inputs: [1],
     } as const
-    await store.append([{ lease: claimed.lease, events: [{ ...started, trace: traceparent(70) }] }])
+    await store.append([
+      { lease: claimed.lease, number: 1, events: [{ ...started, trace: traceparent(70) }] },
+    ])
     await send(8)
     time += 1001
 

@@ -25,8 +25,11 @@ export interface Worker {
    * written.
    */
   abandon(): void
-  /** Waits for running tools, `graceMs` at most, and leaves the rest to the next owner. */
-  handOver(graceMs: number): Promise<void>
+  /**
+   * Waits for running tools, `graceMs` at most, and leaves the rest to the next owner. Resolves with
+   * the end of the log if there is something left.
+   */
+  handOver(graceMs: number): Promise<number | undefined>
 }
 
 export interface WorkerOptions {
@@ -245,14 +248,20 @@ export function startWorker(options: WorkerOptions): Worker {
         loop?.abandon()
       }
       await done
+      let left: number | undefined
       try {
         await log?.commit()
         await log?.settled()
-        while (log && !abandoned && !(await release(log, restStatus(nextThreadAction(log.state).type)))) {}
+        for (let released = false; log && !abandoned && !released; ) {
+          const status = restStatus(nextThreadAction(log.state).type)
+          released = await release(log, status)
+          if (released && status === 'runnable') left = log.state.head
+        }
       } catch (thrown) {
         failed(thrown)
       }
       log?.close()
+      return left
     },
   }
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { afterEach, expect, it, vi } from 'vitest'
 import { sqliteStore } from '../sqlite.ts'
+import { watchers } from '../watchers.ts'
 import { changePoller } from './changes.ts'
 import { openDatabase } from './open.ts'
 import { temporaryFolder } from './sqlite.test-kit.ts'
@@ -25,7 +26,9 @@ it('a file is polled less often while it is quiet, and often again after a chang
     vi.advanceTimersByTime(ms)
     return poll.mock.calls.length
   }
-  const poller = changePoller(statements, { pollMs: 2, onChange: (id) => changed.push(id) })
+  const listeners = watchers()
+  listeners.open({ changed: (id) => changed.push(id) }).follow('t')
+  const poller = changePoller(statements, { pollMs: 2, watchers: listeners })
   poller.start()
   expect(pollsIn(100)).toBe(50)
   vi.advanceTimersByTime(1000)
@@ -33,7 +36,7 @@ it('a file is polled less often while it is quiet, and often again after a chang
   vi.advanceTimersByTime(20_000)
   expect(pollsIn(1000)).toBe(20)
   await other.create({ id: 't', agent: 'a' })
-  vi.advanceTimersByTime(50)
+  await vi.advanceTimersByTimeAsync(50)
   expect(changed).toEqual(['t'])
   expect(pollsIn(100)).toBe(50)
   vi.advanceTimersByTime(20_000)

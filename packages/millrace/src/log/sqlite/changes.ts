@@ -1,4 +1,4 @@
-import type { WatchListener } from '../store.ts'
+import type { Watchers } from '../watchers.ts'
 import { fromColumn } from './rows.ts'
 import type { Statements } from './statements.ts'
 
@@ -18,6 +18,7 @@ interface ChangedRow {
   readonly id: string
   /** Null for a notice. */
   readonly head: number | null
+  readonly runnable: 0 | 1
 }
 
 /**
@@ -37,7 +38,7 @@ const backoff = [
  */
 export function changePoller(
   statements: Statements,
-  { pollMs, onChange }: { readonly pollMs: number; readonly onChange: WatchListener },
+  { pollMs, watchers }: { readonly pollMs: number; readonly watchers: Watchers },
 ): ChangePoller {
   let timer: NodeJS.Timeout | undefined
   let version: unknown
@@ -63,9 +64,10 @@ export function changePoller(
       quietPolls = 0
       const changed = statements.changedSince.all({ seen }) as unknown as ChangedRow[]
       version = current
-      for (const { place, id, head } of changed) {
+      for (const { place, id, head, runnable } of changed) {
         seen = Math.max(seen, place)
-        onChange(fromColumn(id), head ?? undefined)
+        watchers.changed(fromColumn(id), head ?? undefined)
+        if (runnable === 1) watchers.runnable()
       }
     } catch {
       // Locked for a moment, or worse. The next poll tries again.

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { sqliteStore } from '../sqlite.ts'
-import type { Lease, ThreadStore } from '../store.ts'
+import type { AppendResult, Lease, ThreadStore } from '../store.ts'
 
 // Another process that has the file open. It gets its instructions as arguments and lines on stdin,
 // and reports what it did as lines of JSON on stdout, each written before it continues.
@@ -25,6 +25,11 @@ async function claimSoon(store: ThreadStore, id: string, owner: string): Promise
   }
 }
 
+/** The number of the last entry, or why nothing was written. */
+function lastNumber(result: AppendResult | undefined) {
+  return typeof result === 'string' ? result : result?.at(-1)?.seq
+}
+
 const scenarios: Record<string, () => Promise<void>> = {
   /** Claims threads and writes to all of them, one commit after the other, until it is killed. */
   async write() {
@@ -33,9 +38,9 @@ const scenarios: Record<string, () => Promise<void>> = {
     const leases = await Promise.all(ids.map((id) => claimSoon(store, id, owner)))
     for (let commit = 0; ; commit++) {
       const events = [`${owner} ${commit}`, ' '].map((text) => ({ type: 'text', text }) as const)
-      const results = await store.append(leases.map((lease) => ({ lease, events })))
+      const results = await store.append(leases.map((lease) => ({ lease, number: commit + 1, events })))
       if (commit % 10 === 0) await store.packDeltas(ids[commit % ids.length] as string, 1e9)
-      report({ commit, heads: results.map((result) => (result === 'fenced' ? result : result.at(-1)?.seq)) })
+      report({ commit, heads: results.map((result) => lastNumber(result)) })
     }
   },
 
@@ -45,9 +50,10 @@ const scenarios: Record<string, () => Promise<void>> = {
     const store = sqliteStore(path)
     const lease = await claimSoon(store, id, owner)
     report({ lease })
+    let number = 0
     for await (const text of createInterface(process.stdin)) {
-      const [result] = await store.append([{ lease, events: [{ type: 'text', text }] }])
-      report({ wrote: result === 'fenced' ? result : result?.at(-1)?.seq })
+      const [result] = await store.append([{ lease, number: ++number, events: [{ type: 'text', text }] }])
+      report({ wrote: lastNumber(result) })
     }
     await store.close()
   },
@@ -84,7 +90,7 @@ const scenarios: Record<string, () => Promise<void>> = {
 
   /** Watches, with nothing else to do. */
   async watch() {
-    sqliteStore(path).watch(() => {})
+    sqliteStore(path).watch({})
     report({ watching: true })
   },
 
@@ -106,7 +112,10 @@ const scenarios: Record<string, () => Promise<void>> = {
     await store.create({ id: 't', agent: 'a' })
     let written = 0
     const write = async () => {
-      const { entry } = await store.signal('t', undefined, { type: 'stop', reason: 'x'.repeat(20_000) })
+      const { entry } = await store.signal('t', crypto.randomUUID(), {
+        type: 'stop',
+        reason: 'x'.repeat(20_000),
+      })
       written = entry.seq
     }
     // In pages, since a page holds a limited amount of text.

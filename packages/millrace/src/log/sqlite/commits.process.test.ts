@@ -36,8 +36,8 @@ describe('commits', () => {
     await store.create({ id: 't', agent: 'a' })
     const before = commits()
     const [written, missing] = await Promise.all([
-      Promise.all(Array.from({ length: 50 }, () => store.signal('t', undefined, event))),
-      store.signal('missing', undefined, event).catch((error: unknown) => error),
+      Promise.all(Array.from({ length: 50 }, () => store.signal('t', crypto.randomUUID(), event))),
+      store.signal('missing', crypto.randomUUID(), event).catch((error: unknown) => error),
     ])
     expect(written.map(({ entry }) => entry.seq)).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
     // One rejected job does not affect the others.
@@ -55,7 +55,7 @@ describe('commits', () => {
     const { store, commits } = countingStore('slow.db', slowly)
     await store.create({ id: 't', agent: 'a' })
     const before = commits()
-    await Promise.all(Array.from({ length: 5 }, () => store.signal('t', undefined, event)))
+    await Promise.all(Array.from({ length: 5 }, () => store.signal('t', crypto.randomUUID(), event)))
     expect(commits() - before).toBe(5)
     await store.close()
   })
@@ -65,7 +65,7 @@ describe('commits', () => {
     await store.create({ id: 't', agent: 'a' })
     let turns = 0
     const timer = setInterval(() => turns++, 0)
-    while (turns < 5) await store.signal('t', undefined, event)
+    while (turns < 5) await store.signal('t', crypto.randomUUID(), event)
     clearInterval(timer)
     await wholeLog(store, 't')
     await store.close()

@@ -35,7 +35,7 @@ async function filledFile(name: string, entries = 100): Promise<string> {
   await store.create({ id: 't', agent: 'a' })
   await Promise.all(
     Array.from({ length: entries }, (_, index) =>
-      store.signal('t', undefined, stop(`${index} `.repeat(500))),
+      store.signal('t', crypto.randomUUID(), stop(`${index} `.repeat(500))),
     ),
   )
   await store.close()
@@ -61,7 +61,7 @@ describe('a full disk', () => {
     const database = openDatabase(path, { allowNetworkFilesystem: false })
     const store = databaseStore(database, { path, now: Date.now, busyMs: 1000, pollMs: 2 })
     await store.create({ id: 't', agent: 'a' })
-    await store.signal('t', undefined, stop('first'))
+    await store.signal('t', crypto.randomUUID(), stop('first'))
     database.exec('PRAGMA max_page_count = 40')
     const [small, large, last] = [
       store.signal('t', 'small', stop('small')),
@@ -134,7 +134,10 @@ describe('a damaged file', () => {
     // Some reads hit damage in SQLite's own structure, not only in the stored events.
     for (let after = 0; after < 100; after++) await store.read('t', { after, limit: 1 }).catch(() => {})
     const before = readFileSync(path)
-    for (const call of [store.create({ id: 'new', agent: 'a' }), store.signal('t', undefined, stop('more'))])
+    for (const call of [
+      store.create({ id: 'new', agent: 'a' }),
+      store.signal('t', crypto.randomUUID(), stop('more')),
+    ])
       await expect(call).rejects.toMatchObject(storeError(/is damaged/))
     await store.close()
     expect(readFileSync(path).equals(before)).toBe(true)
@@ -190,7 +193,7 @@ describe('a damaged file', () => {
     const path = join(folder, 'packed.db')
     const store = sqliteStore(path)
     await store.create({ id: 't', agent: 'a' })
-    for (const text of 'abc') await store.signal('t', undefined, { type: 'text', text })
+    for (const text of 'abc') await store.signal('t', crypto.randomUUID(), { type: 'text', text })
     change(path, 'UPDATE entries SET sum = NULL')
     await store.packDeltas('t', 3)
     expect(await store.read('t', { after: 0, limit: 9 })).toMatchObject([{ event: { text: 'abc' } }])
@@ -221,7 +224,7 @@ describe('a file that changed after it was opened', () => {
     const path = await filledFile('here.db', 3)
     const store = sqliteStore(path)
     renameSync(path, `${path}.away`)
-    await expect(store.signal('t', undefined, stop('lost?'))).rejects.toMatchObject(
+    await expect(store.signal('t', crypto.randomUUID(), stop('lost?'))).rejects.toMatchObject(
       storeError(/here\.db' was moved, deleted or replaced while it was in use, and nothing was written/),
     )
     writeFileSync(path, '')
@@ -229,7 +232,7 @@ describe('a file that changed after it was opened', () => {
       storeError(/was moved, deleted or replaced/),
     )
     renameSync(`${path}.away`, path)
-    expect((await store.signal('t', undefined, stop('back'))).entry.seq).toBe(4)
+    expect((await store.signal('t', crypto.randomUUID(), stop('back'))).entry.seq).toBe(4)
     await store.close()
     expectIntact(path)
   })
@@ -237,14 +240,14 @@ describe('a file that changed after it was opened', () => {
   it.each(['-wal', '-shm'])('is reported if its %s file was deleted or replaced', async (suffix) => {
     const path = await filledFile(`replaced${suffix}.db`, 3)
     const store = sqliteStore(path)
-    await store.signal('t', undefined, stop('kept?'))
+    await store.signal('t', crypto.randomUUID(), stop('kept?'))
     const lost = storeError(
       new RegExp(`${suffix}' was moved, deleted or replaced while it was in use, .* then reopen it`),
     )
     rmSync(`${path}${suffix}`)
-    await expect(store.signal('t', undefined, stop('lost'))).rejects.toMatchObject(lost)
+    await expect(store.signal('t', crypto.randomUUID(), stop('lost'))).rejects.toMatchObject(lost)
     writeFileSync(`${path}${suffix}`, '')
-    await expect(store.signal('t', undefined, stop('lost'))).rejects.toMatchObject(lost)
+    await expect(store.signal('t', crypto.randomUUID(), stop('lost'))).rejects.toMatchObject(lost)
     await store.close()
   })
 
@@ -269,8 +272,8 @@ describe('a file that changed after it was opened', () => {
     isReady = true
     await expect(
       Promise.allSettled([
-        store.signal('t', undefined, stop('one')),
-        store.signal('t', undefined, stop('two')),
+        store.signal('t', crypto.randomUUID(), stop('one')),
+        store.signal('t', crypto.randomUUID(), stop('two')),
       ]),
     ).resolves.toMatchObject([
       { reason: storeError(/-wal' was moved, deleted or replaced/) },

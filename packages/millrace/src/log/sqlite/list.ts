@@ -6,7 +6,7 @@ import { placeOfCursor } from '../store-errors.ts'
 import type { Commits } from './commits.ts'
 import type { ThreadRow } from './rows.ts'
 import { infoOf, toColumn } from './rows.ts'
-import { unowned } from './statements.ts'
+import { metadata, unowned } from './statements.ts'
 
 // Threads by their place, the highest first. A thread that changes between two pages moves to the
 // front, which the reader has already passed, so none is listed twice. Few threads are running,
@@ -52,7 +52,9 @@ export function threadLister(
 
   function firstPage(options: ListOptions, below: number, time: number): Page {
     const { from, where, values } = queryFor(options, time)
-    const statement = prepared(`SELECT * FROM ${from} WHERE ${where} ORDER BY place DESC LIMIT :limit`)
+    const statement = prepared(
+      `SELECT threads.*, ${metadata} FROM ${from} WHERE ${where} ORDER BY place DESC LIMIT :limit`,
+    )
     const page = emptyPage(options.limit)
     // One more row shows whether there is a next page.
     for (const row of statement.iterate({ ...values, below, limit: options.limit + 1 }))
@@ -84,7 +86,7 @@ export function threadLister(
     const contains = matchedBySql.map((_, index) => `AND instr(text, :word${index}) > 0`).join(' ')
     const wordValues = Object.fromEntries(matchedBySql.map((word, index) => [`word${index}`, word]))
     const rows = prepared(
-      `SELECT threads.*, text FROM ${from} JOIN searches ON searches.thread = threads.n WHERE ${where} AND place >= :place ${contains} ORDER BY place DESC`,
+      `SELECT threads.*, text, metadata FROM ${from} JOIN searches ON searches.thread = threads.n WHERE ${where} AND place >= :place ${contains} ORDER BY place DESC`,
     ).iterate({ ...values, ...wordValues, below, place }) as unknown as Iterable<ThreadRow & { text: string }>
     for (const row of rows)
       if (others.every((other) => row.text.includes(other)) && !page.add(row)) return undefined

@@ -11,6 +11,7 @@ import { expectIntact, other, soon, temporaryFolder } from './sqlite.test-kit.ts
 import { makeVersion1 } from './version-1.test-kit.ts'
 import { makeVersion2 } from './version-2.test-kit.ts'
 import { makeVersion3 } from './version-3.test-kit.ts'
+import { makeVersion4 } from './version-4.test-kit.ts'
 
 const folder = temporaryFolder()
 const open: DatabaseSync[] = []
@@ -94,8 +95,8 @@ describe('a file of the first version', () => {
         { id },
       ])
     const label = { title: 'At last', search: 'AT LAST' }
-    await store.signal('silent', undefined, userInput('At last'), { label })
-    await store.signal('asked', undefined, userInput('Still there?'), { label })
+    await store.signal('silent', crypto.randomUUID(), userInput('At last'), { label })
+    await store.signal('asked', crypto.randomUUID(), userInput('Still there?'), { label })
     expect((await store.list({ limit: 10, search: ['LAST'] })).threads).toMatchObject([{ id: 'silent' }])
     expect(await store.get('silent')).toMatchObject({ title: 'At last', head: 2 })
     expect(await store.get('asked')).toMatchObject({ title: 'Where is it?' })
@@ -229,6 +230,81 @@ describe('a file of the third version', () => {
     expect(await store.read('f', { after: 0, limit: 9 })).toMatchObject([{ seq: 1, event: userInput('one') }])
     await soon(() => query(path, 'SELECT 1 FROM threads').length === 1)
     expect((await store.usage('ada')).storedBytes).toBe(0)
+    await store.close()
+    expectIntact(path)
+  })
+})
+
+describe('a file of the fourth version', () => {
+  it('gets the tables that a new file has', async () => {
+    const path = join(folder, 'shape-4.db')
+    makeVersion4(path, [{ id: 't' }]).close()
+    await sqliteStore(path).close()
+    const fresh = join(folder, 'fresh-4.db')
+    await sqliteStore(fresh).close()
+    expect(shapeOf(path)).toEqual(shapeOf(fresh))
+    expectIntact(path)
+  })
+
+  it('keeps metadata and search texts, whether a thread has one, both or none', async () => {
+    const path = join(folder, 'metadata.db')
+    const database = makeVersion4(path, [
+      { id: 'both', metadata: '{"customer":"Ada"}' },
+      { id: 'data', metadata: '{"note":"\\ud83d\\u0000"}' },
+      { id: 'text' },
+      { id: 'none' },
+    ])
+    database.exec(`INSERT INTO searches SELECT n, 'FOUND' FROM threads WHERE id IN ('both', 'text')`)
+    database.close()
+    const store = sqliteStore(path)
+    const metadataIn = async (search?: string[]) =>
+      (await store.list({ limit: 9, search })).threads.map(({ id, metadata }) => [id, metadata])
+    expect(await metadataIn()).toEqual([
+      ['none', undefined],
+      ['text', undefined],
+      ['data', { note: '\ud83d\0' }],
+      ['both', { customer: 'Ada' }],
+    ])
+    expect(await metadataIn(['FOUND'])).toEqual([
+      ['text', undefined],
+      ['both', { customer: 'Ada' }],
+    ])
+    expect((await store.get('data'))?.metadata).toEqual({ note: '\ud83d\0' })
+    await store.close()
+  })
+
+  it('keeps forks, keys and what there is to do, and numbers the batches of new leases', async () => {
+    const path = join(folder, 'lost.db')
+    const database = makeVersion4(path, [
+      { id: 'lost', user: 'ada', events: [userInput('one'), userInput('two')] },
+      { id: 'queued', user: 'ada', events: [userInput('three')] },
+      { id: 'fork' },
+    ])
+    database.exec(`
+      INSERT INTO signals SELECT n, 'key', 2 FROM threads WHERE id = 'lost';
+      UPDATE threads SET due = 1000, owner = 'a lost worker', epoch = 40, lease_ms = 500 WHERE id = 'lost';
+      UPDATE threads SET due = 1200 WHERE id = 'queued';
+      UPDATE threads SET base = 1, base_seq = 1, head = 1 WHERE id = 'fork'`)
+    database.close()
+    const store = sqliteStore(path, { now: () => 2000 })
+    expect(await store.findRunnable(9, ['a'])).toEqual([
+      { id: 'lost', agent: 'a', head: 2, priority: 'interactive', waitedMs: 1000 },
+      { id: 'queued', agent: 'a', head: 1, priority: 'interactive', waitedMs: 800 },
+    ])
+    expect(await store.signal('lost', 'key', userInput('again'))).toMatchObject({
+      entry: { seq: 2 },
+      repeated: true,
+    })
+    const stale = { threadId: 'lost', owner: 'a lost worker', epoch: 40 }
+    const claim = await store.claim('lost', 'worker', 5000)
+    expect(claim).toMatchObject({ losses: 1 })
+    const batch = { lease: claim?.lease ?? stale, number: 1, events: [userInput('four')] }
+    const entry = { seq: 3, at: 2000, event: userInput('four') }
+    for (let time = 0; time < 2; time++) expect(await store.append([batch])).toEqual([[entry]])
+    expect(await store.append([{ ...batch, lease: stale }])).toEqual(['fenced'])
+    expect(await store.read('fork', { after: 0, limit: 9 })).toMatchObject([
+      { seq: 1, event: userInput('one') },
+    ])
     await store.close()
     expectIntact(path)
   })

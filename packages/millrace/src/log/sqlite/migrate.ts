@@ -11,6 +11,7 @@ const steps: Readonly<Record<number, (database: DatabaseSync) => void>> = {
   1: addTitles,
   2: addCallers,
   3: addShares,
+  4: addBatches,
 }
 
 /**
@@ -153,4 +154,29 @@ function addShares(database: DatabaseSync): void {
     ALTER TABLE threads ADD COLUMN base_seq INTEGER NOT NULL DEFAULT 0;
     CREATE INDEX threads_base ON threads (base, base_seq) WHERE base IS NOT NULL;
     UPDATE snapshots SET name = printf('head/%010d', seq) WHERE name = ''`)
+}
+
+/**
+ * Version 5: writes can be repeated, threads have priorities and a time of their last change here,
+ * their metadata is apart from what changes with every commit, and there are shared rates.
+ */
+function addBatches(database: DatabaseSync): void {
+  database.exec(`
+    ALTER TABLE threads ADD COLUMN batch INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE threads ADD COLUMN batch_seq INTEGER;
+    ALTER TABLE threads ADD COLUMN batch_at INTEGER;
+    ALTER TABLE threads ADD COLUMN background INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE threads ADD COLUMN added_at INTEGER;
+    UPDATE threads SET added_at = created_at WHERE created_at > updated_at;
+    CREATE TABLE rates (
+      name TEXT PRIMARY KEY,
+      free_at REAL NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    ALTER TABLE searches ADD COLUMN metadata TEXT;
+    INSERT INTO searches (thread, text, metadata) SELECT n, '', metadata FROM threads WHERE metadata IS NOT NULL
+      ON CONFLICT DO UPDATE SET metadata = excluded.metadata;
+    ALTER TABLE threads DROP COLUMN metadata;
+    DROP INDEX threads_due;
+    CREATE INDEX threads_due ON threads (background, caller, due) WHERE due IS NOT NULL;
+    CREATE INDEX threads_owned ON threads (caller, agent) WHERE owner IS NOT NULL`)
 }

@@ -10,7 +10,7 @@ const ids = ['a', 'b', 'c']
 async function threads(store: ThreadStore): Promise<void> {
   for (const id of ids) {
     await store.create({ id, agent: 'agent' })
-    await store.signal(id, undefined, { type: 'stop', reason: 'start' })
+    await store.signal(id, crypto.randomUUID(), { type: 'stop', reason: 'start' })
   }
 }
 
@@ -48,14 +48,15 @@ describe('several processes with one file', () => {
     const store = sqliteStore(path)
     await threads(store)
     const changed = new Set<string>()
-    const end = store.watch((id) => changed.add(id))
+    const watch = store.watch({ changed: (id) => changed.add(id) })
+    for (const id of ids) watch.follow(id)
     const writers = [other(['write', path, 'one', 'a', 'b']), other(['write', path, 'two', 'c'])]
     const signalers = [other(['signal', path, 'a', '40']), other(['signal', path, 'a', '40'])]
     await Promise.all(signalers.map((signaler) => signaler.ended()))
     for (const writer of writers) while (writer.reports.length < 30) await writer.next()
     for (const writer of writers) await writer.kill()
     expect(changed).toEqual(new Set(ids))
-    end()
+    watch.close()
     for (const id of ids) await wholeLog(store, id)
     const log = await wholeLog(store, 'a')
     const acknowledged = signalers.flatMap(({ reports }) => reports.map(({ seq }) => seq))
@@ -80,7 +81,9 @@ describe('several processes with one file', () => {
       return claim !== undefined
     })
     expect(claim?.losses).toBe(1)
-    await store.append([{ lease: claim?.lease as never, events: [{ type: 'text', text: 'mine' }] }])
+    await store.append([
+      { lease: claim?.lease as never, number: 1, events: [{ type: 'text', text: 'mine' }] },
+    ])
     frozen.send('too late')
     frozen.signal('SIGCONT')
     expect(await frozen.next()).toEqual({ wrote: 'fenced' })
@@ -114,7 +117,9 @@ describe('a process frozen in the middle of writing', () => {
     const holder = other(['hold', path])
     await holder.next()
     holder.signal('SIGSTOP')
-    const written = [1, 2, 3].map((n) => store.signal('a', undefined, { type: 'stop', reason: `${n}` }))
+    const written = [1, 2, 3].map((n) =>
+      store.signal('a', crypto.randomUUID(), { type: 'stop', reason: `${n}` }),
+    )
     let settled = false
     void Promise.allSettled(written).then(() => {
       settled = true

@@ -7,7 +7,7 @@ export const applicationId = 0x4d696c6c
  * The version of the tables below. Changing them requires a new version and a migration step: see
  * migrate.ts.
  */
-export const schemaVersion = 4
+export const schemaVersion = 5
 
 /**
  * - `place` is the position of a thread in the order of changes. It grows with every entry and is
@@ -21,14 +21,20 @@ export const schemaVersion = 4
  * - `epoch` starts at a random number, so that a lease never matches another thread created later
  *   under the same id.
  * - `losses` counts consecutive owners that did not release the thread.
+ * - `batch` is the number of the last batch of its lease, `batch_seq` and `batch_at` the number and
+ *   the time of its last entry.
+ * - `added_at` is when a thread was created here if its `updated_at` is another time, as in a copy or
+ *   a fork. NULL once the thread has changed.
+ * - `background` is 1 for a thread that runs when no other can.
  * - `lease_ms` is the length of the lease when it was granted or renewed.
  * - `caller` is the row of `callers` that the thread counts for; `bytes` and `queued` are its share
  *   of that row's `bytes` and `waiting`. The per-minute values are for `minute`, counted from 1970.
  * - `sum` is a checksum of `event` and `cuts`; NULL in rows written by older versions.
  * - `snapshots` holds the folded state of a thread in named parts. Heads are named after their
  *   `seq`: see snapshots.ts.
- * - `searches` holds the text that searches match. It is a separate table because a row of
- *   `threads` is rewritten with every commit.
+ * - `searches` holds the text that searches match, and the metadata. It is a separate table because
+ *   a row of `threads` is rewritten with every commit.
+ * - `rates` holds for each shared rate when it is free: see rates.ts.
  * - `notices` report changes that add no entry to other processes: a thread was deleted or handed
  *   over.
  *
@@ -44,7 +50,6 @@ CREATE TABLE threads (
   id TEXT NOT NULL UNIQUE,
   agent TEXT NOT NULL,
   user TEXT,
-  metadata TEXT,
   forked_id TEXT,
   forked_seq INTEGER,
   created_at INTEGER NOT NULL,
@@ -63,17 +68,24 @@ CREATE TABLE threads (
   queued INTEGER NOT NULL DEFAULT 0,
   lease_ms INTEGER,
   base INTEGER,
-  base_seq INTEGER NOT NULL DEFAULT 0
+  base_seq INTEGER NOT NULL DEFAULT 0,
+  batch INTEGER NOT NULL DEFAULT 0,
+  batch_seq INTEGER,
+  batch_at INTEGER,
+  background INTEGER NOT NULL DEFAULT 0,
+  added_at INTEGER
 ) STRICT;
 CREATE UNIQUE INDEX threads_place ON threads (place);
 CREATE INDEX threads_user ON threads (user, place) WHERE user IS NOT NULL;
-CREATE INDEX threads_due ON threads (caller, due) WHERE due IS NOT NULL;
+CREATE INDEX threads_due ON threads (background, caller, due) WHERE due IS NOT NULL;
+CREATE INDEX threads_owned ON threads (caller, agent) WHERE owner IS NOT NULL;
 CREATE INDEX threads_base ON threads (base, base_seq) WHERE base IS NOT NULL;
 CREATE INDEX threads_waiting ON threads (place) WHERE due IS NULL AND resting = 'waiting';
 
 CREATE TABLE searches (
   thread INTEGER PRIMARY KEY,
-  text TEXT NOT NULL
+  text TEXT NOT NULL,
+  metadata TEXT
 ) STRICT;
 
 CREATE TABLE entries (
@@ -110,6 +122,11 @@ CREATE TABLE callers (
   minute_tokens INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX callers_empty ON callers (minute) WHERE bytes = 0;
+
+CREATE TABLE rates (
+  name TEXT PRIMARY KEY,
+  free_at REAL NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE snapshots (
   thread INTEGER NOT NULL,

@@ -7,8 +7,10 @@ export const unowned = '(owner IS NULL OR due <= :now OR due > :now + 2 * ifnull
 const runnable = `due IS NOT NULL AND ${unowned}`
 
 const runs = `
-  SELECT count(*) AS runs FROM threads INDEXED BY threads_due
-  WHERE due > :now AND owner IS NOT NULL AND NOT ${unowned}`
+  SELECT count(*) AS runs FROM threads INDEXED BY threads_owned WHERE owner IS NOT NULL AND due IS NOT NULL AND NOT ${unowned}`
+
+/** The column `metadata` of a row of `threads`. */
+export const metadata = '(SELECT metadata FROM searches WHERE searches.thread = threads.n) AS metadata'
 
 /** The range of the entries of `:thread` in their table: see schema.ts. */
 const from = (seq: string | number) => `n >= (:thread << 32) | (${seq})`
@@ -30,12 +32,12 @@ export function prepareStatements(database: DatabaseSync) {
       SELECT max(ifnull((SELECT max(place) FROM threads), 0), ifnull((SELECT max(place) FROM notices), 0)) AS place`),
     addThread: sql(`
       INSERT INTO threads
-        (id, agent, user, metadata, forked_id, forked_seq, created_at, updated_at, head, compacted, place, due, epoch, title, caller,
-        bytes, queued, base, base_seq)
-      VALUES (:id, :agent, :user, :metadata, :forkedId, :forkedSeq, :time, :updatedAt, :head, :baseSeq, :place, :due, :epoch, :title,
-        :caller, :bytes, :queued, :base, :baseSeq)`),
+        (id, agent, user, forked_id, forked_seq, created_at, updated_at, head, compacted, place, due, epoch, title, caller,
+        bytes, queued, base, base_seq, background, added_at)
+      VALUES (:id, :agent, :user, :forkedId, :forkedSeq, :createdAt, :updatedAt, :head, :baseSeq, :place, :due, :epoch,
+        :title, :caller, :bytes, :queued, :base, :baseSeq, :background, :addedAt)`),
     getThread: sql(
-      'SELECT *, (SELECT name FROM callers WHERE callers.n = caller) AS caller_name FROM threads WHERE id = ?',
+      `SELECT *, ${metadata}, (SELECT name FROM callers WHERE callers.n = caller) AS caller_name FROM threads WHERE id = ?`,
     ),
     /**
      * No thread can have this id: text that starts like this is stored as JSON. The new epoch
@@ -65,18 +67,29 @@ export function prepareStatements(database: DatabaseSync) {
     deleteThread: sql('DELETE FROM threads WHERE n = ?'),
 
     setTitle: sql('UPDATE threads SET title = ? WHERE n = ?'),
-    setSearch: sql('INSERT OR REPLACE INTO searches (thread, text) VALUES (?, ?)'),
+    addSearch: sql('INSERT INTO searches (thread, text, metadata) VALUES (?, ?, ?)'),
+    setSearch: sql(
+      'INSERT INTO searches (thread, text) VALUES (?, ?) ON CONFLICT DO UPDATE SET text = excluded.text',
+    ),
 
-    headOf: sql('SELECT n, head, title IS NULL AS untitled, caller FROM threads WHERE id = ?'),
+    headOf: sql(
+      'SELECT n, head, title IS NULL AS untitled, caller, agent, background, owner FROM threads WHERE id = ?',
+    ),
     /** The fence: returns no row if the lease is not the thread's latest. */
-    headByLease: sql('SELECT n, head, caller FROM threads WHERE id = ? AND epoch = ? AND owner = ?'),
-    growByLease: sql('UPDATE threads SET head = ?, updated_at = ?, place = ?, bytes = bytes + ? WHERE n = ?'),
+    headByLease: sql(`
+      SELECT n, head, caller, batch, batch_seq, batch_at FROM threads WHERE id = ? AND epoch = ? AND owner = ?`),
+    growByLease: sql(`
+      UPDATE threads SET head = :head, updated_at = :at, place = :place, bytes = bytes + :bytes,
+        batch = :batch, batch_seq = :head, batch_at = :at, added_at = NULL
+      WHERE n = :n`),
     queuedOf: sql('SELECT queued FROM threads WHERE n = ?'),
     setQueued: sql('UPDATE threads SET queued = ? WHERE n = ?'),
     growBySignal: sql(`
-      UPDATE threads SET head = ?, updated_at = ?, place = ?, due = ifnull(due, ?), bytes = bytes + ?, queued = queued + ?
+      UPDATE threads SET head = ?, updated_at = ?, place = ?, due = ifnull(due, ?), bytes = bytes + ?, queued = queued + ?,
+        added_at = NULL
       WHERE n = ?`),
     ownsThread: sql('SELECT 1 FROM threads WHERE id = ? AND epoch = ? AND owner = ?'),
+    wasReleased: sql('SELECT 1 FROM threads WHERE id = ? AND epoch = ? AND owner IS NULL'),
     addEntry: sql(`
       INSERT INTO entries (n, at, version, event, sum) VALUES ((? << 32) | ?, ?, ${PROTOCOL_VERSION}, ?, ?)`),
     addPacked: sql(`
@@ -84,6 +97,7 @@ export function prepareStatements(database: DatabaseSync) {
       VALUES ((? << 32) | ?, ?, ?, ${PROTOCOL_VERSION}, ?, ?, ?)`),
     addSignal: sql('INSERT INTO signals (thread, key, seq) VALUES (?, ?, ?)'),
     getSignal: sql('SELECT seq FROM signals WHERE thread = ? AND key = ?'),
+    signalsOf: sql('SELECT key, seq FROM signals WHERE thread = ?'),
 
     /**
      * The thread, then the threads that hold its earlier entries, back to the one with the entry
@@ -109,8 +123,10 @@ export function prepareStatements(database: DatabaseSync) {
 
     claim: sql(`
       UPDATE threads SET epoch = epoch + 1, owner = :owner, due = :due, lease_ms = :leaseMs,
-        losses = iif(owner IS NULL, 0, losses + 1)
+        losses = iif(owner IS NULL, 0, losses + 1), batch = 0
       WHERE id = :id AND ${runnable} RETURNING epoch, losses`),
+    claimAgain: sql(`
+      UPDATE threads SET due = :due, lease_ms = :leaseMs WHERE id = :id AND owner = :owner RETURNING epoch, losses`),
     renew: sql('UPDATE threads SET due = ?, lease_ms = ? WHERE id = ? AND epoch = ? AND owner = ?'),
     release: sql(`
       UPDATE threads SET owner = NULL, due = ?, resting = ifnull(?, resting)
@@ -121,24 +137,39 @@ export function prepareStatements(database: DatabaseSync) {
      */
     callersDue: sql(`
       WITH RECURSIVE due (n) AS (
-        SELECT min(caller) FROM threads INDEXED BY threads_due WHERE due IS NOT NULL AND caller > :after
+        SELECT min(caller) FROM threads INDEXED BY threads_due
+        WHERE due IS NOT NULL AND background = :background AND caller > :after
         UNION ALL
-        SELECT (SELECT min(caller) FROM threads INDEXED BY threads_due WHERE due IS NOT NULL AND caller > due.n)
-        FROM due WHERE due.n IS NOT NULL LIMIT :most
+        SELECT (
+          SELECT min(caller) FROM threads INDEXED BY threads_due
+          WHERE due IS NOT NULL AND background = :background AND caller > due.n
+        ) FROM due WHERE due.n IS NOT NULL LIMIT :most
       )
-      SELECT n, (${runs} AND caller = due.n) AS runs FROM due WHERE n IS NOT NULL`),
+      SELECT n AS caller, (${runs} AND caller = due.n) AS runs FROM due WHERE n IS NOT NULL`),
     /**
      * The first few of each caller, in a single statement: many short ones take ten times as long.
      */
     runnableOf: sql(`
-      SELECT threads.n, threads.id, threads.due, threads.caller FROM json_each(:callers) AS asked CROSS JOIN threads
+      SELECT threads.id, threads.agent, threads.head, threads.due, ifnull(threads.caller, 0) AS caller
+      FROM json_each(:callers) AS asked CROSS JOIN threads
       WHERE threads.n IN (
         SELECT n FROM threads INDEXED BY threads_due
-        WHERE caller IS asked.value AND ${runnable} AND agent IN (SELECT value FROM json_each(:agents))
+        WHERE background = :background AND caller IS nullif(asked.value, 0) AND ${runnable} AND agent IN (SELECT value FROM json_each(:agents))
         ORDER BY due, n LIMIT :most
       ) ORDER BY threads.due, threads.n`),
 
     runsOf: sql(`${runs} AND caller = :caller`),
+    runsOfAgent: sql(`
+      SELECT count(*) AS runs FROM threads INDEXED BY threads_owned
+      WHERE owner IS NOT NULL AND due IS NOT NULL AND agent = :agent AND NOT ${unowned}`),
+    /** The time of the last change grows with the place, so a reader can stop at the first later one. */
+    byChange: sql(`
+      SELECT id, due, ifnull(added_at, updated_at) AS changed FROM threads INDEXED BY threads_place
+      WHERE place > 0 ORDER BY place`),
+    rateOf: sql('SELECT free_at AS freeAt FROM rates WHERE name = ?'),
+    setRate: sql(
+      'INSERT INTO rates (name, free_at) VALUES (?, ?) ON CONFLICT DO UPDATE SET free_at = excluded.free_at',
+    ),
     getCaller: sql('SELECT * FROM callers WHERE n = ?'),
     findCaller: sql('SELECT * FROM callers WHERE name = ?'),
     addCaller: sql('INSERT INTO callers (name) VALUES (?)'),
@@ -170,8 +201,8 @@ export function prepareStatements(database: DatabaseSync) {
      */
     forgetNotices: sql('DELETE FROM notices WHERE place < ? - 100000'),
     changedSince: sql(`
-      SELECT place, id, head FROM threads WHERE place > :seen
-      UNION ALL SELECT place, id, NULL FROM notices WHERE place > :seen`),
+      SELECT place, id, head, due IS NOT NULL AND owner IS NULL AS runnable FROM threads WHERE place > :seen
+      UNION ALL SELECT place, id, NULL, 1 FROM notices WHERE place > :seen`),
     dataVersion: sql('PRAGMA data_version'),
   }
 }

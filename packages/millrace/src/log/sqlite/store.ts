@@ -1,9 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
-import type { Entry } from '../../protocol/index.ts'
+import type { Entry, ThreadEvent } from '../../protocol/index.ts'
 import { logProblem, readEntries } from '../entries.ts'
-import type { Lease, NewThread, Quotas, ThreadLabel, ThreadStore } from '../store.ts'
-import { badFork, badLog, threadNotFound } from '../store-errors.ts'
+import { reserveAt } from '../rates.ts'
+import type { Lease, NewThread, Quotas, RunLimits, ThreadLabel, ThreadStore } from '../store.ts'
+import { badBatch, badFork, badLog, threadNotFound } from '../store-errors.ts'
 import {
   byteLength,
   bytesOfThread,
@@ -25,7 +26,18 @@ import { runnableFinder } from './find-runnable.ts'
 import { threadLister } from './list.ts'
 import { packSlice } from './pack-deltas.ts'
 import type { EntryRow, LogSegment, Origin, ThreadRow } from './rows.ts'
-import { entriesOf, fromColumn, gap, infoOf, optional, packedColumns, toColumn } from './rows.ts'
+import {
+  entriesOf,
+  fromColumn,
+  gap,
+  infoOf,
+  optional,
+  originIn,
+  packedColumns,
+  priorityOf,
+  toColumn,
+} from './rows.ts'
+
 import { snapshots } from './snapshots.ts'
 import { prepareStatements } from './statements.ts'
 import { sweeper } from './sweep.ts'
@@ -40,8 +52,21 @@ export interface DatabaseStoreOptions {
 interface HeadRow {
   readonly n: number
   readonly head: number
-  readonly untitled?: 0 | 1
   readonly caller: number | null
+}
+
+interface SignaledRow extends HeadRow, Pick<ThreadRow, 'agent' | 'background' | 'owner'> {
+  readonly untitled: 0 | 1
+}
+
+interface LeasedRow extends HeadRow {
+  readonly batch: number
+  readonly batch_seq: number
+  readonly batch_at: number
+}
+
+interface UnchangedRow extends Pick<ThreadRow, 'id' | 'due'> {
+  readonly changed: number
 }
 
 interface NewRow {
@@ -51,6 +76,8 @@ interface NewRow {
   readonly queued: number
   readonly head: number
   /** `time` if absent. */
+  readonly createdAt?: number | undefined
+  /** `createdAt` if absent. */
   readonly updatedAt: number | undefined
   readonly base?: LogSegment | undefined
 }
@@ -69,7 +96,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
   const callers = callerRows(sql)
   const findThreads = runnableFinder(sql)
   const listeners = watchers()
-  const poller = changePoller(sql, { pollMs, onChange: (id, head) => listeners.notify([id], head) })
+  const poller = changePoller(sql, { pollMs, watchers: listeners })
   const sweep = sweeper({ statements: sql, callers, read, writeLater, now })
   let closing: Promise<void> | undefined
   sweep.start()
@@ -83,7 +110,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
   function headOf(op: string, threadId: string) {
     const row = sql.headOf.get(toColumn(threadId))
     if (!row) throw threadNotFound(op, threadId)
-    return row as unknown as HeadRow
+    return row as unknown as SignaledRow
   }
 
   function nextPlace(): number {
@@ -94,13 +121,30 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
     return [toColumn(threadId), epoch, toColumn(owner)] as const
   }
 
+  /** The agents that may have more runs. */
+  function agentsWithRoom(agents: readonly string[], { perAgent = {} }: RunLimits, time: number) {
+    return agents.filter((agent) => {
+      const limit = perAgent[agent]
+      if (limit === undefined) return true
+      const { runs } = sql.runsOfAgent.get({ agent: toColumn(agent), now: time }) as { runs: number }
+      return runs < limit
+    })
+  }
+
+  function isFull(row: SignaledRow, limits: RunLimits, time: number): boolean {
+    const { perCaller = Infinity } = limits
+    if (row.caller !== null && perCaller < Infinity && callers.runsOf(row.caller, time) >= perCaller)
+      return true
+    return agentsWithRoom([fromColumn(row.agent)], limits, time).length === 0
+  }
+
   /**
    * Adds a thread and counts it for its caller, if the quotas allow. Returns its row number;
    * undefined if the id is taken.
    */
   function addThread(op: string, thread: NewThread, row: NewRow): number | undefined {
     const { agent, user, caller: name = user, metadata, forkedFrom, label } = thread
-    const { time, quotas, bytes, queued, base } = row
+    const { time, quotas, bytes, queued, base, createdAt = time, updatedAt = createdAt } = row
     const id = toColumn(thread.id)
     if (sql.headOf.get(id)) return undefined
     if (name !== undefined && quotas)
@@ -110,11 +154,11 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
       id,
       agent: toColumn(agent),
       user: optional(user),
-      metadata: metadata ? JSON.stringify(metadata) : null,
       forkedId: optional(forkedFrom?.id),
       forkedSeq: forkedFrom?.seq ?? null,
-      time,
-      updatedAt: row.updatedAt ?? time,
+      createdAt,
+      updatedAt,
+      addedAt: updatedAt === time ? null : time,
       head: row.head,
       place: nextPlace(),
       due: row.head > 0 ? time : null,
@@ -125,12 +169,19 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
       queued,
       base: base?.thread ?? null,
       baseSeq: base?.upTo ?? 0,
+      background: thread.priority === 'batch' ? 1 : 0,
     })
     const n = Number(lastInsertRowid)
-    if (label) sql.setSearch.run(n, label.search)
+    if (label || metadata)
+      sql.addSearch.run(n, label?.search ?? '', metadata ? JSON.stringify(metadata) : null)
     callers.count(caller, { bytes, waiting: queued }, time)
     poller.ownWrite()
     return n
+  }
+
+  function notifyCreated(threadId: string): void {
+    listeners.changed(threadId)
+    listeners.runnable()
   }
 
   /** Returns the length of its text. */
@@ -167,7 +218,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
     threadId: string,
     options: { readonly after: number; readonly limit: number; readonly split?: boolean | undefined },
   ): Entry[] {
-    const origin = { op, path, threadId }
+    const origin = originIn(path, op, threadId)
     sql.beginRead.run()
     try {
       return readEntries(entriesOf(rowsAfter(options, origin), options.after, origin), options)
@@ -199,9 +250,9 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
   }
 
   return {
-    async create(thread, { entries = [], quotas } = {}) {
+    async create(thread, { entries = [], keys = new Map(), createdAt, quotas } = {}) {
       const op = 'store.create'
-      const problem = logProblem(entries)
+      const problem = logProblem(entries, keys)
       if (problem) throw badLog(op, problem)
       const rows = entries.map(packedColumns)
       const bytes = rows.reduce((sum, row) => sum + row.bytes, bytesOfThread(thread.metadata))
@@ -213,12 +264,15 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
           quotas,
           queued: waitingIn(entries),
           head: last?.seq ?? 0,
+          createdAt: createdAt && Math.round(createdAt),
           updatedAt: last?.at,
         })
-        for (const { columns } of n === undefined ? [] : rows) sql.addPacked.run(n as number, ...columns)
-        return n !== undefined
+        if (n === undefined) return false
+        for (const { columns } of rows) sql.addPacked.run(n, ...columns)
+        for (const [key, seq] of keys) sql.addSignal.run(n, toColumn(key), seq)
+        return true
       })
-      if (created) listeners.notify([thread.id])
+      if (created) notifyCreated(thread.id)
       return created
     },
 
@@ -252,7 +306,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         for (const { columns } of n === undefined ? [] : entries) sql.addPacked.run(n as number, ...columns)
         return n !== undefined
       })
-      if (created) listeners.notify([thread.id])
+      if (created) notifyCreated(thread.id)
       return created
     },
 
@@ -264,6 +318,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         return {
           ...infoOf(row, now()),
           bytes,
+          priority: priorityOf(row),
           ...(caller !== null && { caller: fromColumn(caller) }),
         }
       }),
@@ -280,7 +335,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         return true
       })
       if (existed) {
-        listeners.notify([threadId])
+        listeners.changed(threadId)
         sweep.start()
       }
       return existed
@@ -291,15 +346,17 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         const at = now()
         let place = nextPlace()
         const total = callers.counter()
-        const results = batches.map(({ lease, events }) => {
+        const results = batches.map(({ lease, number, events }) => {
           const columns = leaseColumns(lease)
-          const thread = sql.headByLease.get(...columns) as unknown as HeadRow | undefined
+          const thread = sql.headByLease.get(...columns) as unknown as LeasedRow | undefined
           if (!thread) return 'fenced'
           if (events.length === 0) return []
-          const { n, head, caller } = thread
-          const entries = events.map((event, index): Entry => ({ seq: head + 1 + index, at, event }))
+          const { n, head, caller, batch, batch_seq, batch_at } = thread
+          if (number > 0 && number === batch) return numbered(events, batch_seq - events.length, batch_at)
+          if (number !== batch + 1) throw badBatch(lease.threadId, number, batch)
+          const entries = numbered(events, head, at)
           const bytes = sumOf(entries, (entry) => addEntry(n, entry))
-          sql.growByLease.run(head + events.length, at, place++, bytes, n)
+          sql.growByLease.run({ n, head: head + events.length, at, place: place++, bytes, batch: number })
           const answered = takeQueued(n, sumOf(events, inputsTakenBy))
           if (caller !== null)
             total.add(caller, { bytes, waiting: -answered, tokens: sumOf(events, tokensOf) })
@@ -312,7 +369,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
       for (const [index, { lease }] of batches.entries()) {
         const entries = written[index]
         const last = Array.isArray(entries) ? (entries.at(-1) as Entry | undefined) : undefined
-        if (last) listeners.notify([lease.threadId], last.seq)
+        if (last) listeners.changed(lease.threadId, last.seq)
       }
       return written
     },
@@ -320,12 +377,14 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
     async signal(threadId, key, event, { quotas, label } = {}) {
       const op = 'store.signal'
       const result = await write(op, () => {
-        const { n, head, caller, untitled } = headOf(op, threadId)
-        const known = key === undefined ? undefined : sql.getSignal.get(n, toColumn(key))
+        const row = headOf(op, threadId)
+        const { n, head, caller, untitled } = row
+        const thread = { agent: fromColumn(row.agent), priority: priorityOf(row) }
+        const known = sql.getSignal.get(n, toColumn(key))
         if (known) {
           const { seq } = known as { seq: number }
           const [entry] = readFrom(op, threadId, { after: seq - 1, limit: 1, split: true })
-          return { entry: entry as Entry, repeated: true }
+          return { ...thread, entry: entry as Entry, repeated: true, owned: true }
         }
         const at = now()
         if (caller !== null && quotas)
@@ -335,27 +394,47 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         const waiting = isWaitingInput(event) ? 1 : 0
         sql.growBySignal.run(entry.seq, at, nextPlace(), at, bytes, waiting, n)
         if (untitled && label) setLabel(n, label)
-        if (key !== undefined) sql.addSignal.run(n, toColumn(key), entry.seq)
+        sql.addSignal.run(n, toColumn(key), entry.seq)
         callers.count(caller, { bytes, waiting }, at)
         poller.ownWrite()
-        return { entry, repeated: false }
+        return { ...thread, entry, repeated: false, owned: row.owner !== null }
       })
-      if (!result.repeated) listeners.notify([threadId], result.entry.seq)
-      return result
+      const { owned, ...signaled } = result
+      if (!signaled.repeated) listeners.changed(threadId, signaled.entry.seq)
+      if (!owned) listeners.runnable()
+      return signaled
     },
 
     read: (threadId, options) => read('store.read', () => readFrom('store.read', threadId, options)),
 
-    claim: (threadId, owner, leaseMs, runs) =>
+    heads: (threadIds) =>
+      read('store.heads', () => {
+        const found = new Map<string, number>()
+        for (const id of threadIds) {
+          const row = sql.headOf.get(toColumn(id)) as unknown as HeadRow | undefined
+          if (row) found.set(id, row.head)
+        }
+        return found
+      }),
+
+    claim: (threadId, owner, leaseMs, limits = {}) =>
       write('store.claim', () => {
         const time = now()
         const id = toColumn(threadId)
-        if (runs !== undefined) {
-          const { caller = null } = (sql.headOf.get(id) ?? {}) as Partial<HeadRow>
-          if (caller !== null && callers.runsOf(caller, time) >= runs) return undefined
+        const row = sql.headOf.get(id) as unknown as SignaledRow | undefined
+        if (!row) return undefined
+        const lease = {
+          id,
+          owner: toColumn(owner),
+          due: Math.round(time + leaseMs),
+          leaseMs: Math.round(leaseMs),
         }
-        const lease = { due: Math.round(time + leaseMs), leaseMs: Math.round(leaseMs) }
-        const claimed = sql.claim.get({ id, owner: toColumn(owner), now: time, ...lease })
+        const claimed =
+          row.owner === lease.owner
+            ? sql.claimAgain.get(lease)
+            : isFull(row, limits, time)
+              ? undefined
+              : sql.claim.get({ ...lease, now: time })
         if (!claimed) return undefined
         const { epoch, losses } = claimed as { epoch: number; losses: number }
         return { lease: { threadId, owner, epoch }, losses }
@@ -379,16 +458,58 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
           ...columns,
           head,
         )
-        if (changes === 0) return sql.ownsThread.get(...columns) ? 'moved' : 'fenced'
+        if (changes === 0) {
+          if (sql.ownsThread.get(...columns)) return 'moved'
+          // It was released before, and this is a repetition.
+          return sql.wasReleased.get(columns[0], columns[1]) ? 'released' : 'fenced'
+        }
         if (runnable) addNotice(lease.threadId)
         return 'released'
       })
-      if (runnable && result === 'released') listeners.notify([lease.threadId])
+      if (runnable && result === 'released') listeners.runnable()
       return result
     },
 
-    findRunnable: (limit, agents, runs = Infinity) =>
-      read('store.findRunnable', () => findThreads(limit, { agents, runs, time: now() })),
+    findRunnable: (limit, agents, limits = {}) =>
+      read('store.findRunnable', () => {
+        const time = now()
+        const { perCaller: runs = Infinity } = limits
+        return findThreads(limit, { agents: agentsWithRoom(agents, limits, time), runs, time })
+      }),
+
+    findUnchanged: (forMs, limit) =>
+      read('store.findUnchanged', () => {
+        const latest = now() - forMs
+        const found: string[] = []
+        for (const row of sql.byChange.iterate()) {
+          const { id, due, changed } = row as unknown as UnchangedRow
+          if (changed > latest || found.length >= limit) break
+          if (due === null) found.push(fromColumn(id))
+        }
+        return found
+      }),
+
+    keys: (threadId) =>
+      read('store.keys', () => {
+        const { n } = headOf('store.keys', threadId)
+        const rows = sql.signalsOf.all(n) as unknown as { key: string; seq: number }[]
+        return new Map(rows.map(({ key, seq }) => [fromColumn(key), seq]))
+      }),
+
+    reserve(rate, amount) {
+      const name = toColumn(rate.name)
+      const reserve = () => {
+        const { freeAt = 0 } = (sql.rateOf.get(name) ?? {}) as { freeAt?: number }
+        return reserveAt(rate, amount, { freeAt, now: now() })
+      }
+      const op = 'store.reserve'
+      if (amount === 0) return read(op, () => reserve().waitMs)
+      return write(op, () => {
+        const { freeAt, waitMs } = reserve()
+        sql.setRate.run(name, freeAt)
+        return waitMs
+      })
+    },
 
     usage: (caller) => read('store.usage', () => callers.usageByName(caller, now())),
 
@@ -396,19 +517,17 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
 
     async packDeltas(threadId, upTo) {
       const op = 'store.packDeltas'
-      const origin = { op, path, threadId }
+      const origin = originIn(path, op, threadId)
       const slice = () => packSlice({ statements: sql, callers, time: now() }, upTo, origin)
       while (await writeLater(op, slice)) {}
     },
 
-    watch(listener) {
-      if (closing) return () => {}
-      const end = listeners.add(listener)
-      poller.start()
-      return () => {
-        end()
+    watch(watcher) {
+      const watch = listeners.open(watcher, () => {
         if (listeners.count === 0) poller.stop()
-      }
+      })
+      if (!closing) poller.start()
+      return watch
     },
 
     close() {
@@ -427,4 +546,8 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
       throw failure(error, { op: 'store.close', path })
     }
   }
+}
+
+function numbered(events: readonly ThreadEvent[], head: number, at: number): Entry[] {
+  return events.map((event, index) => ({ seq: head + 1 + index, at, event }))
 }

@@ -16,7 +16,7 @@ async function fill(path: string, id: string, entries: number): Promise<ThreadSt
   await Promise.all(Array.from({ length: 1500 }, (_, index) => store.signal(id, `key ${index}`, input)))
   const claim = await store.claim(id, 'w', 5000)
   const events = Array.from({ length: entries }, (_, index) => ({ type: 'text', text: `${index} ` }) as const)
-  if (claim) await store.append([{ lease: claim.lease, events }])
+  if (claim) await store.append([{ lease: claim.lease, number: 1, events }])
   const database = new DatabaseSync(path)
   database.exec(
     "INSERT INTO snapshots (thread, name, seq, text) SELECT n, 'head/0000000001', 1, 'state' FROM threads",
@@ -124,7 +124,7 @@ it('deleted threads that forks still need are not scanned again and again', asyn
   const store = sqliteStore(path)
   for (let index = 0; index < 20; index++) {
     await store.create({ id: `t${index}`, agent: 'a' })
-    await store.signal(`t${index}`, undefined, { type: 'stop', reason: '' })
+    await store.signal(`t${index}`, crypto.randomUUID(), { type: 'stop', reason: '' })
     await store.fork(`t${index}`, 1, { id: `f${index}`, agent: 'a' })
     await store.delete(`t${index}`)
   }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import type { Entry, StopEvent, ThreadEvent } from '../../protocol/index.ts'
-import type { Lease, ThreadStore } from '../../threads/index.ts'
-import type { Cases } from './context.ts'
+import type { Lease } from '../../threads/index.ts'
+import type { Cases, SuiteStore } from './context.ts'
 import { claimed, infoOf, ownedThread, readAll, rejectsWith, soon, textDelta, userInput } from './context.ts'
 
 const stop: StopEvent = { type: 'stop', reason: 'forked' }
 
 /** Writes a thread with deltas that can be joined, each with its own time. */
-async function writeLog(store: ThreadStore, advance: (ms: number) => void): Promise<Entry[]> {
+async function writeLog(store: SuiteStore, advance: (ms: number) => void): Promise<Entry[]> {
   const lease = await ownedThread(store, 't')
   const events: ThreadEvent[] = [...[...'millrace'].map(textDelta), userInput('and this')]
   for (const event of events) {
@@ -18,7 +18,7 @@ async function writeLog(store: ThreadStore, advance: (ms: number) => void): Prom
 }
 
 /** Forks of forks, each with two more deltas than the one before. */
-async function forksOf(store: ThreadStore, id: string, depth: number): Promise<string> {
+async function forksOf(store: SuiteStore, id: string, depth: number): Promise<string> {
   let last = id
   for (let level = 1; level <= depth; level++) {
     const fork = `${id}/${level}`
@@ -30,7 +30,7 @@ async function forksOf(store: ThreadStore, id: string, depth: number): Promise<s
   return last
 }
 
-async function writeTo(store: ThreadStore, id: string, events: readonly ThreadEvent[]): Promise<Lease> {
+async function writeTo(store: SuiteStore, id: string, events: readonly ThreadEvent[]): Promise<Lease> {
   const lease = await claimed(store, id, 'worker')
   await store.append([{ lease, events }])
   return lease

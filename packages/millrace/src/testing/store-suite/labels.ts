@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import type { ListOptions, ThreadStore } from '../../threads/index.ts'
-import type { Cases } from './context.ts'
+import type { ListOptions } from '../../threads/index.ts'
+import type { Cases, SuiteStore } from './context.ts'
 import { infoOf, rejectsWith, userInput } from './context.ts'
 
-async function found(store: ThreadStore, search: readonly string[], options: Partial<ListOptions> = {}) {
+async function found(store: SuiteStore, search: readonly string[], options: Partial<ListOptions> = {}) {
   const { threads } = await store.list({ limit: 100, ...options, search })
   return threads.map(({ id }) => id).sort()
 }

@@ -1,20 +1,25 @@
 import assert from 'node:assert/strict'
-import type { Lease, ThreadStore } from '../../threads/index.ts'
-import type { Cases } from './context.ts'
+import type { Lease } from '../../threads/index.ts'
+import type { Cases, SuiteStore } from './context.ts'
 import { claimed, leaseMs, ownedThread, readAll, textDelta, userInput } from './context.ts'
 
-async function statusOf(store: ThreadStore, id = 't') {
+async function statusOf(store: SuiteStore, id = 't') {
   return (await store.get(id))?.status
 }
 
-/** Checks that a lost lease cannot change anything. */
-async function expectFenced(store: ThreadStore, lease: Lease): Promise<void> {
+/** Checks that a lost lease cannot change anything. A release may be repeated until the next claim. */
+async function expectFenced(
+  store: SuiteStore,
+  lease: Lease,
+  { isReleased = false }: { readonly isReleased?: boolean } = {},
+): Promise<void> {
+  const result = isReleased ? 'released' : 'fenced'
   const before = await store.get(lease.threadId)
   assert.deepEqual(await store.append([{ lease, events: [textDelta('late')] }]), ['fenced'])
   assert.deepEqual(await store.append([{ lease, events: [] }]), ['fenced'])
   assert.deepEqual(await store.renew([lease], 1e6), [lease])
   for (const status of ['idle', 'waiting', 'runnable'] as const)
-    assert.equal(await store.release(lease, { head: before?.head ?? 0, status }), 'fenced')
+    assert.equal(await store.release(lease, { head: before?.head ?? 0, status }), result)
   assert.deepEqual(await store.get(lease.threadId), before)
 }
 
@@ -38,10 +43,9 @@ export const leaseCases: Cases = {
     await other.signal('t', undefined, userInput('more'))
     advance(leaseMs - 1)
     assert.equal(await other.claim('t', 'second', leaseMs), undefined)
-    assert.equal(await store.claim('t', 'first', leaseMs), undefined)
-    assert.deepEqual(await other.findRunnable(10, ['a']), [])
+    assert.deepEqual(await other.runnableIds(10, ['a']), [])
     advance(1)
-    assert.deepEqual(await other.findRunnable(10, ['a']), ['t'])
+    assert.deepEqual(await other.runnableIds(10, ['a']), ['t'])
     const claim = await other.claim('t', 'second', leaseMs)
     assert.equal(claim?.losses, 1)
     assert.notEqual(claim?.lease.epoch, lease.epoch)
@@ -50,13 +54,75 @@ export const leaseCases: Cases = {
     assert.deepEqual(entries === 'fenced' ? entries : entries?.map(({ seq }) => seq), [3])
   },
 
-  'an owner that claims again is fenced from its own earlier lease': async ({ store, advance }) => {
+  'a repeated claim returns the same lease, extended': async ({ store, other, advance }) => {
     const lease = await ownedThread(store, 't', 'same')
+    advance(leaseMs - 1)
+    assert.deepEqual(await store.claim('t', 'same', leaseMs, { perCaller: 0 }), { lease, losses: 0 })
+    advance(leaseMs - 1)
+    assert.equal(await other.claim('t', 'second', leaseMs), undefined)
+    assert.deepEqual((await store.append([{ lease, events: [textDelta('x')] }])).length, 1)
+    // Even after it has expired, if no other owner came.
     advance(leaseMs)
+    assert.deepEqual(await store.claim('t', 'same', leaseMs), { lease, losses: 0 })
+    await expectFenced(store, { ...lease, owner: 'another' })
+    assert.equal(await store.release(lease, { head: 2, status: 'runnable' }), 'released')
+    // After its release it is a new claim.
     const again = await store.claim('t', 'same', leaseMs)
-    assert.equal(again?.losses, 1)
+    assert.notEqual(again?.lease.epoch, lease.epoch)
     await expectFenced(store, lease)
-    await expectFenced(store, { ...(again?.lease as Lease), owner: 'another' })
+  },
+
+  'a repeated release is one, until the next claim': async ({ store, other }) => {
+    const lease = await ownedThread(store, 't')
+    assert.equal(await store.release(lease, { head: 1, status: 'runnable' }), 'released')
+    assert.equal(await store.release(lease, { head: 1, status: 'runnable' }), 'released')
+    assert.deepEqual(await store.renew([lease], leaseMs), [lease])
+    const next = await claimed(other, 't', 'next')
+    assert.equal(await store.release(lease, { head: 1, status: 'runnable' }), 'fenced')
+    assert.equal(await other.release(next, { head: 1, status: 'idle' }), 'released')
+    assert.equal(await store.release(lease, { head: 1, status: 'runnable' }), 'fenced')
+    assert.equal((await store.get('t'))?.status, 'idle')
+  },
+
+  'an agent has no more concurrent runs than allowed': async ({ store, other, advance }) => {
+    const limits = { perAgent: { a: 2, c: 0 } }
+    for (const [id, agent] of Object.entries({ t1: 'a', t2: 'a', t3: 'a', u: 'b', v: 'c' })) {
+      await store.create({ id, agent })
+      await store.signal(id, undefined, userInput('hello'))
+      advance(1)
+    }
+    const names = ['a', 'b', 'c']
+    assert.deepEqual((await other.runnableIds(10, names, limits)).sort(), ['t1', 't2', 't3', 'u'])
+    const first = await store.claim('t1', 'w1', leaseMs, limits)
+    assert.ok(first)
+    assert.ok(await other.claim('t2', 'w2', leaseMs, limits))
+    assert.equal(await store.claim('t3', 'w3', leaseMs, limits), undefined)
+    assert.equal(await store.claim('v', 'w4', leaseMs, limits), undefined)
+    assert.deepEqual(await store.runnableIds(10, names, limits), ['u'])
+    assert.ok(await other.claim('u', 'w5', leaseMs, limits))
+    assert.equal(await store.release(first.lease, { head: 1, status: 'idle' }), 'released')
+    assert.ok(await store.claim('t3', 'w3', leaseMs, limits))
+    // Expired leases do not count.
+    advance(leaseMs)
+    assert.ok(await store.claim('t2', 'w6', leaseMs, limits))
+  },
+
+  'interactive threads run before batches': async ({ store, other, advance }) => {
+    const created = { b1: 'batch', i1: undefined, b2: 'batch', i2: 'interactive' } as const
+    for (const [id, priority] of Object.entries(created)) {
+      await store.create({ id, agent: 'a', priority, caller: 'ada' })
+      const { agent, ...signaled } = await store.signal(id, undefined, userInput('hello'))
+      assert.equal(agent, 'a')
+      assert.equal(signaled.priority, priority ?? 'interactive')
+      advance(1)
+    }
+    assert.deepEqual(await other.runnableIds(10, ['a']), ['i1', 'i2', 'b1', 'b2'])
+    assert.deepEqual(await other.runnableIds(3, ['a']), ['i1', 'i2', 'b1'])
+    assert.deepEqual(await other.runnableIds(10, ['a'], { perCaller: 3 }), ['i1', 'i2', 'b1'])
+    const [found] = await store.findRunnable(1, ['a'])
+    assert.deepEqual(found, { id: 'i1', agent: 'a', head: 1, priority: 'interactive', waitedMs: 3 })
+    assert.equal((await store.get('b2'))?.priority, 'batch')
+    assert.equal((await store.get('i1'))?.priority, 'interactive')
   },
 
   'losses counts consecutive owners that did not release the thread': async ({ store, other, advance }) => {
@@ -96,11 +162,11 @@ export const leaseCases: Cases = {
     const lease = await ownedThread(store, 't')
     advance(-leaseMs)
     assert.equal(await statusOf(other), 'running')
-    assert.deepEqual(await other.findRunnable(10, ['a']), [])
+    assert.deepEqual(await other.runnableIds(10, ['a']), [])
     assert.equal(await other.claim('t', 'other', leaseMs), undefined)
     advance(-1)
     assert.equal(await statusOf(other), 'queued')
-    assert.deepEqual(await other.findRunnable(10, ['a']), ['t'])
+    assert.deepEqual(await other.runnableIds(10, ['a']), ['t'])
     assert.equal((await other.list({ limit: 9, status: 'queued' })).threads.length, 1)
     assert.equal((await other.list({ limit: 9, status: 'running' })).threads.length, 0)
     // Its owner may still be alive.
@@ -141,9 +207,9 @@ export const leaseCases: Cases = {
     assert.equal(await store.release(lease, { head: 2, status: 'idle' }), 'moved')
     assert.equal(await store.release(lease, { head: 3, status: 'idle' }), 'released')
     assert.equal(await statusOf(other), 'idle')
-    assert.deepEqual(await other.findRunnable(10, ['a']), [])
+    assert.deepEqual(await other.runnableIds(10, ['a']), [])
     assert.equal(await other.claim('t', 'other', leaseMs), undefined)
-    await expectFenced(store, lease)
+    await expectFenced(store, lease, { isReleased: true })
   },
 
   'no signal is lost while a thread is being released': async ({ store, other }) => {
@@ -154,7 +220,7 @@ export const leaseCases: Cases = {
         other.signal(id, undefined, userInput('now')),
         store.release(lease, { head: 1, status: 'idle' }),
       ])
-      if (released === 'released') assert.deepEqual(await store.findRunnable(10, ['a']), [id])
+      if (released === 'released') assert.deepEqual(await store.runnableIds(10, ['a']), [id])
       else assert.equal(released, 'moved')
       await store.delete(id)
     }
@@ -165,7 +231,7 @@ export const leaseCases: Cases = {
     assert.equal(await store.release(lease, { head: 1, status: 'waiting' }), 'released')
     assert.equal(await statusOf(other), 'waiting')
     advance(leaseMs * 1000)
-    assert.deepEqual(await other.findRunnable(10, ['a']), [])
+    assert.deepEqual(await other.runnableIds(10, ['a']), [])
     assert.equal(await other.claim('t', 'other', leaseMs), undefined)
     await other.signal('t', undefined, { type: 'approval', callId: 'c', approved: true })
     assert.equal(await statusOf(store), 'queued')
@@ -177,9 +243,10 @@ export const leaseCases: Cases = {
     const lease = await ownedThread(store, 't')
     assert.equal(await store.release(lease, { head: 1, status: 'runnable' }), 'released')
     assert.equal(await statusOf(other), 'queued')
-    assert.deepEqual(await other.findRunnable(10, ['a']), ['t'])
-    await expectFenced(store, lease)
+    assert.deepEqual(await other.runnableIds(10, ['a']), ['t'])
+    await expectFenced(store, lease, { isReleased: true })
     assert.equal((await other.claim('t', 'other', leaseMs))?.losses, 0)
+    await expectFenced(store, lease)
   },
 
   'signals to a running thread are there for the next owner': async ({ store, other, advance }) => {
@@ -204,15 +271,15 @@ export const leaseCases: Cases = {
     // Another message does not change how long the first one has waited.
     await store.signal('first', undefined, userInput('still there?'))
     const lease = await claimed(store, 'handed over', 'worker')
-    assert.deepEqual(await other.findRunnable(10, ['a']), ['first', 'second'])
+    assert.deepEqual(await other.runnableIds(10, ['a']), ['first', 'second'])
     advance(leaseMs - 4000)
-    assert.deepEqual(await other.findRunnable(10, ['a']), ['first', 'second', 'lapses'])
+    assert.deepEqual(await other.runnableIds(10, ['a']), ['first', 'second', 'lapses'])
     advance(1)
     assert.equal(await store.release(lease, { head: 1, status: 'runnable' }), 'released')
-    assert.deepEqual(await other.findRunnable(10, ['a']), ['first', 'second', 'lapses', 'handed over'])
-    assert.deepEqual(await other.findRunnable(1, ['a']), ['first'])
+    assert.deepEqual(await other.runnableIds(10, ['a']), ['first', 'second', 'lapses', 'handed over'])
+    assert.deepEqual(await other.runnableIds(1, ['a']), ['first'])
     await claimed(store, 'second', 'worker')
-    assert.deepEqual(await other.findRunnable(10, ['a']), ['first', 'lapses', 'handed over'])
+    assert.deepEqual(await other.runnableIds(10, ['a']), ['first', 'lapses', 'handed over'])
   },
 
   'runnable threads are found by agent': async ({ store, other }) => {
@@ -220,9 +287,9 @@ export const leaseCases: Cases = {
       await store.create({ id: `of ${agent}`, agent })
       await store.signal(`of ${agent}`, undefined, userInput('hello'))
     }
-    assert.deepEqual(await other.findRunnable(10, ['a']), ['of a'])
-    assert.deepEqual(await other.findRunnable(10, ['"a"', 'b', 'c']), ['of b', 'of "a"'])
-    assert.deepEqual(await other.findRunnable(10, []), [])
+    assert.deepEqual(await other.runnableIds(10, ['a']), ['of a'])
+    assert.deepEqual(await other.runnableIds(10, ['"a"', 'b', 'c']), ['of b', 'of "a"'])
+    assert.deepEqual(await other.runnableIds(10, []), [])
   },
 
   'an owner is fenced when its thread is deleted': async ({ store, other }) => {

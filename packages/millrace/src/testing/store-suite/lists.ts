@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
-import type { ListOptions, ThreadStore } from '../../threads/index.ts'
-import type { Cases } from './context.ts'
+import type { ListOptions } from '../../threads/index.ts'
+import type { Cases, SuiteStore } from './context.ts'
 import { claimed, infoOf, leaseMs, ownedThread, rejectsWith, textDelta, userInput } from './context.ts'
 
-async function idsOf(store: ThreadStore, options: Partial<ListOptions> = {}): Promise<string[]> {
+async function idsOf(store: SuiteStore, options: Partial<ListOptions> = {}): Promise<string[]> {
   const { threads } = await store.list({ limit: 100, ...options })
   return threads.map(({ id }) => id)
 }
 
-async function createThreads(store: ThreadStore, count: number): Promise<string[]> {
+async function createThreads(store: SuiteStore, count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, (_, index) => `t${index}`)
   for (const id of ids) await store.create({ id, agent: 'a' })
   return ids

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import type { ThreadEvent } from '../../protocol/index.ts'
 import type { Cases } from './context.ts'
-import { claimed, leaseMs, ownedThread, readAll, textDelta, userInput } from './context.ts'
+import {
+  claimed,
+  leaseMs,
+  ownedThread,
+  readAll,
+  rejectsWith,
+  textDelta,
+  textIn,
+  userInput,
+} from './context.ts'
 
 export const logCases: Cases = {
   'events are numbered from 1, with the time of the store, and read as they were written': async ({
@@ -89,19 +98,19 @@ export const logCases: Cases = {
     assert.equal((await readAll(other, 't7')).length, 1)
   },
 
-  'one append may have several batches for a thread, and batches without events': async ({ store }) => {
+  'an append may have batches without events, or no batches': async ({ store }) => {
     const lease = await ownedThread(store, 't')
-    const stale = { ...lease, epoch: lease.epoch - 1 }
+    const [silent, stale] = [await ownedThread(store, 'u'), { ...lease, epoch: lease.epoch - 1 }]
     const results = await store.append([
+      { lease: silent, events: [] },
       { lease, events: [textDelta('x')] },
-      { lease, events: [] },
       { lease: stale, events: [] },
-      { lease, events: [textDelta('y')] },
     ])
     assert.deepEqual(
       results.map((result) => (result === 'fenced' ? result : result.map(({ seq }) => seq))),
-      [[2], [], 'fenced', [3]],
+      [[], [2], 'fenced'],
     )
+    assert.equal((await store.get('u'))?.head, 1)
     assert.deepEqual(await store.append([]), [])
   },
 
@@ -110,10 +119,7 @@ export const logCases: Cases = {
     const first = await store.signal('t', 'key', userInput('first'))
     assert.equal(first.repeated, false)
     advance(5)
-    assert.deepEqual(await other.signal('t', 'key', userInput('second')), {
-      entry: first.entry,
-      repeated: true,
-    })
+    assert.deepEqual(await other.signal('t', 'key', userInput('second')), { ...first, repeated: true })
     const many = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         (index % 2 ? store : other).signal('t', 'race', userInput(`${index}`)),
@@ -185,5 +191,46 @@ export const logCases: Cases = {
     await store.signal('t', 'large', userInput('y'.repeat(1_000_000)))
     const [entry] = await other.read('t', { after: events.length + 1, limit: 1 })
     assert.equal(JSON.stringify(entry?.event), JSON.stringify(userInput('y'.repeat(1_000_000))))
+  },
+
+  'a repeated batch is written once, and the next one must follow': async ({ store, other, advance }) => {
+    const lease = await ownedThread(store, 't')
+    const first = { lease, number: 1, events: [textDelta('a'), textDelta('b')] }
+    for (const number of [0, 2]) await rejectsWith('store_error', store.append([{ ...first, number }]))
+    const [entries] = await store.append([first])
+    advance(5)
+    await other.signal('t', undefined, userInput('meanwhile'))
+    // The acknowledgement was lost: the same numbers and times again.
+    assert.deepEqual(await store.append([first]), [entries])
+    assert.equal((await store.get('t'))?.head, 4)
+    for (const number of [3, 7])
+      await rejectsWith('store_error', store.append([{ lease, number, events: [textDelta('x')] }]))
+    const [second] = await store.append([{ lease, number: 2, events: [textDelta('c')] }])
+    assert.deepEqual(second === 'fenced' ? second : second?.map(({ seq }) => seq), [5])
+    await rejectsWith('store_error', store.append([first]))
+    // A batch without events only asks whether the lease is valid.
+    assert.deepEqual(await store.append([{ lease, number: 0, events: [] }]), [[]])
+    assert.equal(textIn(await readAll(store, 't')), 'abc')
+    // Numbers start over with the next lease.
+    assert.equal(await store.release(lease, { head: 5, status: 'runnable' }), 'released')
+    const next = await claimed(other, 't', 'next')
+    assert.deepEqual(await store.append([first]), ['fenced'])
+    const [third] = await other.append([{ lease: next, number: 1, events: [textDelta('d')] }])
+    assert.deepEqual(third === 'fenced' ? third : third?.map(({ seq }) => seq), [6])
+  },
+
+  'the lengths of logs are known': async ({ store, other }) => {
+    await ownedThread(store, 't')
+    await store.create({ id: 'u', agent: 'a' })
+    assert.deepEqual(
+      await other.heads(['t', 'missing', 'u']),
+      new Map([
+        ['t', 1],
+        ['u', 0],
+      ]),
+    )
+    assert.deepEqual(await other.heads([]), new Map())
+    await store.delete('t')
+    assert.deepEqual(await other.heads(['t']), new Map())
   },
 }

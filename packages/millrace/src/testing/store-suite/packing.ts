@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Entry, ThreadEvent } from '../../protocol/index.ts'
-import type { ThreadStore } from '../../threads/index.ts'
-import type { Cases, SuiteContext } from './context.ts'
+import type { Cases, SuiteContext, SuiteStore } from './context.ts'
 import { infoOf, ownedThread, readAll, rejectsWith, textDelta, textIn, userInput } from './context.ts'
 
 /**
@@ -32,7 +31,7 @@ async function writeLog({ store, advance }: SuiteContext, id = 't') {
 }
 
 /** Checks that reading from any number returns the exact rest. Deltas may be joined or not. */
-async function expectSameLog(store: ThreadStore, id: string, log: readonly Entry[]): Promise<void> {
+async function expectSameLog(store: SuiteStore, id: string, log: readonly Entry[]): Promise<void> {
   for (let after = 0; after <= log.length; after++) {
     assert.deepEqual(await readAll(store, id, { after, split: true, limit: 4 }), log.slice(after))
     const read = await readAll(store, id, { after })
@@ -152,10 +151,7 @@ export const packingCases: Cases = {
     const first = await store.signal('t', 'key', textDelta('b'))
     await store.append([{ lease, events: [textDelta('c')] }])
     await store.packDeltas('t', 4)
-    assert.deepEqual(await other.signal('t', 'key', userInput('again')), {
-      entry: first.entry,
-      repeated: true,
-    })
+    assert.deepEqual(await other.signal('t', 'key', userInput('again')), { ...first, repeated: true })
   },
 
   'a thread can be packed and deleted at the same time': async (context) => {

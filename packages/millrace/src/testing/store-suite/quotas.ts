@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { RoundEndEvent, RunStartEvent, SummaryEvent } from '../../protocol/index.ts'
 import { isMillraceError } from '../../protocol/index.ts'
-import type { CallerUsage, Lease, Quotas, ThreadStore } from '../../threads/index.ts'
-import type { Cases } from './context.ts'
+import type { CallerUsage, Lease, Quotas } from '../../threads/index.ts'
+import type { Cases, SuiteStore } from './context.ts'
 import { claimed, leaseMs, textDelta, userInput } from './context.ts'
 
 const unlimited: Quotas = {
@@ -23,12 +23,12 @@ const noUsage: CallerUsage = {
   tokensThisMinute: 0,
 }
 
-async function createThread(store: ThreadStore, id: string, caller?: string): Promise<void> {
+async function createThread(store: SuiteStore, id: string, caller?: string): Promise<void> {
   assert.equal(await store.create({ id, agent: 'a', ...(caller && { caller }) }), true)
 }
 
 /** A thread of a caller with something to do. */
-async function runnableThread(store: ThreadStore, id: string, caller?: string): Promise<void> {
+async function runnableThread(store: SuiteStore, id: string, caller?: string): Promise<void> {
   await createThread(store, id, caller)
   await store.signal(id, undefined, userInput('hello'))
 }
@@ -56,7 +56,7 @@ async function rejectsByQuota(
   })
 }
 
-async function waitingOf(store: ThreadStore, caller: string): Promise<number> {
+async function waitingOf(store: SuiteStore, caller: string): Promise<number> {
   return (await store.usage(caller)).waiting
 }
 
@@ -247,21 +247,23 @@ export const quotaCases: Cases = {
     await runnableThread(store, 'b1', 'bob')
     await runnableThread(store, 'free')
     const claims = await Promise.all(
-      ['a1', 'a2', 'a3'].map((id, index) => (index % 2 ? store : other).claim(id, 'worker', leaseMs, 2)),
+      ['a1', 'a2', 'a3'].map((id, index) =>
+        (index % 2 ? store : other).claim(id, 'worker', leaseMs, { perCaller: 2 }),
+      ),
     )
     const held = claims.flatMap((claim) => (claim ? [claim.lease] : []))
     assert.equal(held.length, 2)
     assert.equal((await store.usage('ada')).runs, 2)
     const rest = ['a1', 'a2', 'a3'].find((id) => held.every(({ threadId }) => threadId !== id)) as string
-    assert.equal(await store.claim(rest, 'worker', leaseMs, 2), undefined)
-    assert.ok(await store.claim('b1', 'worker', leaseMs, 2))
-    assert.ok(await store.claim('free', 'worker', leaseMs, 0))
+    assert.equal(await store.claim(rest, 'worker', leaseMs, { perCaller: 2 }), undefined)
+    assert.ok(await store.claim('b1', 'worker', leaseMs, { perCaller: 2 }))
+    assert.ok(await store.claim('free', 'worker', leaseMs, { perCaller: 0 }))
     assert.equal(await store.release(held[0] as Lease, { head: 1, status: 'idle' }), 'released')
-    assert.ok(await other.claim(rest, 'worker', leaseMs, 2))
+    assert.ok(await other.claim(rest, 'worker', leaseMs, { perCaller: 2 }))
     // Expired leases do not count as runs.
     advance(leaseMs)
     assert.equal((await store.usage('ada')).runs, 0)
-    assert.ok(await store.claim(held[1]?.threadId as string, 'worker', leaseMs, 2))
+    assert.ok(await store.claim(held[1]?.threadId as string, 'worker', leaseMs, { perCaller: 2 }))
   },
 
   'callers take turns in the order of runnable threads': async ({ store, other, advance }) => {
@@ -269,19 +271,19 @@ export const quotaCases: Cases = {
       await runnableThread(store, id, { a: 'ada', b: 'bob', c: 'cyd' }[id[0] as string])
       advance(1)
     }
-    assert.deepEqual(await other.findRunnable(10, ['a']), [
+    assert.deepEqual(await other.runnableIds(10, ['a']), [
       ...['a1', 'b1', 'free1', 'c1'],
       ...['a2', 'b2', 'free2'],
       ...['a3', 'a4'],
     ])
-    assert.deepEqual(await other.findRunnable(3, ['a']), ['a1', 'b1', 'free1'])
+    assert.deepEqual(await other.runnableIds(3, ['a']), ['a1', 'b1', 'free1'])
     await store.claim('a1', 'worker', leaseMs)
     await store.claim('a2', 'worker', leaseMs)
     await store.claim('b1', 'worker', leaseMs)
     await store.claim('free1', 'worker', leaseMs)
-    assert.deepEqual(await other.findRunnable(10, ['a']), ['free2', 'c1', 'b2', 'a3', 'a4'])
-    assert.deepEqual(await other.findRunnable(10, ['a'], 3), ['free2', 'c1', 'b2', 'a3'])
-    assert.deepEqual(await other.findRunnable(10, ['a'], 2), ['free2', 'c1', 'b2'])
-    assert.deepEqual(await other.findRunnable(10, ['b'], 2), [])
+    assert.deepEqual(await other.runnableIds(10, ['a']), ['free2', 'c1', 'b2', 'a3', 'a4'])
+    assert.deepEqual(await other.runnableIds(10, ['a'], { perCaller: 3 }), ['free2', 'c1', 'b2', 'a3'])
+    assert.deepEqual(await other.runnableIds(10, ['a'], { perCaller: 2 }), ['free2', 'c1', 'b2'])
+    assert.deepEqual(await other.runnableIds(10, ['b'], { perCaller: 2 }), [])
   },
 }

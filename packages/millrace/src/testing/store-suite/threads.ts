@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Entry } from '../../protocol/index.ts'
-import type { Lease, ThreadStore } from '../../threads/index.ts'
-import type { Cases } from './context.ts'
+import type { Lease } from '../../threads/index.ts'
+import type { Cases, SuiteStore } from './context.ts'
 import {
   claimed,
   infoOf,
@@ -94,7 +94,7 @@ export const threadCases: Cases = {
       { head: info?.head, createdAt: info?.createdAt, updatedAt: info?.updatedAt, status: info?.status },
       { head: 5, createdAt: now(), updatedAt: 1004, status: 'queued' },
     )
-    assert.deepEqual(await other.findRunnable(10, ['a']), ['t'])
+    assert.deepEqual(await other.runnableIds(10, ['a']), ['t'])
     const { entry } = await store.signal('t', undefined, userInput('continue'))
     assert.equal(entry.seq, 6)
     // A number inside joined deltas without cuts returns a part of the text, always the same.
@@ -135,7 +135,7 @@ export const threadCases: Cases = {
     assert.equal(await other.delete('t'), false)
     assert.equal(await store.get('t'), undefined)
     assert.deepEqual((await store.list({ limit: 10 })).threads, [])
-    assert.deepEqual(await store.findRunnable(10, ['a']), [])
+    assert.deepEqual(await store.runnableIds(10, ['a']), [])
     await rejectsWith('not_found', store.read('t', { after: 0, limit: 1 }))
 
     assert.equal(await store.create({ id: 't', agent: 'a' }), true)
@@ -178,10 +178,11 @@ export const threadCases: Cases = {
   }) => {
     const lease = await ownedThread(store, 't')
     const changed: string[] = []
-    store.watch((id) => changed.push(id))
+    const watcher = { changed: (id: string) => changed.push(id), runnable: () => changed.push('runnable') }
+    store.watch(watcher).follow('t')
     await store.close()
     await store.close()
-    const calls: ((store: ThreadStore) => Promise<unknown>)[] = [
+    const calls: ((store: SuiteStore) => Promise<unknown>)[] = [
       (store) => store.create({ id: 'u', agent: 'a' }),
       (store) => store.get('t'),
       (store) => store.list({ limit: 1 }),
@@ -192,11 +193,13 @@ export const threadCases: Cases = {
       (store) => store.claim('t', 'worker', leaseMs),
       (store) => store.renew([lease], leaseMs),
       (store) => store.release(lease, { head: 1, status: 'idle' }),
-      (store) => store.findRunnable(1, ['a']),
+      (store) => store.runnableIds(1, ['a']),
+      (store) => store.heads(['t']),
       (store) => store.packDeltas('t', 1),
     ]
     for (const call of calls) await rejectsWith('store_error', call(store))
-    store.watch((id) => changed.push(id))()
+    const watch = store.watch(watcher)
+    watch.follow('t')
     assert.deepEqual(changed, [])
     if (!severalHandles) return
     assert.equal((await other.get('t'))?.head, 1)
@@ -204,16 +207,18 @@ export const threadCases: Cases = {
     assert.notEqual(written, 'fenced')
     await new Promise((resolve) => setTimeout(resolve, 20))
     assert.deepEqual(changed, [])
+    watch.close()
   },
 
   'calls made before closing are still completed': async ({ store, other, severalHandles }) => {
     const lease = await ownedThread(store, 't')
+    await store.create({ id: 'u', agent: 'a' })
     const pending = [
-      ...Array.from({ length: 5 }, () => store.append([{ lease, events: [textDelta('x')] }])),
-      store.signal('t', 'key', userInput('last')),
+      store.append([{ lease, events: [textDelta('x')] }]),
+      ...Array.from({ length: 5 }, () => store.signal('u', undefined, userInput('last'))),
     ]
     await store.close()
     await Promise.all(pending)
-    if (severalHandles) assert.equal((await other.get('t'))?.head, 7)
+    if (severalHandles) assert.deepEqual([...(await other.heads(['t', 'u'])).values()], [2, 5])
   },
 }

@@ -1,18 +1,41 @@
 import assert from 'node:assert/strict'
 import type { Entry } from '../../protocol/index.ts'
-import type { Cases } from './context.ts'
+import type { Cases, SuiteStore } from './context.ts'
 import { claimed, ownedThread, soon, textDelta, textIn, userInput } from './context.ts'
 
+/** Follows threads, and records what is reported. */
+function watchThreads(store: SuiteStore, ...ids: string[]) {
+  const reported = new Map<string, (number | undefined)[]>()
+  const counts = { runnable: 0 }
+  const changed = (id: string, head?: number) => reported.set(id, [...(reported.get(id) ?? []), head])
+  const watch = store.watch({
+    changed,
+    runnable: () => counts.runnable++,
+    missed() {
+      for (const id of followed) changed(id)
+    },
+  })
+  const followed = new Set<string>()
+  const follow = (id: string) => {
+    followed.add(id)
+    watch.follow(id)
+  }
+  const unfollow = (id: string) => {
+    followed.delete(id)
+    watch.unfollow(id)
+  }
+  for (const id of ids) follow(id)
+  return { follow, unfollow, close: watch.close, reported, counts }
+}
+
 export const watchCases: Cases = {
-  'watchers are notified of every change, by any process': async ({ store, other }) => {
-    const changed: string[] = []
-    const changedThere: string[] = []
-    const ends = [store.watch((id) => changed.push(id)), other.watch((id) => changedThere.push(id))]
+  'changes of followed threads are reported, by any process': async ({ store, other }) => {
+    const watches = [watchThreads(store, 't'), watchThreads(other, 't')]
     const both = (what: string) =>
       soon(what, () => {
-        const reported = changed.includes('t') && changedThere.includes('t')
-        if (reported) for (const list of [changed, changedThere]) list.length = 0
-        return reported
+        const isReported = watches.every(({ reported }) => reported.has('t'))
+        if (isReported) for (const { reported } of watches) reported.clear()
+        return isReported
       })
     // In turn, so that each is notified of the other's writes and of its own.
     await store.create({ id: 't', agent: 'a' })
@@ -21,25 +44,62 @@ export const watchCases: Cases = {
     const lease = await claimed(store, 't', 'worker')
     await store.append([{ lease, events: [textDelta('x')] }])
     await both('the notification of an append')
-    assert.equal(await store.release(lease, { head: 2, status: 'runnable' }), 'released')
-    await both('the notification of a handover')
+    assert.equal(await store.release(lease, { head: 2, status: 'idle' }), 'released')
     await other.delete('t')
     await both('the notification of a deletion')
     // Its place in the order of changes is not reused, or that change would be missed.
     await store.create({ id: 't', agent: 'a' })
     await store.signal('t', undefined, userInput('again'))
     await both('the notification of a new thread')
-    for (const end of ends) end()
+    for (const watch of watches) watch.close()
   },
 
-  'watchers are notified when the most recently changed thread is deleted': async ({ store, other }) => {
+  'only followed threads are reported': async ({ store, other }) => {
+    for (const id of ['t', 'u', 'v']) await store.create({ id, agent: 'a' })
+    const watch = watchThreads(other, 't', 'v')
+    watch.unfollow('t')
+    for (const id of ['t', 'u', 'v']) await store.signal(id, undefined, userInput('hello'))
+    await soon('the notification', () => watch.reported.has('v'))
+    assert.deepEqual([...watch.reported.keys()], ['v'])
+    watch.follow('u')
+    await store.signal('u', undefined, userInput('again'))
+    await soon('the notification', () => watch.reported.has('u'))
+    watch.close()
+  },
+
+  'threads that become runnable are reported, and no other change': async ({ store, other }) => {
+    const watch = watchThreads(other)
+    const busy = await ownedThread(store, 'busy')
+    const isReported = (what: string) => soon(what, () => watch.counts.runnable > 0)
     await store.create({ id: 't', agent: 'a' })
     await store.signal('t', undefined, userInput('hello'))
-    let changed = 0
-    const end = other.watch(() => changed++)
+    await isReported('the notification of a signal')
+    const lease = await claimed(store, 't', 'worker')
+    await store.append([{ lease, events: [textDelta('x')] }])
+    // Changes are reported in order, so with this one, those before it were reported.
+    const last = watchThreads(other, 'busy')
+    await store.append([{ lease: busy, events: [textDelta('x')] }])
+    await soon('the notification of an append', () => last.reported.has('busy'))
+    last.close()
+    watch.counts.runnable = 0
+    await store.append([{ lease, events: [textDelta('y')] }])
+    const follower = watchThreads(other, 't')
+    await store.append([{ lease, events: [textDelta('z')] }])
+    await soon('the notification of an append', () => follower.reported.has('t'))
+    assert.equal(watch.counts.runnable, 0)
+    assert.equal(await store.release(lease, { head: 4, status: 'runnable' }), 'released')
+    await isReported('the notification of a handover')
+    watch.close()
+    follower.close()
+  },
+
+  'the deletion of the most recently changed thread is reported': async ({ store, other }) => {
+    await store.create({ id: 't', agent: 'a' })
+    await store.signal('t', undefined, userInput('hello'))
+    const watch = watchThreads(other, 't')
     await store.delete('t')
-    await soon('the notification of a deletion', () => changed > 0)
-    end()
+    await soon('the notification of a deletion', () => watch.reported.has('t'))
+    watch.close()
   },
 
   'a reported change is readable': async ({ store, other }) => {
@@ -54,17 +114,20 @@ export const watchCases: Cases = {
       }
       reading = undefined
     }
-    const end = other.watch(() => {
-      isStale = true
-      reading ??= catchUp()
+    const watch = other.watch({
+      changed() {
+        isStale = true
+        reading ??= catchUp()
+      },
     })
+    watch.follow('t')
     for (let index = 0; index < 100; index++) {
       await store.append([{ lease, events: [textDelta('x')] }])
       if (index % 10 === 0) await new Promise((resolve) => setTimeout(resolve, 1))
     }
     // No more is written: a change that is not reported by now never would be.
     await soon('the last entry', () => (read.at(-1)?.seq ?? 0) >= 101)
-    end()
+    watch.close()
     await reading
     assert.equal(textIn(read), 'x'.repeat(100))
   },
@@ -73,8 +136,8 @@ export const watchCases: Cases = {
     store,
     other,
   }) => {
-    const reported = new Map<string, (number | undefined)[]>()
-    const end = other.watch((id, head) => reported.set(id, [...(reported.get(id) ?? []), head]))
+    const watch = watchThreads(other, 't', 'u')
+    const { reported } = watch
     for (const id of ['t', 'u']) {
       const lease = await ownedThread(store, id)
       await store.append([{ lease, events: [textDelta('x'), textDelta('y')] }])
@@ -89,39 +152,38 @@ export const watchCases: Cases = {
       'the notification',
       () => !!reported.get('t')?.includes(undefined) && !!reported.get('u')?.includes(undefined),
     )
-    end()
+    watch.close()
   },
 
-  'a removed watcher is not called, and the others are': async ({ store, other }) => {
+  'a closed watch reports nothing, and the others do': async ({ store, other }) => {
     await store.create({ id: 't', agent: 'a' })
-    const changed = { first: 0, second: 0 }
-    const listener = () => changed.first++
-    const endFirst = other.watch(listener)
-    const endSecond = other.watch(() => changed.second++)
+    const [first, second] = [watchThreads(other, 't'), watchThreads(other, 't')]
     await store.signal('t', undefined, userInput('hello'))
-    await soon('the notification', () => changed.first > 0 && changed.second > 0)
-    endFirst()
-    endFirst()
-    const before = { ...changed }
+    await soon('the notification', () => first.reported.has('t') && second.reported.has('t'))
+    first.close()
+    first.close()
+    for (const { reported } of [first, second]) reported.clear()
     await store.signal('t', undefined, userInput('again'))
-    await soon('the notification', () => changed.second > before.second)
-    assert.equal(changed.first, before.first)
-    endSecond()
-    // A watcher that is added again is notified from then on.
-    const end = other.watch(listener)
+    await soon('the notification', () => second.reported.has('t'))
+    assert.equal(first.reported.size, 0)
+    second.close()
+    const third = watchThreads(other, 't')
     await store.signal('t', undefined, userInput('once more'))
-    await soon('the notification', () => changed.first > before.first)
-    end()
+    await soon('the notification', () => third.reported.has('t'))
+    third.close()
   },
 
-  'a listener may use the store right away': async ({ store }) => {
+  'a watcher may use the store right away': async ({ store }) => {
     await store.create({ id: 't', agent: 'a' })
     let claims = 0
-    const end = store.watch(async (id) => {
-      if (await store.claim(id, 'worker', 5000)) claims++
+    const watch = store.watch({
+      async changed(id) {
+        if (await store.claim(id, `worker ${claims}`, 5000)) claims++
+      },
     })
+    watch.follow('t')
     await store.signal('t', undefined, userInput('hello'))
     await soon('a claim', () => claims === 1)
-    end()
+    watch.close()
   },
 }

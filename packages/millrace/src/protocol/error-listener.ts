@@ -1,7 +1,7 @@
-import type { MillraceError } from '../protocol/index.ts'
+import type { MillraceError } from './errors.ts'
 
 /**
- * Reports errors in the background to the app's listener, or to stderr. A listener that fails is
+ * Reports errors in the background to the given listener, or to stderr. A listener that fails is
  * harmless.
  */
 export function errorListener(
