@@ -27,7 +27,7 @@ async function bundle(path: string): Promise<string> {
     input: path,
     platform: 'node',
     external: [/^node:/],
-    resolve: { conditionNames: ['@millrace/source', 'import', 'module', 'node', 'default'] },
+    resolve: { conditionNames: ['@millrace/source', 'module', 'node', 'default'] },
   })
   await program.write({ file, codeSplitting: false })
   await program.close()

@@ -2,11 +2,13 @@ import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { aptInstall, mayInstall } from './apt-get.ts'
 
-/** Programs that tools and voices use if installed, and their Debian packages. */
+/** Programs that tools, voices and queues use if installed, and their Debian packages. */
 const programs = new Map([
   ['bwrap', 'bubblewrap'],
   ['busybox', 'busybox'],
   ['espeak-ng', 'espeak-ng'],
+  ['pgbouncer', 'pgbouncer'],
+  ['redis-server', 'redis-server'],
   ['rg', 'ripgrep'],
 ])
 
@@ -15,7 +17,7 @@ export async function setup(): Promise<void> {
   const before = missing()
   if (before.length === 0 || process.platform !== 'linux') return
   if (mayInstall)
-    say(`installing ${before.join(' and ')} with apt-get for tests of the shell, search and voice`)
+    say(`installing ${before.join(' and ')} with apt-get for tests of the shell, search, voice and queues`)
   await aptInstall(before)
   const still = missing()
   if (still.length === 0) return
@@ -26,7 +28,7 @@ export async function setup(): Promise<void> {
 }
 
 function missing(): string[] {
-  const folders = ['/usr/bin', ...(process.env.PATH ?? '').split(delimiter)]
+  const folders = ['/usr/bin', '/usr/sbin', ...(process.env.PATH ?? '').split(delimiter)]
   const isThere = (program: string) => folders.some((folder) => existsSync(join(folder, program)))
   return [...programs].filter(([program]) => !isThere(program)).map(([, name]) => name)
 }

@@ -1,0 +1,6 @@
+export type { BullmqDispatcher, BullmqOptions } from './bullmq.ts'
+export { bullmq } from './bullmq.ts'
+export type { PostgresExchangesOptions } from './postgres-exchanges.ts'
+export { postgresExchanges } from './postgres-exchanges.ts'
+export type { PostgresStoreOptions } from './postgres-store.ts'
+export { postgresStore } from './postgres-store.ts'

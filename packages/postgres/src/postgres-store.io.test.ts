@@ -1,0 +1,17 @@
+import { storeSuite } from 'millrace/testing'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import type { PostgresServer } from '../../../test/postgres-server.ts'
+import { postgresServer } from '../../../test/postgres-server.ts'
+import { postgresStore } from './index.ts'
+
+describe('the PostgreSQL store', () => {
+  let server: PostgresServer
+  let url = ''
+  beforeAll(async () => {
+    server = await postgresServer({ fsync: 'off' })
+    url = await server.database('suite')
+  })
+  afterAll(() => server.close())
+  const cases = storeSuite({ open: ({ name, now }) => postgresStore(url, { schema: name, now }) })
+  for (const { name, run } of cases) it(name, run)
+})
