@@ -27,7 +27,7 @@ export function claimOnlyOwn(store: ThreadStore, ids: Iterable<string> = []): Th
       if (own.size === 0) return []
       // The limit also counts threads of other commands, of which there may be many.
       const all = await store.findRunnable(Math.max(limit, 10_000), ...rest)
-      return all.filter((id) => own.has(id)).slice(0, limit)
+      return all.filter(({ id }) => own.has(id)).slice(0, limit)
     },
   }
 }

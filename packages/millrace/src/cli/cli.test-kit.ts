@@ -183,7 +183,14 @@ export function openTerminal(
     })
   }
 
-  return { see, output: stdout, ended, type: (keys: string) => child.stdin.write(keys) }
+  return {
+    see,
+    output: stdout,
+    ended,
+    type: (keys: string) => child.stdin.write(keys),
+    /** Closes the terminal, not the command in it. */
+    close: () => child.kill('SIGKILL'),
+  }
 }
 
 /** The objects printed by `--json`, one per line. */

@@ -314,6 +314,24 @@ describe.concurrent('one thread', () => {
     })
   })
 
+  test('is deleted with all others of its user', async () => {
+    const home = await talked()
+    const store = sqliteStore(join(home.folder, '.local/share/millrace/threads.db'))
+    for (const id of ['hers', 'too']) await store.create({ id, agent: 'cli', user: 'ada' })
+    await store.close()
+    expect(await home.run(['delete', 'mine', '--user', 'ada'])).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('takes a thread id or --user, not both'),
+    })
+    expect(await home.run(['delete', '--user', 'ada'])).toMatchObject({
+      exit: 0,
+      stderr: "deleted 2 threads of user 'ada'\n",
+    })
+    const { stdout } = await home.run(['threads'])
+    expect(stdout).toContain('mine')
+    expect(stdout).not.toMatch(/hers|too/)
+  })
+
   test('can be stopped by another process while it answers', async () => {
     const home = await homeWith([[{ text: 'Half an answer' }, { hang: true }]])
     const asking = home.start(['hello', '--thread', 'mine', '--new'])
@@ -330,7 +348,7 @@ describe.concurrent('one thread', () => {
     const store = sqliteStore(file)
     await store.create({ id: 'left', agent: 'cli' })
     const message = { role: 'user', content: 'left behind' } as const
-    await store.signal('left', undefined, { type: 'input', message, mode: 'queue' })
+    await store.signal('left', crypto.randomUUID(), { type: 'input', message, mode: 'queue' })
     expect(await home.run(['a question', '--data', file])).toMatchObject({ stdout: 'An answer.\n' })
     await home.run(['threads', '--data', file])
     await home.run(['show', 'left', '--data', file])

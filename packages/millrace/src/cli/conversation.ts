@@ -6,10 +6,11 @@ import { millrace } from '../threads/index.ts'
 import type { Tool } from '../tools/index.ts'
 import { noticesOf, toolsIn } from '../tools/index.ts'
 import { claimOnlyOwn } from './claims.ts'
-import { openData } from './data.ts'
 import type { Flags } from './flags.ts'
 import { openModel } from './models.ts'
+import { openStore } from './open-store.ts'
 import { cliAgentName, openWithoutAgent, threadNotFound, withStore } from './open-threads.ts'
+import { storeAddress } from './store-address.ts'
 import type { SwappableModel } from './swappable-model.ts'
 import { swappableModel } from './swappable-model.ts'
 import { toolsFrom } from './tools-file.ts'
@@ -31,7 +32,7 @@ export interface Conversation {
   readonly failure: AbortSignal
 }
 
-type ConversationFlags = Pick<Flags, 'model' | 'system' | 'tools' | 'data' | 'thread' | 'new'>
+type ConversationFlags = Pick<Flags, 'model' | 'system' | 'tools' | 'store' | 'data' | 'thread' | 'new'>
 
 interface ConversationOptions {
   readonly telemetry: readonly Telemetry[]
@@ -47,7 +48,7 @@ export async function openConversation(
   const { thread: id, new: isNew = false } = flags
   const failing = new AbortController()
   const failure = failing.signal
-  const store = openData(flags.data, { mustExist: id !== undefined && !isNew })
+  const store = await openStore(storeAddress(flags), { mustExist: id !== undefined && !isNew })
   try {
     const info = id === undefined ? undefined : await store.get(id)
     if (id !== undefined && !info && !isNew) throw threadNotFound(id)

@@ -17,12 +17,11 @@ export function dataPath(given: string | undefined, env: Environment = process.e
   return join(base, 'millrace', 'threads.db')
 }
 
-/** Opens the database file. Creates it if it does not exist, unless `mustExist` is set. */
+/** Opens a database file. Creates it if it does not exist, unless `mustExist` is set. */
 export function openData(
-  given: string | undefined,
+  path: string,
   { mustExist = false }: { readonly mustExist?: boolean } = {},
 ): ThreadStore {
-  const path = dataPath(given)
   if (mustExist && !existsSync(path))
     throw new MillraceError({
       op: 'millrace',

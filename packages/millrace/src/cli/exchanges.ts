@@ -1,11 +1,14 @@
 import { exchangeFolder } from '../server/index.ts'
-import type { ExchangeStore } from '../threads/index.ts'
-import { dataPath } from './data.ts'
+import type { ExchangeStore, ThreadStore } from '../threads/index.ts'
+import { loadPostgres } from './open-store.ts'
+import type { StoreAddress } from './store-address.ts'
 
 /**
- * Where recorded exchanges are stored: next to the database file, under its name, since the folder
- * may hold several database files.
+ * Where recorded exchanges are stored: in the same PostgreSQL database, or next to the database
+ * file, under its name, since the folder may hold several database files.
  */
-export function exchangesAt(data: string | undefined): ExchangeStore {
-  return exchangeFolder(`${dataPath(data)}-exchanges`)
+export async function exchangesOf(address: StoreAddress, store: ThreadStore): Promise<ExchangeStore> {
+  if (address.kind === 'sqlite') return exchangeFolder(`${address.path}-exchanges`)
+  const { postgresExchanges } = await loadPostgres('a PostgreSQL store')
+  return postgresExchanges(store)
 }

@@ -25,7 +25,7 @@ export async function exportThread({ words, flags }: CommandLine, output: Output
       'millrace',
       `--format must be one of ${Object.keys(formats).join(', ')}, not '${name}'`,
     )
-  const { app, thread } = await openThread(flags.data, id)
+  const { app, thread } = await openThread(flags, id)
   try {
     output.print(await format(thread))
     return exitCodes.ok

@@ -7,7 +7,8 @@ export const commands = {
   export: { args: 'ID', maxArgs: 1, help: 'Print a thread as Markdown, JSON or a test' },
   approve: { args: 'ID [CALL]', maxArgs: 2, help: 'Approve (or --deny) a pending tool call and continue' },
   stop: { args: 'ID', maxArgs: 1, help: "Stop a thread's run" },
-  delete: { args: 'ID', maxArgs: 1, help: 'Delete a thread and all its data' },
+  delete: { args: '[ID]', maxArgs: 1, help: 'Delete a thread and all its data' },
+  migrate: { args: '', maxArgs: 0, help: 'Copy all threads to another store' },
   help: { args: '[COMMAND]', maxArgs: 1, help: 'Show help for a command' },
 } as const
 
@@ -26,6 +27,7 @@ interface Flag {
 
 const answering = ['ask', 'approve'] as const
 const withAgent = [...answering, 'serve', 'mcp'] as const
+const withStore = [...withAgent, 'threads', 'show', 'export', 'stop', 'delete'] as const
 
 /** All flags, in the order of the help. */
 export const flags = {
@@ -48,7 +50,7 @@ export const flags = {
   },
   json: {
     type: 'boolean',
-    commands: [...answering, 'threads', 'show'],
+    commands: [...answering, 'threads', 'show', 'migrate'],
     help: 'Print one JSON object per line; an answer ends with its result',
   },
   quiet: { type: 'boolean', short: 'q', commands: answering, help: 'Print only errors to stderr' },
@@ -128,10 +130,54 @@ export const flags = {
     help: 'Host names to accept besides its address',
   },
   origins: { type: 'string', value: 'A,B', commands: ['serve'], help: 'Origins whose web pages may use it' },
+  queue: {
+    type: 'string',
+    value: 'URL',
+    commands: ['serve'],
+    help: 'Queue that wakes workers: redis://… or postgres://… (or set MILLRACE_QUEUE)',
+  },
+  role: {
+    type: 'string',
+    value: 'web|worker',
+    commands: ['serve'],
+    help: 'Only serve clients, or only run agents (default: both; or set MILLRACE_ROLE)',
+  },
+  processes: {
+    type: 'string',
+    value: 'N|auto',
+    commands: ['serve'],
+    help: 'Run N processes on one port; auto: one per core (or set MILLRACE_PROCESSES)',
+  },
+  'keep-days': {
+    type: 'string',
+    value: 'N',
+    commands: ['serve'],
+    help: 'Delete threads that have not changed for N days',
+  },
+  user: { type: 'string', value: 'NAME', commands: ['delete'], help: 'Delete all threads of this user' },
+  from: {
+    type: 'string',
+    value: 'STORE',
+    commands: ['migrate'],
+    help: 'Store to copy from: sqlite:FILE or postgres://…',
+  },
+  to: { type: 'string', value: 'STORE', commands: ['migrate'], help: 'Store to copy to' },
+  store: {
+    type: 'string',
+    value: 'STORE',
+    commands: withStore,
+    help: 'Where threads are stored: postgres://… or sqlite:FILE (or set MILLRACE_STORE)',
+  },
+  'listen-url': {
+    type: 'string',
+    value: 'URL',
+    commands: withStore,
+    help: "PostgreSQL's own address, if --store is PgBouncer (or set MILLRACE_LISTEN_URL)",
+  },
   data: {
     type: 'string',
     value: 'FILE',
-    commands: [...withAgent, 'threads', 'show', 'export', 'stop', 'delete'],
+    commands: withStore,
     help: 'Database file for threads (or set MILLRACE_DATA)',
   },
   help: { type: 'boolean', short: 'h', commands: 'all', help: 'Show this help' },

@@ -2,12 +2,16 @@ import type { ApprovalRequestEvent } from '../protocol/index.ts'
 import { approvalQuestion } from './ask-approval.ts'
 import type { Flags } from './flags.ts'
 import { shellCommand } from './shell-words.ts'
+import { withoutPassword } from './store-address.ts'
 import { cleanLine } from './terminal/index.ts'
 
 /** The flags that a later command on the same thread needs as well. */
 function repeatedFlags(flags: Flags): string[] {
-  const kept = ['model', 'system', 'tools', 'data'] as const
-  return kept.flatMap((name) => (flags[name] === undefined ? [] : [`--${name}`, flags[name]]))
+  const kept = ['model', 'system', 'tools', 'store', 'data'] as const
+  return kept.flatMap((name) => {
+    const value = flags[name]
+    return value === undefined ? [] : [`--${name}`, name === 'store' ? withoutPassword(value) : value]
+  })
 }
 
 /** The command that continues a thread. */

@@ -6,18 +6,21 @@ export interface Interruption {
   readonly reason: string
 }
 
-const signals = { SIGINT: exitCodes.interrupted, SIGTERM: 143, SIGHUP: 129 } as const
+const exits = { SIGINT: exitCodes.interrupted, SIGTERM: 143, SIGHUP: 129 } as const
 
 /**
- * Calls `end` on the first Ctrl-C, SIGTERM or SIGHUP. A second signal exits immediately. The handlers
- * are never removed: the process ends with the command.
+ * Calls `end` on the first of these signals. A second signal exits immediately. The handlers are
+ * never removed: the process ends with the command.
  */
-export function onInterrupt(end: (ending: Interruption) => void): void {
+export function onInterrupt(
+  end: (ending: Interruption) => void,
+  signals: readonly (keyof typeof exits)[] = ['SIGINT', 'SIGTERM', 'SIGHUP'],
+): void {
   let signaled = false
-  for (const [signal, exit] of Object.entries(signals))
+  for (const signal of signals)
     process.on(signal, () => {
-      if (signaled) process.exit(exit)
+      if (signaled) process.exit(exits[signal])
       signaled = true
-      end({ exit, reason: signal === 'SIGINT' ? 'interrupted' : `stopped by ${signal}` })
+      end({ exit: exits[signal], reason: signal === 'SIGINT' ? 'interrupted' : `stopped by ${signal}` })
     })
 }

@@ -1,14 +1,15 @@
 import { Writable } from 'node:stream'
 import { millrace } from '../threads/index.ts'
 import type { CommandLine } from './args.ts'
-import { dataPath, openData } from './data.ts'
-import { exchangesAt } from './exchanges.ts'
+import { exchangesOf } from './exchanges.ts'
 import { exitCodes } from './exit-codes.ts'
 import { onInterrupt } from './interrupts.ts'
 import { logLinesOn } from './log-lines.ts'
+import { openStore } from './open-store.ts'
 import type { Output } from './output.ts'
 import { loadPackage } from './packages.ts'
 import { agentsToServe, printNotices } from './served-agents.ts'
+import { shownStore, storeAddress } from './store-address.ts'
 import { verboseLogs } from './verbose.ts'
 
 /** MCP clients wait two seconds for the process to exit, then kill it. */
@@ -23,12 +24,13 @@ export async function serveMcp({ words, flags }: CommandLine, output: Output): P
     install: '@millrace/tools',
   })
   const agents = await agentsToServe(words[0], flags, 'mcp')
-  const store = openData(flags.data)
+  const address = storeAddress(flags)
+  const store = await openStore(address)
   const telemetry = verboseLogs(flags, logLinesOn(output))
-  const app = millrace({ agents, store, exchanges: exchangesAt(flags.data), telemetry })
+  const app = millrace({ agents, store, exchanges: await exchangesOf(address, store), telemetry })
   const server = mcpServer(app)
   try {
-    output.note(`agents: ${app.agents.join(', ')}; threads are stored in ${dataPath(flags.data)}`)
+    output.note(`agents: ${app.agents.join(', ')}; threads are stored in ${shownStore(address)}`)
     await printNotices(app, output)
     if (process.stdin.isTTY)
       output.note('this speaks MCP over stdin and stdout; it is meant to be started by an MCP client')

@@ -7,6 +7,7 @@ import { resumeHint } from './hints.ts'
 import { logLinesOn } from './log-lines.ts'
 import { openModel } from './models.ts'
 import type { Output } from './output.ts'
+import { storeAddress } from './store-address.ts'
 import { verboseLogs } from './verbose.ts'
 
 /** Opens a chat in the terminal, with the thread and the agent configured by the flags. */
@@ -33,7 +34,7 @@ export async function openChat(flags: Flags, output: Output): Promise<number> {
       model,
       tools: local?.tools,
       notices: local?.notices,
-      historyFile: `${dataPath(flags.data)}.history`,
+      historyFile: historyFile(flags),
       resumeHint: (id) => resumeHint(id, flags),
       onReady(report) {
         reportError = report
@@ -44,4 +45,10 @@ export async function openChat(flags: Flags, output: Output): Promise<number> {
     asides.release()
     await app.close({ graceMs: 0 })
   }
+}
+
+/** Next to the database file; for PostgreSQL, where the file would be by default. */
+function historyFile(flags: Flags): string {
+  const address = storeAddress(flags)
+  return `${address.kind === 'sqlite' ? address.path : dataPath(undefined)}.history`
 }

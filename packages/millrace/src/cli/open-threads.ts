@@ -4,7 +4,10 @@ import { invalidInput, MillraceError } from '../protocol/index.ts'
 import type { App, Thread, ThreadStore } from '../threads/index.ts'
 import { millrace } from '../threads/index.ts'
 import { claimOnlyOwn, withoutClaims } from './claims.ts'
-import { openData } from './data.ts'
+import { exchangesOf } from './exchanges.ts'
+import { openStore } from './open-store.ts'
+import type { StoreFlags } from './store-address.ts'
+import { storeAddress } from './store-address.ts'
 
 /** The name of the agent that answers on the command line. */
 export const cliAgentName = 'cli'
@@ -30,10 +33,14 @@ const placeholderModel: Model = {
   },
 }
 
-/** Opens all threads of a database file, to read them. */
-export function openThreads(data: string | undefined): App {
-  const store = withoutClaims(openData(data, { mustExist: true }))
-  return withStore(millrace({ agents: agent({ name: cliAgentName, model: placeholderModel }), store }), store)
+/** Opens all threads of a store, with their recorded exchanges, to read or delete them. */
+export async function openThreads(flags: StoreFlags): Promise<App> {
+  const address = storeAddress(flags)
+  const opened = await openStore(address, { mustExist: true })
+  const store = withoutClaims(opened)
+  const exchanges = await exchangesOf(address, opened)
+  const agents = agent({ name: cliAgentName, model: placeholderModel })
+  return withStore(millrace({ agents, store, exchanges }), store)
 }
 
 /** Makes `app.close()` close the store too, which merges the `-wal` file into the database file. */
@@ -49,17 +56,18 @@ export function withStore<A extends App>(app: A, store: ThreadStore): A {
 
 export interface OpenedThread {
   readonly app: App
+  readonly store: ThreadStore
   readonly thread: Thread
   readonly info: ThreadInfo
 }
 
 /** Opens one thread without its agent. Throws `not_found` if it does not exist. */
 export async function openThread(
-  data: string | undefined,
+  flags: StoreFlags,
   id: string,
   options: { readonly mayClaim?: boolean } = {},
 ): Promise<OpenedThread> {
-  const store = openData(data, { mustExist: true })
+  const store = await openStore(storeAddress(flags), { mustExist: true })
   const info = await store.get(id)
   if (info) return openWithoutAgent(store, info, options)
   await store.close()
@@ -80,7 +88,7 @@ export function openWithoutAgent(
     millrace({ agents, store: mayClaim ? claimOnlyOwn(store) : withoutClaims(store) }),
     store,
   )
-  return { app, thread: app.thread(info.id), info }
+  return { app, store, thread: app.thread(info.id), info }
 }
 
 export function missingThreadId(command: string): MillraceError {

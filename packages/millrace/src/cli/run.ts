@@ -82,5 +82,7 @@ async function commandOf(
       return (await import('./stop.ts')).stopThread
     case 'delete':
       return (await import('./delete.ts')).deleteThread
+    case 'migrate':
+      return (await import('./migrate.ts')).migrate
   }
 }

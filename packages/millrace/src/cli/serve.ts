@@ -1,18 +1,24 @@
+import cluster from 'node:cluster'
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { invalidInput, MillraceError } from '../protocol/index.ts'
 import type { Auth, Protocol, ServedApp } from '../server/index.ts'
 import { serve as openServer } from '../server/index.ts'
 import type { CommandLine } from './args.ts'
-import { dataPath, openData } from './data.ts'
-import { exchangesAt } from './exchanges.ts'
+import { exchangesOf } from './exchanges.ts'
 import { exitCodes } from './exit-codes.ts'
-import { onInterrupt } from './interrupts.ts'
 import { logLinesOn } from './log-lines.ts'
+import { loadPostgres, openStore } from './open-store.ts'
 import type { Output } from './output.ts'
 import { loadPackage } from './packages.ts'
+import { superviseProcesses } from './processes.ts'
+import type { ServeProcess } from './serve-process.ts'
+import { serveProcess } from './serve-process.ts'
+import type { ServeSettings } from './serve-settings.ts'
+import { serveSettings } from './serve-settings.ts'
 import { agentsToServe, printNotices } from './served-agents.ts'
 import { startOtel } from './served-otel.ts'
 import { openVoice } from './served-voice.ts'
+import { shownStore } from './store-address.ts'
 import { verboseLogs } from './verbose.ts'
 
 const op = 'millrace'
@@ -24,47 +30,68 @@ async function loadMcpProtocol(): Promise<Protocol> {
 }
 
 /** Serves the agents of a file, or one configured by the flags, until a signal arrives. */
-export async function serve({ words, flags }: CommandLine, output: Output): Promise<number> {
+export async function serve(line: CommandLine, output: Output): Promise<number> {
+  const settings = serveSettings(line.flags)
+  return settings.processes !== undefined && cluster.isPrimary
+    ? superviseProcesses(settings.processes, settings, output)
+    : serveHere(line, settings, serveProcess(output))
+}
+
+async function serveHere(
+  { words, flags }: CommandLine,
+  settings: ServeSettings,
+  { output, port = settings.port, ending, ready }: ServeProcess,
+): Promise<number> {
   const [file] = words
-  const port = readPort(flags.port ?? '8787')
-  const { host = '127.0.0.1' } = flags
-  const token = (flags.token ?? process.env.MILLRACE_TOKEN)?.trim()
+  const { host, token, address, queue, role, keepDays } = settings
+  const servesClients = role !== 'worker'
   // Before the agents, so that their own instrumentation is recorded too.
   const otel = flags.otel ? await startOtel(output) : undefined
   const agents = await agentsToServe(file, flags, 'serve')
-  const voice = flags.voice === undefined ? undefined : await openVoice(flags.voice, output)
-  const store = openData(flags.data)
+  const voice = flags.voice === undefined || !servesClients ? undefined : await openVoice(flags.voice, output)
+  const store = await openStore(address)
+  const dispatcher = queue && (await loadPostgres('--queue')).bullmq(queue)
   const app = openServer({
     agents,
     store,
-    exchanges: exchangesAt(flags.data),
+    dispatcher,
+    works: role !== 'web',
+    clients: servesClients,
+    keepDays,
+    exchanges: await exchangesOf(address, store),
     ...(token && { auth: tokenAuth(token) }),
     hosts: commaList(flags.hosts),
     origins: commaList(flags.origins),
-    protocols: flags.mcp ? [await loadMcpProtocol()] : [],
+    protocols: flags.mcp && servesClients ? [await loadMcpProtocol()] : [],
     voice,
     telemetry: [...(otel ? [otel.telemetry] : []), ...verboseLogs(flags, logLinesOn(output))],
   })
   try {
     const { url } = await listen(app, { port, host, token })
     // Before the line that says it listens: a client may send a signal as soon as it reads that.
-    const interrupted = new Promise<void>((resolve) => onInterrupt(() => resolve()))
+    const ended = ending()
     output.print(`listening at ${url}\n`)
-    output.note(`open ${pageUrl(url)} to chat with the agents and inspect their runs`)
-    output.note(`agents: ${app.agents.join(', ')}; threads are stored in ${dataPath(flags.data)}`)
+    output.note(
+      servesClients
+        ? `open ${pageUrl(url)} to chat with the agents and inspect their runs`
+        : 'this is a worker: it runs agents, and answers only health checks at /healthz and /readyz',
+    )
+    if (role === 'web') output.note('this process runs no agents: start others with --role worker')
+    output.note(`agents: ${app.agents.join(', ')}; threads are stored in ${shownStore(address)}`)
     await printNotices(app, output)
-    if (flags.mcp) output.note(`MCP clients connect to ${pageUrl(url)}mcp`)
+    if (flags.mcp && servesClients) output.note(`MCP clients connect to ${pageUrl(url)}mcp`)
     if (otel) output.note(otel.destinations)
-    if (!token)
+    if (!token && servesClients)
       output.note(
         'no token set: anyone on this machine can use it. Set --token or MILLRACE_TOKEN to restrict access.',
       )
-    await interrupted
-    output.note('waiting for running tools; unfinished runs resume on the next start')
+    ready()
+    await ended
     return exitCodes.ok
   } finally {
     await app.close()
     await voice?.close()
+    await dispatcher?.close()
     await store.close()
     await otel?.close()
   }
@@ -111,12 +138,6 @@ function tokenAuth(token: string): Auth {
       ? { user: 'token', canSee: () => true, canInspect: true }
       : undefined
   }
-}
-
-function readPort(text: string): number {
-  const port = Number(text)
-  if (text.trim() !== '' && Number.isInteger(port) && port >= 0 && port < 65_536) return port
-  throw invalidInput(op, `--port must be a number from 0 to 65535, not '${text}'`)
 }
 
 function commaList(text: string | undefined): string[] {

@@ -22,7 +22,7 @@ const maxGapMs = 2000
 export async function showThread({ words, flags }: CommandLine, output: Output): Promise<number> {
   const [id] = words
   if (id === undefined) throw missingThreadId('show')
-  const { app, thread } = await openThread(flags.data, id)
+  const { app, thread } = await openThread(flags, id)
   const leaving = new AbortController()
   let interruption: Interruption | undefined
   onInterrupt((why) => {

@@ -10,7 +10,7 @@ const waitMs = 10_000
 export async function stopThread({ words, flags }: CommandLine, output: Output): Promise<number> {
   const [id] = words
   if (id === undefined) throw missingThreadId('stop')
-  const { app, thread, info } = await openThread(flags.data, id, { mayClaim: true })
+  const { app, thread, info } = await openThread(flags, id, { mayClaim: true })
   try {
     if (info.status === 'idle') {
       output.note(`thread '${id}' is not running`)

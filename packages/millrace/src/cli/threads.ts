@@ -15,7 +15,7 @@ export async function listThreads({ flags }: CommandLine, output: Output): Promi
   const { search } = flags
   if (search !== undefined && !search.trim())
     throw invalidInput('millrace', '--search needs words, such as --search "order 42"')
-  const app = openThreads(flags.data)
+  const app = await openThreads(flags)
   try {
     const { threads, next } = await app.threads({ limit, search })
     if (flags.json) for (const thread of threads) output.print(jsonLine({ thread }))
