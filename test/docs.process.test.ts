@@ -6,6 +6,7 @@ import { type ProviderSimulator, providerSimulator } from '@millrace/simulator'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { answerTo, docsEnv, redirectTo } from './docs-provider.ts'
 import { linkFaults } from './links.ts'
+import { type PostgresServer, postgresServer } from './postgres-server.ts'
 import { plainEnv, run, typeCheck } from './processes.ts'
 import { root } from './root.ts'
 import { some } from './size.ts'
@@ -13,6 +14,7 @@ import {
   blockFaults,
   diagnosticsInDocs,
   fileOf,
+  type Program,
   programsOf,
   tidy,
   withoutStrippingWarning,
@@ -39,9 +41,11 @@ test('README.md has a program', () => {
 
 describe('programs', () => {
   let provider: ProviderSimulator
-  afterAll(() => provider.close())
+  let postgres: PostgresServer
+  afterAll(() => Promise.all([provider.close(), postgres.close()]))
   beforeAll(async () => {
     provider = await providerSimulator(answerTo)
+    postgres = await postgresServer({ fsync: 'off' })
     if (!existsSync(join(root, 'packages/millrace/dist/index.js')))
       throw new Error('packages/millrace/dist/index.js is missing: run npm run build')
     rmSync(folder, { recursive: true, force: true })
@@ -70,7 +74,7 @@ describe('programs', () => {
       const cwd = await mkdtemp(join(tmpdir(), 'millrace-snippet-'))
       try {
         const args = ['--import', redirectTo(provider.url), join(folder, fileOf(program))]
-        const env = { ...plainEnv(), ...docsEnv }
+        const env = { ...plainEnv(), ...docsEnv, ...(await databaseFor(program)) }
         const { exit, stdout, stderr } = await run(process.execPath, args, { cwd, env })
         expect({ exit, stderr: withoutStrippingWarning(stderr) }).toEqual({ exit: 0, stderr: '' })
         if (program.expected !== undefined) expect(tidy(stdout)).toBe(program.expected)
@@ -78,6 +82,12 @@ describe('programs', () => {
         await rm(cwd, { recursive: true, force: true })
       }
     })
+  }
+
+  /** An empty database for a program that expects one. */
+  async function databaseFor(program: Program) {
+    const name = 'DATABASE_URL'
+    return program.code.includes(name) ? { [name]: await postgres.database(fileOf(program)) } : {}
   }
 })
 

@@ -11,6 +11,8 @@ describe('the benchmark command line', () => {
     [['clients', '--wire', 'telex'], '--wire: unknown name "telex"; use chat, responses, messages'],
     [['clients', '--repeat', '0'], '--repeat: must be a positive whole number, not "0"'],
     [['load', '--scenario', 'opera'], '--scenario: unknown name "opera"; use alone, followed, stuck, long'],
+    [['load', '--store', 'opera'], '--store: unknown name "opera"; use sqlite, postgres'],
+    [['load', '--store', 'postgres', '--scenario', 'long'], 'unknown name "long"; use append, steady'],
     [['telemetry', '--way', 'opera'], '--way: unknown name "opera"; use otel, by-hand'],
     [['telemetry', '--work', 'opera'], '--work: unknown name "opera"; use text, loop'],
     [['telemetry', '--repeat', '0'], '--repeat: must be a positive whole number, not "0"'],
@@ -41,6 +43,18 @@ describe('the benchmark command line', () => {
     expect(command('page')).toMatchObject({ mode: 'full', save: true })
     expect(command('page', '--quick')).toMatchObject({ mode: 'quick', save: false })
     expect(command('page', '--help')).toBeUndefined()
+  })
+
+  it('measures another part if an option asks for it', () => {
+    const postgres = command('load', '--store', 'postgres')
+    expect(postgres?.parts.map(({ part }) => part.name)).toEqual(['load-postgres'])
+    expect(postgres?.save).toBe(true)
+    expect(command('load', '--store', 'postgres', '--scenario', 'idle')).toMatchObject({
+      save: false,
+      parts: [{ options: { scenario: ['idle'] } }],
+    })
+    expect(command('load', '--store', 'sqlite')?.parts.map(({ part }) => part.name)).toEqual(['load'])
+    expect(helpOf(parts)).toContain('load --store postgres: ')
   })
 
   it.each([

@@ -82,7 +82,8 @@ export function readCommand(args: readonly string[], all: readonly AnyPart[]): C
   )
   const { values, positionals, tokens } = parse(args, Object.fromEntries(types))
   if (values.help) return undefined
-  const parts = positionals.length === 0 ? all : [...new Set(positionals)].map((name) => partNamed(name, all))
+  const named = positionals.length === 0 ? all : [...new Set(positionals)].map((name) => partNamed(name, all))
+  const parts = named.map((part) => chosen(part, values))
   const own = Object.keys(values).filter((name) => !Object.hasOwn(common, name))
   for (const name of own)
     for (const part of parts)
@@ -108,6 +109,15 @@ export function readCommand(args: readonly string[], all: readonly AnyPart[]): C
     save: values.save === true || (mode === 'full' && !own.some((name) => known[name]?.partial)),
     rest: args.filter((_, index) => !places.has(index)),
   }
+}
+
+/** The part, or the one that an option puts in its place. */
+function chosen(part: AnyPart, values: Readonly<Record<string, unknown>>): AnyPart {
+  for (const [option, others] of Object.entries(part.instead ?? {})) {
+    const other = others[String(values[option])]
+    if (other) return other
+  }
+  return part
 }
 
 type Types = Readonly<Record<string, { readonly type: 'boolean' | 'string' }>>
@@ -171,7 +181,18 @@ export function helpOf(parts: readonly AnyPart[]): string {
     `  ${`--${name} ${value}`.padEnd(15)}${help}\n`
   const linesOf = (options: Readonly<Record<string, Option<unknown>>>) =>
     Object.entries(options).map(([name, option]) => line(name, option))
-  const own = parts.map(({ name, about, options }) => `\n${name}: ${about}\n${linesOf(options).join('')}`)
+  const withOthers = parts.flatMap((part) => [
+    { ...part, heading: part.name },
+    ...Object.entries(part.instead ?? {}).flatMap(([option, others]) =>
+      Object.entries(others).map(([value, other]) => ({
+        ...other,
+        heading: `${part.name} --${option} ${value}`,
+      })),
+    ),
+  ])
+  const own = withOthers.map(
+    ({ heading, about, options }) => `\n${heading}: ${about}\n${linesOf(options).join('')}`,
+  )
   return `npm run bench -- [part…] [options]
 
 Measures the named parts (${parts.map(({ name }) => name).join(', ')}), or all of them.

@@ -35,6 +35,8 @@ export interface Part<Size, Options extends object, Results extends Saved> {
   readonly prepare?: readonly string[]
   readonly sizes: Readonly<Record<Mode, Size>>
   readonly options: { readonly [Name in keyof Options]: Option<Options[Name]> }
+  /** Parts that take the place of this one, by option and value. They have the same options. */
+  readonly instead?: Readonly<Record<string, Readonly<Record<string, AnyPart>>>>
   /** Throws `Misuse` if something is missing on this machine. */
   run(context: RunContext<Size, Options>): Promise<Omit<Results, keyof Saved> & Pick<Results, 'packages'>>
   /** Shown after the date of a run. */

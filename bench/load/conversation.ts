@@ -25,6 +25,9 @@ export interface Turn {
 /** A message that names its thread and topic. */
 export const messageFor = (thread: string, topic: 'talk' | 'watch' | 'greet') => `${thread} ${topic}`
 
+/** The number of the server that is sent the messages for a thread. */
+export const homeOf = (thread: string, servers: number) => Number(thread.slice(1)) % servers
+
 interface Body {
   readonly messages: readonly { readonly role: string; readonly content: unknown }[]
   readonly stream_options?: { readonly include_usage?: boolean }

@@ -8,7 +8,7 @@ import type { FollowerPlan } from './part.ts'
 
 // All followers, in their own process. Counts what arrives, and how late.
 
-const { url } = configOf<{ url: string }>()
+const { urls } = configOf<{ urls: readonly string[] }>()
 const all: Follower[] = []
 /** Entries written in this interval count; milliseconds since 1970. */
 let from = Number.POSITIVE_INFINITY
@@ -23,8 +23,14 @@ interface Tally {
 }
 
 const newTally = (): Tally => ({ entries: 0, frames: 0, sinceWritten: histogram(), sinceSaid: histogram() })
-/** By transport; stuck followers are counted separately. */
-const newTallies = () => ({ sse: newTally(), socket: newTally(), stuck: newTally() })
+/** By transport or by group; stuck followers are counted separately. */
+const newTallies = () => ({
+  sse: newTally(),
+  socket: newTally(),
+  stuck: newTally(),
+  same: newTally(),
+  other: newTally(),
+})
 let tallies = newTallies()
 
 /** For another process. */
@@ -49,7 +55,8 @@ function count(tally: Tally, { seq, from: first = seq, at, event }: SeenEntry) {
 const asked = {
   async connect(plans: readonly FollowerPlan[]) {
     const added = plans.map((plan) => {
-      const kind = plan.stuck ? 'stuck' : plan.transport
+      const kind = plan.stuck ? 'stuck' : (plan.group ?? plan.transport)
+      const url = urls[plan.server ?? 0] ?? ''
       return follower({ plan, url, onEntry: (entry) => count(tallies[kind], entry) })
     })
     all.push(...added)
@@ -77,6 +84,8 @@ const asked = {
     sse: countsOf(tallies.sse),
     socket: countsOf(tallies.socket),
     stuck: countsOf(tallies.stuck),
+    same: countsOf(tallies.same),
+    other: countsOf(tallies.other),
   }),
   logs: (): FollowerLog[] =>
     all.map(({ plan, log: { head, words, faults } }) => ({ plan, head, words, faults: faults.slice(0, 3) })),

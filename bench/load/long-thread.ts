@@ -28,17 +28,18 @@ export async function writeLongThread(
 ): Promise<void> {
   const { id } = thread
   const write = async (head: number, events: readonly ThreadEvent[]) => {
-    const claim = await store.claim(id, 'bench', leaseMs)
+    const claim = await store.claim(id, `bench ${head}`, leaseMs)
     if (!claim) throw new Error('cannot claim the long thread')
-    for (let at = 0; at < events.length; at += eventsPerBatch)
-      await store.append([{ lease: claim.lease, events: events.slice(at, at + eventsPerBatch) }])
+    const { lease } = claim
+    for (let at = 0, number = 1; at < events.length; at += eventsPerBatch, number++)
+      await store.append([{ lease, number, events: events.slice(at, at + eventsPerBatch) }])
     await store.release(claim.lease, { head: head + events.length, status: 'idle' })
     return head + events.length
   }
   await store.create(thread)
   for (let head = 0, run = 0; head < entries; run++) {
     const message = { role: 'user', content: messageFor(id, 'greet') } as const
-    const { entry } = await store.signal(id, undefined, { type: 'input', message, mode: 'queue' })
+    const { entry } = await store.signal(id, `${run}`, { type: 'input', message, mode: 'queue' })
     head = await write(entry.seq, [...runEvents(run, entry.seq)])
   }
 }

@@ -1,6 +1,8 @@
 import { flagOption, namesOption } from '../harness/options.ts'
 import type { Mode, Part } from '../harness/part.ts'
 import { type LoadResults, type Measured, tablesOf } from './figures.ts'
+import { postgresPart } from './postgres/part.ts'
+import { storeOption } from './postgres/store-option.ts'
 
 export interface Size {
   readonly threads: number
@@ -48,6 +50,10 @@ export interface FollowerPlan {
   readonly thread: string
   readonly transport: 'sse' | 'socket'
   readonly stuck: boolean
+  /** The number of the server to connect to; the first one by default. */
+  readonly server?: number
+  /** Whether that is the server that runs the thread, if this is to be counted. */
+  readonly group?: 'same' | 'other'
 }
 
 export const threadNames = ({ threads }: Size) => Array.from({ length: threads }, (_, index) => `t${index}`)
@@ -71,6 +77,7 @@ export function followersOf(size: Size, { followed, stuck, long }: LoadScenario)
 }
 
 interface Options {
+  readonly store: string
   readonly scenario: readonly string[]
   readonly profile: boolean
 }
@@ -80,7 +87,9 @@ export const loadPart: Part<Size, Options, LoadResults> = {
   title: 'Millrace under load',
   about: 'threads and server under load; eight minutes, 10 s of each scenario with --quick',
   sizes,
+  instead: { store: { postgres: postgresPart } },
   options: {
+    store: storeOption,
     scenario: namesOption(
       scenarios.map(({ name }) => name),
       'only these scenarios',

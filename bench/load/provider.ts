@@ -2,20 +2,29 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text } from 'node:stream/consumers'
 import { answer, configOf, say, usage } from '../harness/answer.ts'
 import { deliver, listen, type Piece } from '../server/serve.ts'
-import { type AnswerInput, answers, readTurn } from './conversation.ts'
+import { type AnswerInput, answers, homeOf, readTurn } from './conversation.ts'
 
 // A Chat Completions provider in its own process. Each word is the time at which it was written.
 // Sends the name of a thread to the parent process when it has finished an answer on the topic
-// `talk`.
+// `talk`. Each of several servers has its number in the path: `/2/v1/chat/completions`.
 
-const answerFor = answers(configOf<AnswerInput>())
+interface ProviderConfig extends AnswerInput {
+  readonly servers?: number
+}
+
+const { servers = 1, ...input } = configOf<ProviderConfig>()
+const answerFor = answers(input)
 /** How many words each thread was sent. */
 const sent = new Map<string, number>()
 let total = 0
+/** How many requests came, and how many of them from the server that was sent the message. */
+const requests = { all: 0, home: 0 }
 
 async function respond(request: IncomingMessage, response: ServerResponse) {
   const turn = readTurn(await text(request))
   const { thread } = turn
+  requests.all++
+  if (servers > 1 && request.url?.startsWith(`/${homeOf(thread, servers)}/`)) requests.home++
   const { pieces, isLast } = answerFor(turn)
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
   await deliver(response, counted(thread, pieces))
@@ -42,6 +51,7 @@ const asked = {
   open: () => listen(server),
   /** Words sent to all threads so far. */
   total: () => total,
+  requests: () => requests,
   /** Words sent to each thread. */
   sent: () => Object.fromEntries(sent),
   usage: usage(),

@@ -37,14 +37,18 @@ export async function startSetup({ start, folder, scenario, size, profile }: Set
   const provider = start<ProviderAnswers>('load/provider.ts', { deltas, everyMs })
   const server = start<ServerAnswers>(
     'load/server.ts',
-    { provider: await provider.ask('open'), file, ...(scenario.stuck && { stuckMs }) },
+    {
+      provider: await provider.ask('open'),
+      store: { kind: 'sqlite', file },
+      ...(scenario.stuck && { stuckMs }),
+    },
     { execArgv: ['--expose-gc', ...(profile ? ['--cpu-prof', `--cpu-prof-dir=${cache}`] : [])] },
   )
   const url = await server.ask('open')
   return {
     provider,
     server,
-    followers: start<FollowersAnswers>('load/followers.ts', { url }),
+    followers: start<FollowersAnswers>('load/followers.ts', { urls: [url] }),
     /** Reads the long thread, if the scenario has one. */
     longReader: scenario.long ? start<LongReaderAnswers>('load/long-reader.ts', { url }) : undefined,
     api: api(url),

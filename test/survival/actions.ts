@@ -1,8 +1,9 @@
 import { appendFileSync, readFileSync } from 'node:fs'
+import { machineTime } from './skewed-clock.ts'
 
-/** A side effect of a tool: one line when it starts, one when it is done. */
+/** A side effect of a tool: a line when it starts, and when it is done or its signal is aborted. */
 export interface Action {
-  readonly part: 'begin' | 'end'
+  readonly part: 'begin' | 'end' | 'abort'
   readonly tool: string
   /** What the model wants done; the same for every attempt. */
   readonly op: string
@@ -18,7 +19,7 @@ export interface Action {
  * next.
  */
 export function writeAction(path: string, action: Omit<Action, 'pid' | 'at'>): void {
-  appendFileSync(path, `${JSON.stringify({ ...action, pid: process.pid, at: Date.now() })}\n`)
+  appendFileSync(path, `${JSON.stringify({ ...action, pid: process.pid, at: machineTime() })}\n`)
 }
 
 export function readActions(path: string): Action[] {

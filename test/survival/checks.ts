@@ -40,6 +40,20 @@ export function eventsOf<Type extends ThreadEvent['type']>(log: readonly Entry[]
   return log.flatMap(({ event }) => (event.type === type ? [event as Event<Type>] : []))
 }
 
+/** How often processes were lost at moments that are handled in different ways. */
+export function countLosses(log: readonly Entry[]) {
+  const starts = eventsOf(log, 'tool-start')
+  return {
+    lost: eventsOf(log, 'run-start').filter(({ losses }) => losses).length,
+    retracted: eventsOf(log, 'round-retract').length,
+    kept: eventsOf(log, 'round-end').filter(({ finish, error }) => finish === 'interrupted' && !error).length,
+    unknown: eventsOf(log, 'tool-result').filter(({ status }) => status === 'unknown').length,
+    repeated: starts.filter(({ name, attempt }) => name !== 'helper' && attempt > 1).length,
+    resumed: starts.filter(({ name, attempt }) => name === 'helper' && attempt > 1).length,
+    approved: eventsOf(log, 'approval').length,
+  }
+}
+
 /** Entries are numbered 1, 2, 3, … without gaps. */
 function numberProblems(entries: readonly Entry[]): string[] {
   let last = 0

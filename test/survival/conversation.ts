@@ -93,18 +93,50 @@ export interface ConversationOptions {
   readonly onEntry?: (entry: Entry) => void
 }
 
+/** Follows a thread for some entries at one server, then at another, and so on. */
+function movingThread(
+  threads: readonly Pick<RemoteThread, 'follow'>[],
+  random: Random,
+): Pick<RemoteThread, 'follow'> {
+  return {
+    async *follow({ signal } = {}): AsyncGenerator<Entry, undefined> {
+      for (let after = 0; !signal?.aborted; ) {
+        let left = random.whole(1, 200)
+        for await (const entry of random.pick(threads).follow({ after, signal })) {
+          yield entry
+          after = entry.seq
+          if (--left === 0) break
+        }
+      }
+      return undefined
+    },
+  }
+}
+
 /**
- * A user of an existing thread who sends messages, answers approvals and reads over SSE, and one
- * who only reads, over a WebSocket.
+ * A user of an existing thread who sends messages, answers approvals and reads over SSE, one who
+ * only reads, over a WebSocket, and one who reads at one server after the other.
  */
 export function converse(options: ConversationOptions): Conversation {
   const { id, urls, random, continues, onEntry } = options
-  const clients = urls.map((url) => client(url, { retry: patience, timeoutMs: 5000, openMs: 5000 }))
+  // A server that is shutting down asks for a second.
+  const retry = { ...patience, maxDelayMs: 1000 }
+  const clients = urls.map((url) => client(url, { retry, timeoutMs: 5000, openMs: 5000 }))
   const any = () => random.pick(clients).thread(id)
-  const readers = (['sse', 'websocket'] as const).map((transport) => {
-    const remote = client(random.pick(urls), { retry: patience, transport, openMs: 5000 })
-    return reader(`${id} over ${transport}`, remote.thread(id), transport === 'sse' ? onOwnEntry : onEntry)
-  })
+  const transports = ['sse', 'websocket'] as const
+  const over = (transport: 'sse' | 'websocket', url: string) =>
+    client(url, { retry: patience, transport, openMs: 5000 }).thread(id)
+  const all = urls.flatMap((url) => transports.map((transport) => over(transport, url)))
+  const readers = [
+    ...transports.map((transport) =>
+      reader(
+        `${id} over ${transport}`,
+        over(transport, random.pick(urls)),
+        transport === 'sse' ? onOwnEntry : onEntry,
+      ),
+    ),
+    reader(`${id} at all servers`, movingThread(all, random)),
+  ]
   const [own] = readers as [Reader]
   const failure = Promise.withResolvers<never>()
   let sent = 0

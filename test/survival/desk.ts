@@ -47,6 +47,7 @@ export function deskAgents({ provider, actions }: { readonly provider: string; r
         const { op, ms } = input as { op: string; ms: number }
         const action = { tool: name, op, callId, key, attempt }
         writeAction(actions, { part: 'begin', ...action })
+        signal.addEventListener('abort', () => writeAction(actions, { part: 'abort', ...action }))
         if (name === 'crash') process.kill(process.pid, 'SIGKILL')
         for (let left = ms; left > 0; left -= 40) {
           await delay(Math.min(left, 40), undefined, { signal })

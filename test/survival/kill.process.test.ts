@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { isWhole, sized } from '../size.ts'
-import { eventsOf } from './checks.ts'
+import { countLosses } from './checks.ts'
 import { runWithFaults } from './faults.ts'
 
 const kills = sized(200)
@@ -35,17 +35,7 @@ test('two servers that share a database and are killed repeatedly lose nothing a
   })
 
   // The kills hit partial rounds, with and without running tool calls, and tool calls of both
-  // kinds.
-  const starts = eventsOf(log, 'tool-start')
-  const counts = {
-    lost: eventsOf(log, 'run-start').filter(({ losses }) => losses).length,
-    retracted: eventsOf(log, 'round-retract').length,
-    kept: eventsOf(log, 'round-end').filter(({ finish, error }) => finish === 'interrupted' && !error).length,
-    unknown: eventsOf(log, 'tool-result').filter(({ status }) => status === 'unknown').length,
-    repeated: starts.filter(({ name, attempt }) => name !== 'helper' && attempt > 1).length,
-    resumed: starts.filter(({ name, attempt }) => name === 'helper' && attempt > 1).length,
-    approved: eventsOf(log, 'approval').length,
-  }
-  // A few kills need not hit each of them.
-  if (kills >= 100) for (const [what, count] of Object.entries(counts)) expect(count, what).toBeGreaterThan(0)
+  // kinds. A few kills need not hit each of them.
+  if (kills >= 100)
+    for (const [what, count] of Object.entries(countLosses(log))) expect(count, what).toBeGreaterThan(0)
 })

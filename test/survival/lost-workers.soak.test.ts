@@ -5,34 +5,21 @@ import { eventsOf } from './checks.ts'
 import { patience, reader } from './conversation.ts'
 import type { Scenario } from './scenario.ts'
 import { messageText } from './scenario.ts'
-import type { Server } from './setup.ts'
 import { call, rounds, startThread } from './started-thread.ts'
+import { supervise } from './supervise.ts'
 
 const maxLosses = 3
-
-/** Restarts the server whenever it dies, like a process supervisor, and counts the deaths. */
-function supervise(server: Server) {
-  let deaths = 0
-  async function watch(): Promise<void> {
-    const { killed } = await server.process.exited
-    // The test kills the last one. A server that always dies must not be restarted forever.
-    if (killed || ++deaths > 3 * maxLosses) return
-    server.start()
-    return watch()
-  }
-  void watch()
-  return { deaths: () => deaths }
-}
 
 test.each([
   ['in a repeatable tool', {}],
   ['in prepareRound', { dies: 'round' }],
   ['before it starts', { dies: 'context' }],
 ])('a run that kills every worker, %s, fails with workers_lost; others continue', async (_, metadata) => {
-  const scenario = rounds([{ text: 'Here it comes. ' }, call('crash')])
+  const poison = rounds([{ text: 'Here it comes. ' }, call('crash')])
+  const scenario: Scenario = (at) => (at.thread === 't0' ? poison(at) : [{ text: 'Settled.' }])
   const started = await startThread(scenario, { leaseMs: 800, maxLosses, metadata })
   const { server } = started
-  const { deaths } = supervise(server)
+  const { deaths } = supervise([server], 3 * maxLosses)
   await started.ended()
   const { log, actions } = await started.outcome()
   expect(eventsOf(log, 'run-end')).toMatchObject([{ outcome: 'failed', error: { code: 'workers_lost' } }])
@@ -45,7 +32,7 @@ test.each([
   const otherReader = reader('other', other)
   const seq = await other.send(messageText('other', 1))
   await otherReader.until((state) => state.head > seq && nextThreadAction(state).type === 'idle')
-  expect(eventsOf(otherReader.entries, 'run-end')).toHaveLength(1)
+  expect(eventsOf(otherReader.entries, 'run-end')).toMatchObject([{ outcome: 'completed' }])
 })
 
 test('the losses of a failed run do not count for the next run', async () => {
@@ -55,7 +42,7 @@ test('the losses of a failed run do not count for the next run', async () => {
   const started = await startThread(scenario, { leaseMs: 800, maxLosses })
   const { server, thread, follower } = started
   await thread.send(messageText('t0', 2))
-  supervise(server)
+  supervise([server], 3 * maxLosses)
   await started.seen('run-end')
   await started.seen('text')
   await server.process.kill()

@@ -5,24 +5,10 @@ import { nextThreadAction } from '../../packages/millrace/src/protocol/index.ts'
 import { eventsOf } from './checks.ts'
 import { patience, reader } from './conversation.ts'
 import { runWithFaults } from './faults.ts'
+import { replace } from './replace.ts'
 import { messageText } from './scenario.ts'
 import type { Server } from './setup.ts'
 import { openSetup } from './setup.ts'
-
-/**
- * SIGTERM, and the next server at once. A server that hangs fails the test, and is killed with it.
- */
-async function replace(server: Server) {
-  const late = new AbortController()
-  const code = await Promise.race([
-    server.process.terminate(),
-    delay(30_000, 'timed out', { signal: late.signal }).catch(() => {}),
-  ])
-  late.abort()
-  expect(code).toBe(0)
-  expect(server.process.stderr()).toBe('')
-  await server.start().ready
-}
 
 test('servers that are replaced one after the other, as for a new version, lose and repeat nothing', async () => {
   const { log, actions } = await runWithFaults({
@@ -47,7 +33,7 @@ test('servers that are replaced one after the other, as for a new version, lose 
 test('a server shuts down although its threads get messages through another server all the time', async () => {
   const setup = await openSetup({
     scenario: () => [{ text: 'So it is. '.repeat(40) }],
-    servers: 2,
+    servers: [{}, {}],
     leaseMs: 30_000,
     recoverMs: 50,
   })

@@ -50,7 +50,7 @@ export function randomScenario(seed: string): Scenario {
     function call(op: string): ScriptStep {
       const tool = chosen.pick([...errands, ...(isHelper ? [] : ['helper'])])
       if (tool === 'helper') return { call: tool, input: { prompt: messageText(op, 1) } }
-      const ms = tool === 'ship' || tool === 'count' ? chosen.whole(60, 250) : chosen.whole(0, 25)
+      const ms = slowTools.has(tool) ? chosen.whole(60, 250) : chosen.whole(0, 25)
       return { call: tool, input: { op, ms, note: cut(0, chosen.whole(0, 90)) } }
     }
     const calls = Array.from({ length: chosen.pick([1, 1, 2, 3]) }, (_, index): ScriptStep[] => [
@@ -61,6 +61,9 @@ export function randomScenario(seed: string): Scenario {
     return [...say(120), ...calls.flat(), ...say(60), ...pause()]
   }
 }
+
+/** These take longer than others. */
+export const slowTools: ReadonlySet<string> = new Set<DeskTool>(['ship', 'count'])
 
 const errands: readonly DeskTool[] = ['look', 'look', 'charge', 'charge', 'count', 'ship', 'refund']
 

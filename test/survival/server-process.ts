@@ -6,10 +6,19 @@ import { fileURLToPath } from 'node:url'
 import type { AppOptions } from '../../packages/millrace/src/threads/index.ts'
 import { bundled } from '../bundle.ts'
 
-export interface ServerConfig extends Pick<AppOptions, 'leaseMs' | 'recoverMs' | 'flushMs' | 'maxLosses'> {
+export interface ServerConfig
+  extends Pick<AppOptions, 'leaseMs' | 'recoverMs' | 'flushMs' | 'maxLosses' | 'works'> {
   readonly port: number
   /** The SQLite file. */
   readonly file: string
+  /** The address of the PostgreSQL database that is used instead of the file. */
+  readonly postgres?: string
+  /** The address of the queue, in Redis or PostgreSQL. */
+  readonly queue?: string
+  /** How far its clock is ahead. */
+  readonly skewMs?: number
+  /** Whether the store takes the time from this process instead of the database server. */
+  readonly usesOwnTime?: boolean
   /** The address of the provider. */
   readonly provider: string
   /** The file that its tools append to. */
@@ -43,9 +52,13 @@ export const serverProgram = () => bundled(fileURLToPath(new URL('./serve.ts', i
 /** A program that takes its config from the command line, as `serve.ts` does. */
 export function startServer(
   program: string,
-  config: Pick<ServerConfig, 'port' | 'file' | 'provider'>,
+  config: Pick<ServerConfig, 'port' | 'file' | 'provider' | 'skewMs'>,
 ): ServerProcess {
-  const child: ChildProcess = spawn(process.execPath, [program, JSON.stringify(config)], { stdio: 'pipe' })
+  const env = { ...process.env, CLOCK_SKEW_MS: `${config.skewMs ?? 0}` }
+  const child: ChildProcess = spawn(process.execPath, [program, JSON.stringify(config)], {
+    stdio: 'pipe',
+    env,
+  })
   const pid = child.pid as number
   let killed = false
   let stderr = ''

@@ -17,7 +17,8 @@ export interface Server {
   readonly url: string
   /** The current process. */
   readonly process: ServerProcess
-  start(): ServerProcess
+  /** Starts the next process, with these changes to the config. */
+  start(changes?: Partial<ServerConfig>): ServerProcess
 }
 
 /**
@@ -34,13 +35,14 @@ export interface Setup {
 /** The longest time the provider takes for a piece of an answer. */
 const pieceMs = 5
 
-export interface SetupOptions extends Pick<ServerConfig, 'leaseMs' | 'recoverMs' | 'maxLosses'> {
+export interface SetupOptions
+  extends Pick<ServerConfig, 'leaseMs' | 'recoverMs' | 'maxLosses' | 'postgres' | 'queue'> {
   readonly scenario: Scenario
-  /** How many servers share the database. */
-  readonly servers?: number
+  /** What is special about each of the servers that share the database. Default: one server. */
+  readonly servers?: readonly Pick<ServerConfig, 'works' | 'skewMs'>[]
 }
 
-export async function openSetup({ scenario, servers: count = 1, ...app }: SetupOptions): Promise<Setup> {
+export async function openSetup({ scenario, servers: kinds = [{}], ...app }: SetupOptions): Promise<Setup> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-survival-'))
   // Runs last, since these callbacks run in reverse order.
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
@@ -58,11 +60,11 @@ export async function openSetup({ scenario, servers: count = 1, ...app }: SetupO
   const servers: Server[] = []
   let closed = false
 
-  function server(port: number): Server {
-    const config = { port, file, actions, provider: provider.url, ...app }
-    const start = () => {
+  function server(port: number, kind: Partial<ServerConfig>): Server {
+    const config = { port, file, actions, provider: provider.url, ...app, ...kind }
+    const start = (changes: Partial<ServerConfig> = {}) => {
       if (closed) throw new Error('the test has ended')
-      const started = startServer(bundle, config)
+      const started = startServer(bundle, { ...config, ...changes })
       processes.push(started)
       return started
     }
@@ -72,8 +74,8 @@ export async function openSetup({ scenario, servers: count = 1, ...app }: SetupO
       get process() {
         return latest
       },
-      start() {
-        latest = start()
+      start(changes) {
+        latest = start(changes)
         return latest
       },
     }
@@ -89,11 +91,8 @@ export async function openSetup({ scenario, servers: count = 1, ...app }: SetupO
     for (const { pid, stderr } of processes) if (stderr()) process.stderr.write(`${pid}: ${stderr()}`)
   })
 
-  for (let index = 0; index < count; index++) {
-    const opened = server(await fixedPort())
-    servers.push(opened)
-    await opened.process.ready
-  }
+  for (const kind of kinds) servers.push(server(await fixedPort(), kind))
+  await Promise.all(servers.map((server) => server.process.ready))
 
   return {
     servers,

@@ -11,7 +11,7 @@ import { patience, reader, readLog } from './conversation.ts'
 import type { DeskTool } from './desk.ts'
 import type { Scenario } from './scenario.ts'
 import { messageText } from './scenario.ts'
-import type { Server } from './setup.ts'
+import type { Server, SetupOptions } from './setup.ts'
 import { openSetup } from './setup.ts'
 
 /** These rounds in turn, then a final answer. */
@@ -25,9 +25,11 @@ export const call = (name: DeskTool, { ms = 0, note = '' } = {}): ScriptStep => 
   input: { op: `t0.${name}`, ms, note },
 })
 
-/** One server, one thread with one message, and a client that reads it. */
+/** One or several servers, one thread with one message, and a client that reads it at the first. */
 export interface StartedThread {
   readonly server: Server
+  /** All of them. */
+  readonly servers: readonly Server[]
   readonly thread: RemoteThread
   readonly follower: Reader
   /** Resolves when the follower has seen an event of this type. */
@@ -36,11 +38,12 @@ export interface StartedThread {
   waiting(): Promise<void>
   /** Resolves when the thread is idle again. */
   ended(): Promise<void>
+  actions(): readonly Action[]
   /** The log, the actions, and what is wrong with them. */
   outcome(): Promise<{ log: readonly Entry[]; actions: readonly Action[]; problems: readonly string[] }>
 }
 
-export interface StartOptions {
+export interface StartOptions extends Pick<SetupOptions, 'servers' | 'postgres' | 'queue'> {
   /** By default long enough for any stall of the machine. A handover does not wait for it. */
   readonly leaseMs?: number
   readonly maxLosses?: number
@@ -48,14 +51,15 @@ export interface StartOptions {
 }
 
 export async function startThread(scenario: Scenario, options: StartOptions = {}): Promise<StartedThread> {
-  const { leaseMs = 5000, maxLosses = 5, metadata = {} } = options
-  const setup = await openSetup({ scenario, leaseMs, recoverMs: 50, maxLosses })
+  const { leaseMs = 5000, maxLosses = 5, metadata = {}, ...rest } = options
+  const setup = await openSetup({ scenario, leaseMs, recoverMs: 50, maxLosses, ...rest })
   const server = setup.servers[0] as Server
   const thread = await client(server.url, { retry: patience }).create({ id: 't0', agent: 'chat', metadata })
   const follower = reader('follower', thread)
   const seq = await thread.send(messageText('t0', 1))
   return {
     server,
+    servers: setup.servers,
     thread,
     follower,
     seen: (type) => follower.until(() => follower.entries.some(({ event }) => event.type === type)),
@@ -64,6 +68,7 @@ export async function startThread(scenario: Scenario, options: StartOptions = {}
       while ((await thread.state()).status !== 'waiting') await delay(5)
     },
     ended: () => follower.until((state) => state.head >= seq && nextThreadAction(state).type === 'idle'),
+    actions: setup.actions,
     async outcome() {
       const log = await readLog(server.url, 't0')
       const actions = setup.actions()
