@@ -20,7 +20,7 @@ const production = [
   { text: 'Limits', link: '/production/limits' },
   { text: 'Backups', link: '/production/backups' },
   { text: 'Upgrades', link: '/production/upgrades' },
-  { text: 'Scaling out', link: '/production/scaling-out' },
+  { text: 'Scaling out', link: '/scaling' },
   { text: 'Observability', link: '/production/observability' },
   { text: 'Security model', link: '/production/security' },
 ]
@@ -45,7 +45,7 @@ const api = globSync('*.md', { cwd: fileURLToPath(new URL('../reference/api', im
   .sort()
   .map((name) => ({
     text: name
-      .replace(/^millrace-(otel|simulator|tools|voice)/, '@millrace/$1')
+      .replace(/^millrace-(otel|postgres|simulator|tools|voice)/, '@millrace/$1')
       .replace(/-(?=[\w-]+$)(?!sdk)/, '/'),
     link: `/reference/api/${name}`,
   }))
