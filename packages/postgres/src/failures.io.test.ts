@@ -243,6 +243,35 @@ describe('what cannot work', () => {
   })
 })
 
+describe('a store that cannot send notifications for a while', () => {
+  it('listens again, and does not poll', async () => {
+    const warnings: Error[] = []
+    const warned = (warning: Error) => warnings.push(warning)
+    process.on('warning', warned)
+    onTestFinished(() => void process.off('warning', warned))
+    const proxy = await losingProxy(url)
+    const schema = newSchema()
+    const other = open(url, { schema })
+    await other.create({ id: 't', agent: 'a' })
+    const store = open(proxy.url, { schema, listenUrl: url, retryMs: 20 })
+    proxy.loseIf(() => true)
+    let missed = 0
+    const heads: (number | undefined)[] = []
+    const watch = store.watch({ changed: (_, head) => heads.push(head), missed: () => missed++ })
+    watch.follow('t')
+    await expect.poll(() => missed).toBeGreaterThan(1)
+    proxy.loseIf(() => false)
+    // It may not listen again yet.
+    const signaled = async () => {
+      await other.signal('t', crypto.randomUUID(), input('hello'))
+      return heads.length
+    }
+    await expect.poll(signaled).toBeGreaterThan(0)
+    expect(warnings).toEqual([])
+    watch.close()
+  })
+})
+
 describe('a server that may lose commits', () => {
   it('causes a warning', async () => {
     const warnings: string[] = []

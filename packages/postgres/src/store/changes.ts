@@ -30,6 +30,8 @@ const arrivalMs = 5000
 const reconnectMs = [100, 250, 500, 1000, 2000]
 /** Intervals of queries if no notifications arrive. */
 const pollMs = 250
+/** How long to poll before it tries to listen again. */
+const listenAgainMs = 600_000
 
 interface ChangesOptions {
   readonly database: Database
@@ -60,6 +62,7 @@ export function changeFeed({ database, sql, listenUrl }: ChangesOptions): Change
   let collecting: ReturnType<typeof setTimeout> | undefined
   let sending: Promise<void> = Promise.resolve()
   let connection: Promise<void> | undefined
+  let hasWarned = false
   const closing = new AbortController()
 
   function follow(threadId: string) {
@@ -103,10 +106,16 @@ export function changeFeed({ database, sql, listenUrl }: ChangesOptions): Change
     if (items.length > 0) await notify([...payloads, payload])
   }
 
-  /** What is lost here is found by the slow polls of those who wait for it. */
-  async function notify(payloads: readonly string[]) {
+  /**
+   * Resolves with false if that fails. What is lost then is found by the slow polls of those who wait
+   * for it.
+   */
+  function notify(payloads: readonly string[]): Promise<boolean> {
     const text = 'SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload'
-    await database.query('store.watch', text, [channel, payloads]).catch(() => {})
+    return database.query('store.watch', text, [channel, payloads]).then(
+      () => true,
+      () => false,
+    )
   }
 
   function received(payload: string) {
@@ -148,7 +157,7 @@ export function changeFeed({ database, sql, listenUrl }: ChangesOptions): Change
         const arrival = new Promise<boolean>((resolve) => {
           arrived = () => resolve(true)
         })
-        await notify([`${sender} ?`])
+        if (!(await notify([`${sender} ?`]))) return true
         const result = await Promise.race([arrival, lost.then(() => 'lost'), after(arrivalMs, false)])
         if (result !== true) return heard || result === 'lost'
         heard = true
@@ -165,7 +174,8 @@ export function changeFeed({ database, sql, listenUrl }: ChangesOptions): Change
     for (let attempts = 0; !closing.signal.aborted; attempts++) {
       const startedAt = performance.now()
       if (!(await listen()) && !closing.signal.aborted) {
-        warnOfPolling(database.place)
+        if (!hasWarned) warnOfPolling(database.place)
+        hasWarned = true
         await poll()
       }
       if (performance.now() - startedAt > checkMs) attempts = 0
@@ -173,10 +183,11 @@ export function changeFeed({ database, sql, listenUrl }: ChangesOptions): Change
     }
   }
 
-  /** Looks at all followed threads again and again, for as long as there is something to watch. */
+  /** Looks at all followed threads again and again, until it is time to try to listen again. */
   async function poll() {
+    const until = performance.now() + listenAgainMs
     const text = `SELECT id, head FROM ${sql.table('heads')} WHERE id = ANY ($1::text[])`
-    while (!closing.signal.aborted) {
+    while (!closing.signal.aborted && performance.now() < until) {
       await after(pollMs, undefined)
       const known = new Map([...followed.values()].flatMap((threads) => [...threads]))
       const rows = await database
