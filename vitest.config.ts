@@ -16,9 +16,15 @@ const soak = 'test/soak/**'
 
 /** Tests that run in part in `npm test`, and completely in `npm run test:soak`. See test/size.ts. */
 const scalable = () =>
-  globSync(inAllFolders('.test.ts'), { exclude: excluded }).filter((path) =>
+  globSync(inAllFolders('.test.ts'), { exclude: [...excluded, ...byHand] }).filter((path) =>
     readFileSync(path, 'utf8').includes('/size.ts'),
   )
+/** Their full size takes minutes: `TEST_SIZE=40 npx vitest run --project process test/survival/machines`. */
+const byHand = [
+  'packages/millrace/src/cli/migrate.process.test.ts',
+  'packages/postgres/src/bullmq.process.test.ts',
+  'test/survival/machines-faults.process.test.ts',
+]
 const isSoak = process.argv.some((word) => /^(--project[= ]?)?soak$/.test(word))
 
 export default defineConfig({
