@@ -283,7 +283,7 @@ describe.each([
       expect(ran).not.toContain('away')
     })
 
-    test('workers start and close while the server is away', async () => {
+    test.runIf(isWhole)('workers start and close while the server is away', async () => {
       await server.stop()
       const web = open()
       await expect(web.wake(thread('away'))).rejects.toMatchObject({ code: 'store_error' })
@@ -302,7 +302,7 @@ describe.each([
       await stuck.close()
     })
 
-    // The next two take as long as it takes to notice.
+    // These two take as long as it takes to notice.
     test.runIf(isWhole)('a worker that no longer asks for jobs is reported, and can be closed', async () => {
       for (const { prototype } of [RedisQueueBackend, PostgresQueueBackend])
         vi.spyOn(prototype, 'waitForJob').mockReturnValue(new Promise(() => {}))

@@ -2,12 +2,12 @@ import { memoryLog } from '../log/index.ts'
 import type { ApprovalEvent, Model, RunEvent, RunState } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf, messageOf } from '../protocol/index.ts'
 import type { Replacement, Schema, Tool, Toolbox, ToolContext } from '../tools/index.ts'
-import { isHandover, nestedRunOf, noticesOf } from '../tools/index.ts'
+import { isHandover, nestedRunOf, noticesOf, toolContent } from '../tools/index.ts'
 import type { AsToolOptions } from './as-tool.ts'
 import { agentTool } from './as-tool.ts'
 import { checkChangedInput, readDecisions } from './decisions.ts'
 import type { AgentInput } from './input.ts'
-import { readInput, readLog, readUserMessage } from './input.ts'
+import { readHistory, readInput, readLog, readUserMessage } from './input.ts'
 import type { AgentInternals } from './internals.ts'
 import { agentInternals } from './internals.ts'
 import type { Loop, LoopStart } from './loop.ts'
@@ -18,6 +18,7 @@ import type { Plan } from './plan.ts'
 import { openPlan } from './plan.ts'
 import type { Decision, Run, RunResult, StartedRun } from './run.ts'
 import { openRun } from './run.ts'
+import { readRequest } from './run-request.ts'
 import type { AgentTool, CallTypes, CallTypesOf } from './tool-types.ts'
 
 /** The options of a run; required if the agent's tools need a context. */
@@ -148,14 +149,15 @@ export function agent<
     run: RunOptions<Context>,
     earlierEvents: readonly RunEvent[] = [],
   ): Run<unknown> {
-    return openRun(started as StartedRun, (events, decisions, changed) => {
+    const resume: Parameters<typeof openRun>[1] = (events, decisions, changed) => {
       const op = 'run.resume'
       const log = [...earlierEvents, ...events]
       // The signal may belong to a request that ended long ago.
       const { signal, ...kept } = run
       const next = { ...kept, ...(changed as RunOptions<Context>) }
       return open(startRun(op, next, fromLog(op, log, decisions)), next, log)
-    })
+    }
+    return openRun(started as StartedRun, resume, earlierEvents)
   }
 
   return {
@@ -196,7 +198,12 @@ export function agent<
       const asTool = agentTool<Context>(
         {
           start: (prompt, context) => startNested(fromInput(op, prompt), context),
-          resume: (events, decisions, context) => startNested(fromLog(op, events, decisions), context),
+          resume(events, decisions, context) {
+            const given = decisions.map(({ output, ...decision }) =>
+              output ? { ...decision, output: toolContent(output) } : decision,
+            )
+            return startNested(fromLog(op, events, given), context)
+          },
         },
         { ...toolOptions, name: toolOptions?.name ?? name },
       )
@@ -204,6 +211,8 @@ export function agent<
     },
     [agentInternals]: {
       readMessage: (input, op) => readUserMessage(input, { op, model: settings.models[0] as Model }),
+      readRequest: (request, op) => readRequest(request, settings, op),
+      readHistory: (messages, op) => readHistory(messages, { op, model: settings.models[0] as Model }),
       async readDecision(decision, state, op) {
         const tools = settings.tools()
         const [event] = readDecisions([decision], state, { tools, policy: settings.permission }, op) as [

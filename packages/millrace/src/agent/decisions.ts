@@ -7,7 +7,7 @@ import type {
 } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf, openRequests, toJson } from '../protocol/index.ts'
 import type { Policy, Tool } from '../tools/index.ts'
-import { isThenable } from '../tools/index.ts'
+import { isThenable, toParts } from '../tools/index.ts'
 
 interface DecisionContext {
   readonly tools: readonly Tool[]
@@ -38,7 +38,7 @@ export function readDecisions(
   return decisions.map((decision: unknown): ApprovalEvent => {
     if (!isObject(decision) || typeof decision.callId !== 'string' || typeof decision.approved !== 'boolean')
       return fail('a decision must be { callId, approved: true | false, reason?, input?, remember? }')
-    const { callId, approved, reason, input, remember } = decision
+    const { callId, approved, reason, input, remember, output, isError } = decision
     const request = open.find((request) => request.callId === callId)
     if (!request) return fail(`no call '${callId}' is waiting for a decision`)
     if (decided.has(callId)) fail(`there are two decisions for the call '${callId}'`)
@@ -47,6 +47,12 @@ export function readDecisions(
       return fail('the reason of a decision must be a string')
     if (input !== undefined && !isObject(input))
       return fail(`the changed input for '${callId}' must be an object`)
+    if (request.wants ? approved && output === undefined : output !== undefined)
+      return fail(
+        request.wants
+          ? `the call '${callId}' waits for its result: respond with an output, or deny it`
+          : `the call '${callId}' waits for a decision, not for a result`,
+      )
     const remembered =
       remember === undefined ? undefined : readRemember(remember, request, { approved, policy })
     if (typeof remembered === 'string') return fail(remembered)
@@ -56,6 +62,8 @@ export function readDecisions(
       approved,
       ...(reason !== undefined && { reason }),
       ...(remembered && { remember: remembered }),
+      ...(output !== undefined && { output: toParts(output) }),
+      ...(isError === true && { isError }),
     } as const
     if (!input) return approval
     // Calls inside a sub-agent, and calls with an async schema, are checked when they run.

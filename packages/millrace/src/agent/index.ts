@@ -10,6 +10,7 @@ export type { AgentOptions, RunOptions } from './options.ts'
 export { agentDefaults } from './options.ts'
 export type { PrepareRound } from './request.ts'
 export type { Decision, Run, RunResult } from './run.ts'
+export type { RunResponseOptions } from './run-response.ts'
 export { retractNotice } from './run-text.ts'
 
 export { summarize } from './summarize.ts'

@@ -318,7 +318,7 @@ describe('options', () => {
 
   test.each<[string, object, RegExp]>([
     ['an invalid signal', { signal: {} }, /'signal' must be an AbortSignal/],
-    ['an agent option', { tools: [] }, /'tools' does not exist/],
+    ['an agent option', { maxCorrections: 1 }, /'maxCorrections' does not exist/],
     ['a bad limit', { maxRounds: 'x' }, /'maxRounds'/],
     ['an unknown option', { xyzzy: 1 }, /'xyzzy' does not exist \(available: context, signal, maxRounds, /],
     ['settings without streaming', noStream, /Millrace always streams: remove 'stream' from 'extra'/],

@@ -45,6 +45,15 @@ export function readInput(
   return { input: messages, repairs }
 }
 
+/** Checks the conversation that a thread begins with, which need not end with a message to answer. */
+export function readHistory(history: unknown, { op, model }: { op: string; model: Model }): Message[] {
+  if (!Array.isArray(history))
+    throw invalidInput(op, `'messages' must be an array of messages, not ${kindOf(history)}`)
+  const { messages } = pairHistory(checkMessages(history, op), op)
+  for (const message of messages) if (message.role === 'user') checkUserMessage(message, { op, model })
+  return messages
+}
+
 /** Why the messages that the caller passed do not end with something to answer. */
 function endProblem(given: readonly Message[]): string {
   const last = given.at(-1)

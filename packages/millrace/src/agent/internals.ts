@@ -1,8 +1,11 @@
 import type { LiveLog } from '../log/index.ts'
 import type {
   ApprovalEvent,
+  InputMessage,
   InputUserMessage,
+  Message,
   ObserveCall,
+  RunRequest,
   RunState,
   Telemetry,
   UserMessage,
@@ -21,6 +24,10 @@ export const agentInternals = Symbol.for('millrace.agentInternals')
 export interface AgentInternals {
   /** Throws `invalid_input` on a message that this agent does not accept. */
   readMessage(input: string | InputUserMessage, op: string): UserMessage
+  /** Throws `invalid_input` on a request that this agent cannot follow. */
+  readRequest(request: RunRequest, op: string): RunRequest
+  /** Checks a conversation, and repairs its history. Throws `invalid_input` if it is not possible. */
+  readHistory(messages: readonly InputMessage[], op: string): Message[]
   /**
    * Rejects with `invalid_input` if no open call matches, or if its input does not fit the tool's
    * schema.

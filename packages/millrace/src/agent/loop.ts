@@ -1,5 +1,5 @@
 import type { LiveLog } from '../log/index.ts'
-import type { ApprovalEvent, InputEvent, Message, Outcome, RunEvent } from '../protocol/index.ts'
+import type { ApprovalEvent, InputEvent, Message, Outcome, RunEvent, RunRequest } from '../protocol/index.ts'
 import {
   cancelReason,
   hasInputs,
@@ -7,6 +7,7 @@ import {
   nextAction,
   openRequests,
   PROTOCOL_VERSION,
+  requestOf,
   toMillraceError,
 } from '../protocol/index.ts'
 import type { Tool } from '../tools/index.ts'
@@ -16,6 +17,7 @@ import type { LoopOptions } from './options.ts'
 import { readAnswer } from './output.ts'
 import { resumeCalls, unansweredCalls, unknownOutcome, unstartedCalls } from './resume-calls.ts'
 import { roundRunner } from './round-runner.ts'
+import { withRequest } from './run-request.ts'
 
 /**
  * A conversation or inputs of the thread to answer. Without either, the run in the log is resumed.
@@ -25,6 +27,8 @@ export interface LoopStart {
   readonly repairs?: readonly string[]
   /** The numbers of the inputs in the thread's log. */
   readonly inputs?: readonly number[]
+  /** The numbers of inputs that it takes without reading them. */
+  readonly discarded?: readonly number[]
   /** How many processes died during the run that it resumes. */
   readonly losses?: number
 }
@@ -58,7 +62,7 @@ export function startLoop<Context>(
   options: LoopOptions<Context>,
 ): Loop {
   const { clock } = options
-  const { input, repairs = [], inputs = [], losses = 0 } = start
+  const { input, repairs = [], inputs = [], discarded = [], losses = 0 } = start
   const previous = input || inputs.length > 0 ? undefined : log.run
   const repeats = options.repeatLimits && repeatDetector(options.repeatLimits)
   for (const { name, input, output } of previous?.recent ?? []) repeats?.record(name, input, output)
@@ -101,6 +105,7 @@ export function startLoop<Context>(
     ...(repairs.length > 0 && { repairs }),
     ...(previous && { resumes: previous.runId }),
     ...(inputs.length > 0 && { inputs }),
+    ...(discarded.length > 0 && { discarded }),
     ...(losses > 0 && { losses }),
   })
   log.onSignal = (event) => {
@@ -135,7 +140,17 @@ export function startLoop<Context>(
     },
   })
 
-  const rounds = roundRunner({ runId, log, emit, runtime, telemetry, options })
+  let merged:
+    | { request: RunRequest | undefined; options: ReturnType<typeof withRequest<Context>> }
+    | undefined
+  /** Merged once for each request, since it compiles schemas. */
+  function requested() {
+    const request = requestOf(log.state)
+    if (!merged || merged.request !== request) merged = { request, options: withRequest(options, request) }
+    return merged.options
+  }
+
+  const rounds = roundRunner({ runId, log, emit, runtime, telemetry, options, requested })
 
   /** Ends the run now, whatever is in progress. The only place that emits `run-end`. */
   function end(outcome: Outcome, error?: MillraceError) {
@@ -196,8 +211,9 @@ export function startLoop<Context>(
 
   async function complete(): Promise<void> {
     const state = log.run
-    if (options.output && !options.planOnly) {
-      const checked = await readAnswer(state.text, options.output)
+    const { output } = requested()
+    if (output && !options.planOnly) {
+      const checked = await readAnswer(state.text, output)
       if (stopped) return
       if (checked.problem !== undefined) {
         const isRefusal = state.finish === 'refusal' || state.finish === 'content-filter'

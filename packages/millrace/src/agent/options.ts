@@ -131,6 +131,10 @@ export interface RunOptions<Context = unknown> {
   readonly maxRounds?: number | undefined
   readonly settings?: ModelSettings | undefined
   readonly toolChoice?: ToolChoice | undefined
+  /** More tools for this run. A tool of the agent with the same name takes precedence. */
+  readonly tools?: readonly Tool[] | undefined
+  /** Added to the agent's system prompt. */
+  readonly system?: string | undefined
   readonly runMs?: number | undefined
   /** The conversation id to report to telemetry. */
   readonly conversation?: string | undefined
@@ -256,6 +260,8 @@ const runTable: OptionTable<RunOptions> = {
   maxRounds: agentTable.maxRounds,
   settings: agentTable.settings,
   toolChoice: agentTable.toolChoice,
+  tools: toolsProblem,
+  system: someText,
   runMs: agentTable.runMs,
   conversation: someText,
 }
@@ -328,9 +334,13 @@ export function mergeRunOptions<Context>(
   if (!isObject(run as unknown))
     throw invalidInput(op, `the run options must be an object, not ${kindOf(run)}`)
   checkOptions(run, runTable, { op, what: 'the run option' })
-  checkChoice(run.toolChoice, agent.tools(), op)
+  const { tools: more, system } = run
+  const tools = more ? () => withMore(agent.tools(), more) : agent.tools
+  checkChoice(run.toolChoice, tools(), op)
   return {
     ...agent,
+    tools,
+    system: [agent.system, system].filter(Boolean).join('\n\n') || undefined,
     context: run.context as Context,
     settings: run.settings ? mergeSettings(agent.settings, run.settings) : agent.settings,
     toolChoice: run.toolChoice ?? agent.toolChoice,
@@ -338,6 +348,15 @@ export function mergeRunOptions<Context>(
     runMs: run.runMs ?? agent.runMs,
     conversation: run.conversation,
   }
+}
+
+/** The agent's own tools take precedence over others of the same name. */
+export function withMore<Context>(
+  own: readonly Tool<Context>[],
+  more: readonly Tool<Context>[],
+): readonly Tool<Context>[] {
+  const names = new Set(own.map(({ name }) => name))
+  return [...own, ...more.filter(({ name }) => !names.has(name))]
 }
 
 /** Catches a choice that the provider would reject with a 400. */

@@ -27,6 +27,7 @@ import type { ModelSelector } from './retry.ts'
 import { modelSelector } from './retry.ts'
 import { roundAssembler } from './round-assembler.ts'
 import { roundEnd } from './round-end.ts'
+import type { withRequest } from './run-request.ts'
 
 /** Generates the rounds of a run: plans each one, and sends requests until one succeeds. */
 export interface RoundRunner {
@@ -59,6 +60,8 @@ export interface RoundRunnerOptions<Context> {
   readonly runtime: ToolRuntime
   readonly telemetry: RunTelemetry | undefined
   readonly options: LoopOptions<Context>
+  /** The options that a message may change, as they are for the next round. */
+  readonly requested: () => ReturnType<typeof withRequest<Context>>
 }
 
 /** A planned round and the models to send it to. */
@@ -76,7 +79,7 @@ const manyMessages = 4096
 const maxCompactions = 2
 
 export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundRunner {
-  const { runId, log, emit, runtime, telemetry, options } = given
+  const { runId, log, emit, runtime, telemetry, options, requested } = given
   const { clock, models, requireStreaming } = options
   const agentSelector = modelSelector(models, options.retry)
   let stopped = false
@@ -91,13 +94,13 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
 
   /** Plans a round from the agent's options and the `prepareRound` hook. */
   function plan(round: number, messages: readonly Message[]): Promise<RoundPlan<Context>> {
-    const { system, settings, context, prepareRound } = options
+    const { context, prepareRound } = options
+    const { system, settings, tools, toolChoice: choice } = requested()
     const { model } = agentSelector
     // Forced to call a tool in every round, a model could never answer.
-    const { toolChoice: choice } = options
     const toolChoice = round === 1 || choice === 'auto' || choice === 'none' ? choice : undefined
     return planRound(
-      { round, messages, model, system, tools: options.tools(), settings, toolChoice, context },
+      { round, messages, model, system, tools: tools(), settings, toolChoice, context },
       prepareRound,
     )
   }
@@ -190,7 +193,7 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
     const steering = steeringInputs(log.state)
     const lateMessages = [
       ...log.run.inputs.slice(inputCount),
-      ...steering.slice(steeringCount).map(({ message }) => message),
+      ...steering.slice(steeringCount).flatMap(({ message }) => message ?? []),
     ]
     const numbers = steering.map(({ seq }) => seq)
     const prepared = prepare({ ...planned, messages: [...planned.messages, ...lateMessages] })
@@ -303,7 +306,7 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
     // Collecting a long conversation and encoding the request each take long; yield in between.
     if (plan.messages.length > manyMessages) await clock.turn()
     if (stopped) return undefined
-    const request = toRequest(plan, model, options.output?.jsonSchema)
+    const request = toRequest(plan, model, requested().output?.jsonSchema)
     const { checkpoint } = log.run
     const assembler = roundAssembler({
       log,

@@ -18,6 +18,8 @@ import { readUserMessage } from './input.ts'
 import type { Loop } from './loop.ts'
 import type { LoopOptions, RunOptions } from './options.ts'
 import { partialAnswer } from './output.ts'
+import type { RunResponseOptions } from './run-response.ts'
+import { entryFrames, runResponse, uiMessageFrames } from './run-response.ts'
 import type { TextOptions } from './run-text.ts'
 import { textReader } from './run-text.ts'
 import type { CallTypes } from './tool-types.ts'
@@ -35,6 +37,10 @@ export interface Decision {
    * rules.
    */
   readonly remember?: RememberFor | Remembered
+  /** The result of a call that wants one: text, JSON or `toolContent(…)`. */
+  readonly output?: unknown
+  /** The result describes a failure. */
+  readonly isError?: boolean
 }
 
 /**
@@ -102,6 +108,17 @@ export interface Run<Output = undefined, Draft = Output, Calls extends CallTypes
    */
   steer(message: string | InputUserMessage): boolean
   /**
+   * The events as a response with server-sent events, as `GET /threads/:id/events` of a server
+   * sends them. Return it from a route handler. The run is canceled if the client disconnects,
+   * unless `onDisconnect` says otherwise. Throws `invalid_input` on an invalid option.
+   */
+  toResponse(options?: RunResponseOptions): Response
+  /**
+   * The same as one message for `useChat` of the AI SDK, which `readUIMessages()` reads the
+   * conversation of.
+   */
+  toUIMessageResponse(options?: RunResponseOptions): Response
+  /**
    * Resumes a `suspended` run. A run can be resumed once. Throws `invalid_input` if it is not
    * suspended, or if a decision matches no open call. Options default to those of the first run,
    * except its signal.
@@ -131,9 +148,11 @@ export function runStream({ loop, log, runId }: StartedRun): RunStream {
   }
 }
 
+/** `earlier` are the events of the run that this one resumes. */
 export function openRun(
   started: StartedRun,
   resume: (events: readonly RunEvent[], decisions: readonly Decision[], options: RunOptions) => Run<unknown>,
+  earlier: readonly RunEvent[],
 ): Run<unknown> {
   const { loop, log } = started
   const model = started.options.models[0] as Model
@@ -142,6 +161,9 @@ export function openRun(
     ...runStream(started),
     result: resultOf(started),
     partials: () => partialsOf(log.read()),
+    toResponse: (options = {}) => runResponse(started, entryFrames(), options, 'run.toResponse'),
+    toUIMessageResponse: (options = {}) =>
+      runResponse(started, uiMessageFrames(earlier), options, 'run.toUIMessageResponse'),
     steer(input) {
       const message = readUserMessage(input, { op: 'run.steer', model })
       return loop.signal({ type: 'input', message, mode: 'steer' })

@@ -104,9 +104,8 @@ type InputOf<One extends Tool> =
   JsonOf<NonNullable<One['types']>['input']> extends infer Input extends JsonObject ? Input : JsonObject
 
 /** What the tool returns; for a generator, its return value. */
-type OutputOf<One extends Tool> = One['run'] extends (...args: never) => infer Result
-  ? Returned<Awaited<Result>>
-  : never
+type OutputOf<One extends Tool> =
+  NonNullable<One['run']> extends (...args: never) => infer Result ? Returned<Awaited<Result>> : never
 type Returned<Result> = Result extends Generator<unknown, infer Value> | AsyncGenerator<unknown, infer Value>
   ? Awaited<Value>
   : Result

@@ -42,7 +42,8 @@ const contentOnly: ReadonlySet<ThreadEvent['type']> = new Set<ThreadEvent['type'
 
 /** The content fields of the other events, emptied. */
 const content: { readonly [Type in ThreadEvent['type']]?: object } = {
-  input: { message: emptyMessage },
+  input: { message: emptyMessage, request: undefined },
+  rewind: { messages: undefined, request: undefined },
   'run-start': { input: [] },
   'tool-call': { input: {}, raw: undefined, opaque: undefined },
   'tool-result': { output: [], shown: undefined },

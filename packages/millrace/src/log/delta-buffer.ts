@@ -36,7 +36,8 @@ export function deltaBuffer(onSettled: (event: RunEvent) => void): DeltaBuffer {
     if (growing.length === 0) return
     const ended = growing
     growing = []
-    for (const delta of ended) add(delta.pieces.length === 1 ? delta.latest : joinedEvent(delta))
+    // One piece may be many deltas: pieces are joined as they come in.
+    for (const delta of ended) add(delta.latest === delta.first ? delta.first : joinedEvent(delta))
   }
 
   function pushDelta(event: Delta, text: string) {

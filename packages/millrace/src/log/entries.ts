@@ -169,7 +169,7 @@ function joined(group: readonly Entry[]): Entry {
  * to its sub-agent's text.
  */
 function deltaText(event: ThreadEvent): string | undefined {
-  if (event.type === 'stop' || event.type === 'playback') return undefined
+  if (event.type === 'stop' || event.type === 'playback' || event.type === 'rewind') return undefined
   if (event.type === 'tool-progress' && (event.data !== undefined || !event.event)) return undefined
   return event.type === 'tool-progress' ? deltaText(event.event as RunEvent) : textOfDelta(event)
 }

@@ -1,5 +1,5 @@
 import type { Entry, ThreadState } from '../protocol/index.ts'
-import { isOpen, nextThreadAction } from '../protocol/index.ts'
+import { isOpen, isWanted, nextThreadAction } from '../protocol/index.ts'
 import { applyControl, controlAt } from './control.ts'
 import type { Following } from './follower.ts'
 import type { Log } from './read-log.ts'
@@ -109,5 +109,5 @@ function isAnswered(state: ThreadState, input: number): boolean {
 
 /** The input has not been sent yet, or no run has read it and one will. */
 function isWaiting({ head, waiting }: ThreadState, input: number): boolean {
-  return head < input || waiting.some(({ seq, held }) => seq === input && !held)
+  return head < input || waiting.some((one) => one.seq === input && isWanted(one))
 }

@@ -19,9 +19,14 @@ import type { LiveLog } from './live-log.ts'
 export interface MemoryLog extends LiveLog {
   close(): void
   /** Iterates over all events from the first on. Ends when the log is closed. */
-  read(): AsyncIterableIterator<RunEvent, undefined>
+  read(): LogReader
   /** The events so far, with deltas joined. */
   events(): RunEvent[]
+}
+
+export interface LogReader extends AsyncIterableIterator<RunEvent, undefined> {
+  /** The next event if it is already there. Not while a `next()` is pending. */
+  take(): RunEvent | undefined
 }
 
 /** A reader that has caught up and gets new events as they come. */
@@ -153,6 +158,7 @@ export function memoryLog(resumed?: RunState): MemoryLog {
       }
 
       return {
+        take,
         next() {
           const event = ended ? undefined : take()
           if (event) return Promise.resolve({ done: false, value: event })

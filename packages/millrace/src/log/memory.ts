@@ -521,7 +521,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         return found
       }),
 
-    keys: (threadId) => runOp('store.keys', () => new Map(find('store.keys', threadId).keys)),
+    keys: (threadId, key) =>
+      runOp('store.keys', () => {
+        const { keys } = find('store.keys', threadId)
+        if (key === undefined) return new Map(keys)
+        const seq = keys.get(key)
+        return new Map(seq === undefined ? [] : [[key, seq]])
+      }),
 
     reserve: (rate, amount) =>
       runOp('store.reserve', () => {

@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import type { Entry, RunState, ThreadEvent, ThreadState, UserMessage } from '../protocol/index.ts'
-import { applyEntry, emptyThread, isOpen, nextThreadAction, noUsage } from '../protocol/index.ts'
+import {
+  applyEntry,
+  conversationOf,
+  emptyThread,
+  isOpen,
+  nextThreadAction,
+  noUsage,
+  queuedInputs,
+} from '../protocol/index.ts'
 
 /**
  * Events within a run are more frequent than those that end it, or logs would have only short runs.
@@ -19,7 +27,7 @@ const kinds = [
     'suspend',
     'resume',
   ] as const),
-  ...(['end', 'retract', 'summary', 'summary', 'playback', 'correct', 'relay'] as const),
+  ...(['end', 'retract', 'summary', 'summary', 'playback', 'correct', 'relay', 'rewind'] as const),
 ]
 
 /** A step to try; it is skipped where it would be invalid. */
@@ -60,13 +68,34 @@ function eventFor(kind: (typeof kinds)[number], n: number, state: ThreadState): 
       }
     case 'correct':
       return active?.phase === 'generated' ? { type: 'input', mode: 'correct', message: user(n) } : undefined
+    case 'rewind': {
+      const length = conversationOf(state).length - queuedInputs(state).length
+      const keep = n % (length + 1)
+      const isSummarized = keep < (run?.forgotten.length ?? 0)
+      return {
+        type: 'rewind',
+        before: 1 + (n % (state.head + 1)),
+        ...(n % 5 !== 0 && { keep: isSummarized ? 0 : keep }),
+        ...((isSummarized || n % 3 === 0) && { messages: [user(n)] }),
+        ...(n % 2 === 0 && { answer: true }),
+      }
+    }
     case 'stop':
       return { type: 'stop', reason: `stop ${n}` }
     case 'start': {
       const action = nextThreadAction(state)
       if (action.type !== 'start') return undefined
-      const inputs = action.inputs.map(({ seq }) => seq)
-      return { type: 'run-start', version: 2, runId: `run_${state.head}`, agent: 'a', input: [], inputs }
+      const numbersOf = (isDiscarded: boolean) =>
+        action.inputs.flatMap(({ seq, discarded = false }) => (discarded === isDiscarded ? [seq] : []))
+      return {
+        type: 'run-start',
+        version: 2,
+        runId: `run_${state.head}`,
+        agent: 'a',
+        input: [],
+        inputs: numbersOf(false),
+        discarded: numbersOf(true),
+      }
     }
     case 'resume':
       if (!run || !isOpen(run)) return undefined

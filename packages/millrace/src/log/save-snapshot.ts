@@ -18,6 +18,8 @@ export interface SaveSnapshotOptions {
   readonly lease: Lease
   /** The previous snapshot. Only what is new since then is written. */
   readonly last: Snapshot | undefined
+  /** How many of its messages the conversation still has. */
+  readonly keep?: number
   /** How much of each answer was played since then, by run and round. */
   readonly played: ReadonlyMap<string, number>
   /** Maximum length of a part. */
@@ -33,20 +35,24 @@ export async function saveSnapshot(
   state: ThreadState,
   saving: SaveSnapshotOptions,
 ): Promise<Snapshot | 'fenced' | undefined> {
-  const { store, lease, last, played, partChars = 128 * 1024 } = saving
-  const { run } = state
+  const { store, lease, last, keep = Number.POSITIVE_INFINITY, played, partChars = 128 * 1024 } = saving
+  const { run, rewinds } = state
+  // The messages that will be replaced are still there.
+  if (run && isOpen(run) && rewinds.length > 0) return last
   // Measured before it is copied: copying thousands of calls would block everything else.
   if (run && isOpen(run) && isLong(run.calls.values(), maxHeadChars)) return last
   const saved = saveThread(state)
   if (!saved || JSON.stringify(saved).length > maxHeadChars) return last
   const output = partWriter(store, lease, partChars)
   // Copied, since the state may change from here on.
-  const newMessages = [...savedMessages(state, last?.messages ?? 0)]
+  const kept = Math.min(last?.messages ?? 0, keep)
+  const newMessages = [...savedMessages(state, kept)]
   const newCalls = [...callLines(state, last)]
   const known = last?.parts ?? { messages: [], calls: [] }
-  const trimmed = await output.trim(known.messages, played)
-  const messages =
-    trimmed && (await output.append('messages', trimmed, messageLines(newMessages), last?.messages ?? 0))
+  const isShorter = last !== undefined && kept < last.messages
+  const shortened = isShorter ? await output.shorten(known.messages, kept) : known.messages
+  const trimmed = shortened && (await output.trim(shortened, played))
+  const messages = trimmed && (await output.append('messages', trimmed, messageLines(newMessages), kept))
   const callCount = last ? last.callIds + last.decisions : 0
   const calls = messages && (await output.append('calls', known.calls, newCalls, callCount))
   if (!calls) return last
@@ -137,6 +143,18 @@ function partWriter(store: ThreadStore, lease: Lease, partChars: number) {
       }
       await close(part)
       return all
+    },
+
+    /** The parts up to message `count`. Returns undefined if the last of them is damaged. */
+    async shorten(known: readonly Part[], count: number): Promise<readonly Part[] | undefined> {
+      const all = known.filter(({ from }) => from < count)
+      const last = all.pop()
+      if (!last) return all
+      const lines = await readPart(source, 'messages', all.length, last)
+      if (!lines) return undefined
+      // A head may describe the start of a part: later saves append to it in any case.
+      const text = lines.slice(0, count - last.from).join('\n')
+      return [...all, { from: last.from, chars: text.length, sum: checksum(text) }]
     },
 
     /** Trims saved answers to what was played of them. Returns undefined if a part is damaged. */

@@ -32,6 +32,12 @@ export function playedIn(entries: readonly Entry[]): Map<string, number> {
   return played
 }
 
+/** How many messages these entries keep of those before them. */
+export function keptIn(entries: readonly Entry[]): number {
+  const keeps = entries.flatMap(({ event }) => (event.type === 'rewind' ? (event.keep ?? []) : []))
+  return Math.min(Number.POSITIVE_INFINITY, ...keeps)
+}
+
 export async function stored(entries: readonly Entry[]): Promise<{ store: ThreadStore; lease: Lease }> {
   const store = memoryStore()
   await store.create({ id: 't', agent: 'a' }, { entries })
@@ -93,18 +99,22 @@ export async function foldInTurns(
   const played = new Map<string, number>()
   let state = emptyThread()
   let last: Snapshot | undefined
+  let keep = Number.POSITIVE_INFINITY
   for (const { to, isOther } of turns) {
     if (isOther) {
       state = last ? ((await restore(log, last)) as ThreadState) : emptyThread()
       played.clear()
+      keep = Number.POSITIVE_INFINITY
     }
     const more = entries.slice(state.head, Math.max(state.head, to))
     for (const [key, chars] of playedIn(more)) played.set(key, chars)
+    keep = Math.min(keep, keptIn(more))
     fold(more, state)
-    const saved = await saveSnapshot(state, { store, lease, last, played, partChars: 500 })
+    const saved = await saveSnapshot(state, { store, lease, last, keep, played, partChars: 500 })
     if (saved === 'fenced') break
     if (saved === last || !saved) continue
     last = saved
+    keep = Number.POSITIVE_INFINITY
     played.clear()
     if (state.run) dropForgotten(state.run, last.needed)
   }

@@ -17,7 +17,15 @@ import { controlAt } from './control.ts'
 import { logOf, randomSteps } from './random-log.test-kit.ts'
 import { saveSnapshot } from './save-snapshot.ts'
 import type { Turn } from './snapshot.test-kit.ts'
-import { checkSnapshots, fold, foldInTurns, playedIn, stored, visibleState } from './snapshot.test-kit.ts'
+import {
+  checkSnapshots,
+  fold,
+  foldInTurns,
+  keptIn,
+  playedIn,
+  stored,
+  visibleState,
+} from './snapshot.test-kit.ts'
 import type { Snapshot } from './snapshot.ts'
 import { fromSnapshot, headText, messagesBefore, restore } from './snapshot.ts'
 
@@ -32,6 +40,49 @@ test('a thread continued from snapshots equals one folded from its whole log', a
     }),
     { numRuns: sized(300) },
   )
+})
+
+type Step = readonly [Parameters<typeof logOf>[0][number]['kind'], number?]
+const logFrom = (steps: readonly Step[]) => logOf(steps.map(([kind, n = 0]) => ({ kind, n })))
+/** A run whose answer is text. */
+const answered = (n: number): Step[] => [
+  ['input', n],
+  ['start'],
+  ['round'],
+  ['words', n],
+  ['roundEnd'],
+  ['end', 1],
+]
+
+test('a summary that is made after a rewind, and replaces what the rewind keeps, is undone', async () => {
+  const summarized: Step[] = [['input', 9], ['start'], ['summary', 3], ...answered(12).slice(2)]
+  const before = [...answered(3), ...answered(6), ...summarized, ['input', 15], ['start']] as Step[]
+  const after: Step[] = [['round'], ['words', 15], ['roundEnd'], ['rewind', 14], ['summary', 2], ['end', 1]]
+  const entries = logFrom([...before, ...after])
+  expect(entries.slice(-3).map(({ event }) => event)).toMatchObject([
+    { type: 'rewind', keep: 5 },
+    { type: 'summary', replaces: 3 },
+    { type: 'run-end' },
+  ])
+  const { messages, run } = visibleState(fold(entries))
+  // The summary before it, and the question after that.
+  expect([messages?.length, run?.summaries]).toEqual([2, 1])
+  await checkSnapshots(entries, [{ to: entries.length - after.length, isOther: false }])
+})
+
+test('a view has no messages of a snapshot that were replaced since', async () => {
+  const before = [3, 6, 9, 12, 15, 18].flatMap(answered)
+  // Keeps one message. The next two are long.
+  const after: Step[] = [['rewind', 14], ...[27, 21, 24, 30].flatMap(answered)]
+  const entries = logFrom([...before, ...after])
+  const { log } = await foldInTurns(entries, [{ to: logFrom(before).length, isOther: false }])
+  const messages = conversationOf(fold(entries))
+  for (let bytes = 50; bytes < 1000; bytes += 50) {
+    const read: Message[] = []
+    for (let left = messages.length; left > 0; left = messages.length - read.length)
+      read.unshift(...(await readView(log, { bytes, before: left })).messages)
+    expect(read).toEqual(messages)
+  }
 })
 
 test('a fork at any number continues from a snapshot of its thread, and saves its own', async () => {
@@ -58,8 +109,9 @@ test('a fork at any number continues from a snapshot of its thread, and saves it
       expect(visibleState(state)).toEqual(visibleState(fold(before)))
       expect((await readView(log, everything)).messages).toEqual(conversationOf(fold(before)))
       const lease = (await store.claim('f', 'worker', 10_000))?.lease as Lease
-      const played = playedIn(before.slice(snapshot.thread.head))
-      const saved = await saveSnapshot(state, { store, lease, last: snapshot, played, partChars: 500 })
+      const more = before.slice(snapshot.thread.head)
+      const [keep, played] = [keptIn(more), playedIn(more)]
+      const saved = await saveSnapshot(state, { store, lease, last: snapshot, keep, played, partChars: 500 })
       if (saved === snapshot) return
       const again = await fromSnapshot(log, (snapshot) => restore(log, snapshot))
       expect(again?.head).toBe(at)
@@ -72,7 +124,8 @@ test('a fork at any number continues from a snapshot of its thread, and saves it
 
 test('a snapshot of an earlier version is not used', async () => {
   const isSuitable = (log: Entry[]) => {
-    const { run } = fold(log)
+    const { run, rewinds } = fold(log)
+    if (rewinds.length > 0) return false
     return run && !isOpen(run) && log.length > 60
   }
   const entries = fc.sample(randomSteps, { numRuns: 300, seed: 7 }).map(logOf).find(isSuitable) as Entry[]
@@ -154,16 +207,18 @@ test('a view has as much of the end of the conversation as fits, and the rest ca
       const { log } = await foldInTurns(entries, turns)
       const whole = fold(entries)
       const messages = conversationOf(whole)
+      const isRewound = entries.some(({ event }) => event.type === 'rewind')
       const read: Message[] = []
       let before = Number.POSITIVE_INFINITY
       do {
         const view = await readView(log, { bytes, before })
         expect({ ...view, messages, earlier: 0 }).toEqual({ ...snapshotOf(whole), earlier: 0 })
         expect(view.messages.length <= 1 || sizeOf(view.messages) <= bytes + 2).toBe(true)
+        expect(view.messages.length > 0 || messages.length === 0).toBe(true)
         const start = view.earlier?.messages ?? 0
-        // Every message that would have fit is included.
+        // Every message that would have fit is included, unless it was replaced while the log was read.
         const next = messages.slice(Math.max(0, start - 1), start + view.messages.length)
-        if (start > 0) expect(sizeOf(next) + 40 * next.length).toBeGreaterThan(bytes)
+        if (start > 0 && !isRewound) expect(sizeOf(next) + 40 * next.length).toBeGreaterThan(bytes)
         read.unshift(...view.messages)
         before = start
       } while (before > 0)

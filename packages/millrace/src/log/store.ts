@@ -289,8 +289,11 @@ export interface ThreadStore {
    * oldest first. A thread counts as changed when it was created here.
    */
   findUnchanged(forMs: number, limit: number): Promise<readonly string[]>
-  /** Returns the keys of a thread's signals, with the numbers of their entries. */
-  keys(threadId: string): Promise<ReadonlyMap<string, number>>
+  /**
+   * Returns the keys of a thread's signals, with the numbers of their entries. With `key`, only that
+   * one, in the same time however many there are.
+   */
+  keys(threadId: string, key?: string): Promise<ReadonlyMap<string, number>>
   /**
    * Reserves an amount of a rate that all processes share. Returns for how many milliseconds to
    * wait before using it. An amount of 0 waits until what others have reserved allows for more, and

@@ -75,6 +75,8 @@ interface Folded {
   readonly key: ThreadKey
   readonly state: ThreadState
   snapshot: Snapshot | undefined
+  /** How many messages of the snapshot the conversation still has. */
+  keep: number
   /** How much of each answer was played since the snapshot, by run and round. */
   played: Map<string, number>
   /** Approximate memory that the state takes, or less. */
@@ -215,7 +217,8 @@ async function loadFolded(log: ReturnType<typeof logOf>, key: ThreadKey): Promis
     const bytes = [...messages, ...calls].reduce((sum, { chars }) => sum + 2 * chars, 0)
     return state && { state, snapshot, bytes }
   })
-  return { key, played: new Map(), ...(restored ?? { state: emptyThread(), snapshot: undefined, bytes: 0 }) }
+  const found = restored ?? { state: emptyThread(), snapshot: undefined, bytes: 0 }
+  return { key, played: new Map(), keep: Number.POSITIVE_INFINITY, ...found }
 }
 
 /**
@@ -235,6 +238,7 @@ async function foldRest(log: Log, folded: Folded, onRunEnd?: () => Promise<boole
 function recordEntry(folded: Folded, entry: Entry) {
   const { event } = entry
   if (event.type === 'playback') folded.played.set(answerKey(event.run, event.round), event.chars)
+  if (event.type === 'rewind') folded.keep = Math.min(folded.keep, event.keep ?? folded.keep)
   folded.bytes += entryBytes(entry)
 }
 
@@ -331,13 +335,17 @@ async function threadLog(folded: Folded, options: ThreadLogOptions): Promise<Thr
   async function save(): Promise<void> {
     // All of it would be part of the head, which is rewritten with each save.
     if (isLong(state.waiting, restingChars)) return
-    const { played, snapshot: last } = folded
+    const { played, keep, snapshot: last } = folded
     folded.played = new Map()
+    folded.keep = Number.POSITIVE_INFINITY
     let saved: Snapshot | 'fenced' | undefined
     try {
-      saved = await saveSnapshot(state, { store, lease, last, played })
+      saved = await saveSnapshot(state, { store, lease, last, keep, played })
     } finally {
-      if (saved === undefined || saved === last) folded.played = new Map([...played, ...folded.played])
+      if (saved === undefined || saved === last) {
+        folded.played = new Map([...played, ...folded.played])
+        folded.keep = Math.min(keep, folded.keep)
+      }
     }
     if (saved === 'fenced') return lose('fenced')
     if (saved && saved !== last && state.run) dropForgotten(state.run, saved.needed)
@@ -366,7 +374,7 @@ async function threadLog(folded: Folded, options: ThreadLogOptions): Promise<Thr
       await saving
       const hasGrown =
         addedEntries() >= restingEntries ||
-        isLong(savedMessages(state, folded.snapshot?.messages ?? 0), restingChars)
+        isLong(savedMessages(state, Math.min(folded.snapshot?.messages ?? 0, folded.keep)), restingChars)
       if (hasGrown) await save()
     },
     close,
@@ -395,5 +403,5 @@ async function threadLog(folded: Folded, options: ThreadLogOptions): Promise<Thr
 
 /** Whether an event comes from outside a run. */
 function isSignal({ type }: ThreadEvent): boolean {
-  return type === 'input' || type === 'approval' || type === 'stop' || type === 'playback'
+  return ['input', 'approval', 'stop', 'playback', 'rewind'].includes(type)
 }

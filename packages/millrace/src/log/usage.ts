@@ -26,13 +26,17 @@ export function sharedBytes(
   return head === 0 ? 0 : Math.round((bytes * at) / head)
 }
 
+/** Whether it waits until a run names it in its `inputs`. */
 export function isWaitingInput(event: ThreadEvent): boolean {
+  if (event.type === 'rewind') return event.keep !== undefined
   return event.type === 'input' && event.mode !== 'correct'
 }
 
 /** How many messages stop waiting with this event. */
 export function inputsTakenBy(event: ThreadEvent): number {
-  return event.type === 'run-start' || event.type === 'round-start' ? (event.inputs?.length ?? 0) : 0
+  if (event.type !== 'run-start' && event.type !== 'round-start') return 0
+  const discarded = event.type === 'run-start' ? (event.discarded?.length ?? 0) : 0
+  return (event.inputs?.length ?? 0) + discarded
 }
 
 export function tokensOf(event: ThreadEvent): number {

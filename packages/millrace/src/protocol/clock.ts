@@ -26,6 +26,16 @@ export const systemClock: Clock = {
   turn: () => new Promise((resolve) => (globalThis.setImmediate ?? setTimeout)(resolve)),
 }
 
+/** Calls `callback` every `ms`. Returns a function that stops it. */
+export function repeatEvery(ms: number, callback: () => void): () => void {
+  const tick = () => {
+    cancel = systemClock.after(ms, tick)
+    callback()
+  }
+  let cancel = systemClock.after(ms, tick)
+  return () => cancel()
+}
+
 /**
  * Resolves after `ms`, or at once when the signal is aborted (the caller checks the signal).
  * Removes its listener.

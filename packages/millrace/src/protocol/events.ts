@@ -1,6 +1,7 @@
 import type { ErrorJson } from './errors.ts'
 import type { JsonObject, JsonValue } from './json.ts'
 import type { Message, ProviderData, ToolResultPart, UserMessage } from './messages.ts'
+import type { RunRequest } from './run-request.ts'
 import type { Usage } from './usage.ts'
 
 // Every event is plain JSON. A delta (`text`, `reasoning`, `tool-input`) is never empty, and a
@@ -141,6 +142,8 @@ export interface RunStartEvent {
    * not in `input`.
    */
   readonly inputs?: readonly number[]
+  /** The numbers of inputs that were dropped by a rewind before a run read them. */
+  readonly discarded?: readonly number[]
   /** How many processes died while working on the run that this one continues. */
   readonly losses?: number
   /** The trace context of the run, a W3C `traceparent`, if it is traced. */
@@ -276,12 +279,14 @@ export interface ToolResultEvent<Name extends string = string, Part = ToolResult
   readonly permission?: Permission
 }
 
-/** A person has to decide before this call runs. */
+/** A person has to decide before this call runs, or a client has to run it. */
 export interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'approval-request'
   readonly callId: string
   readonly name: Name
   readonly input: Input
+  /** The tool has no `run`: a client runs it and responds with the result. */
+  readonly wants?: 'result'
   readonly reason?: string
   readonly permission?: Permission
   /**
@@ -307,6 +312,9 @@ export interface ApprovalEvent {
   /** Run the call with this input instead of the model's. */
   readonly input?: JsonObject
   readonly remember?: Remembered
+  /** The result of a call that a client has run, and whether it failed. */
+  readonly output?: readonly ToolResultPart[]
+  readonly isError?: boolean
 }
 
 /**
@@ -320,6 +328,7 @@ export interface InputEvent {
   readonly type: 'input'
   readonly message: UserMessage
   readonly mode: InputMode | 'correct'
+  readonly request?: RunRequest
   /** The trace context of the sender, a W3C `traceparent`, if runs are traced. */
   readonly trace?: string
 }
@@ -333,6 +342,29 @@ export type InputMode = 'queue' | 'steer' | 'interrupt'
 export interface StopEvent {
   readonly type: 'stop'
   readonly reason: string
+}
+
+/**
+ * The conversation continues as it was before an earlier entry; the current run is canceled. What
+ * is replaced stays in the log. `before` is the number of
+ * - an `input`: a new message usually follows. If no run has read the input, nothing is canceled,
+ *   and only that input and those after it are dropped
+ * - the `run-start` of a run: its inputs are answered again (`answer`)
+ * - a `rewind`: the part that it replaced is restored
+ *
+ * The next run names the entry in its `inputs`.
+ */
+export interface RewindEvent {
+  readonly type: 'rewind'
+  readonly before: number
+  /**
+   * How many messages are kept. Those in `messages` follow them. Absent if no run has read the
+   * input.
+   */
+  readonly keep?: number
+  readonly messages?: readonly Message[]
+  readonly answer?: true
+  readonly request?: RunRequest
 }
 
 /**
@@ -394,7 +426,7 @@ export type RunEvent<Calls = CallEvent> =
 /**
  * An event in the log of a thread: those of its runs, one after the other, and signals from users.
  */
-export type ThreadEvent = RunEvent | StopEvent | PlaybackEvent
+export type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent
 
 /**
  * A numbered event of a thread. Numbers count from 1 without gaps. `from` is present if deltas were

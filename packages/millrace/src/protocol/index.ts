@@ -1,9 +1,9 @@
 export { parseArguments, toolCall } from './arguments.ts'
 export { askForJson } from './ask-for-json.ts'
-export type { InputImagePart, InputMessage, InputUserMessage } from './check.ts'
+export type { InputMessage, InputUserMessage } from './check.ts'
 export { checkMessages, checkVersion, readTranscript, writeTranscript } from './check.ts'
 export type { Clock } from './clock.ts'
-export { sleep, systemClock } from './clock.ts'
+export { repeatEvery, sleep, systemClock } from './clock.ts'
 export { closest } from './closest.ts'
 export type { Delta, GrowingDelta } from './deltas.ts'
 export { growDelta, joinedEvent, lastChars, relate, startDelta, textOfDelta, withText } from './deltas.ts'
@@ -12,6 +12,7 @@ export { assistantDraft, foldMessage } from './draft.ts'
 export { errorListener } from './error-listener.ts'
 export type { ErrorCode, ErrorFields, ErrorJson } from './errors.ts'
 export { invalidInput, isMillraceError, MillraceError, messageOf, toMillraceError } from './errors.ts'
+export { endFrame, entryFrame, eventStreamHeaders, heartbeatFrame } from './event-stream.ts'
 export type {
   ApprovalEvent,
   ApprovalRequestEvent,
@@ -30,6 +31,7 @@ export type {
   Remembered,
   RememberFor,
   RestartEvent,
+  RewindEvent,
   RoundEndEvent,
   RoundFinish,
   RoundRetractEvent,
@@ -84,11 +86,8 @@ export type {
   Model,
   ModelCapabilities,
   ModelRequest,
-  ModelSettings,
   ModelStream,
   StreamOptions,
-  ToolChoice,
-  ToolSpec,
   WireListener,
 } from './model.ts'
 export { hasInputs, hasStarted, mayRunTools, nextAction } from './next-action.ts'
@@ -112,6 +111,7 @@ export { partialJson } from './partial-json.ts'
 export { asPlayed, trimToPlayed } from './playback.ts'
 export type { PublicError } from './public-error.ts'
 export { publicError } from './public-error.ts'
+export type { ModelSettings, RunRequest, ToolChoice, ToolSpec } from './run-request.ts'
 export type { CallState, RunState } from './run-state.ts'
 export {
   answerKey,
@@ -119,6 +119,7 @@ export {
   foldLog,
   messagesOf,
   openRequests,
+  transcriptLength,
   transcriptOf,
   turnStart,
 } from './run-state.ts'
@@ -146,7 +147,15 @@ export type {
 export { isTraceContext } from './telemetry.ts'
 export type { ExportedThread, ReadableThread } from './thread-export.ts'
 export { exportThread, wholeLog } from './thread-export.ts'
-export type { ApprovalAnswer, FollowOptions, Playback, SendOptions, StateOptions } from './thread-options.ts'
+export type {
+  ApprovalAnswer,
+  FollowOptions,
+  Playback,
+  RespondOptions,
+  RewindOptions,
+  SendOptions,
+  StateOptions,
+} from './thread-options.ts'
 export type { ThreadState, WaitingInput } from './thread-state.ts'
 export {
   applyAppended,
@@ -155,17 +164,23 @@ export {
   approvalsOf,
   cancelReason,
   conversationOf,
+  droppedOf,
   emptyThread,
   isNewRun,
   isOpen,
+  isWanted,
   nextThreadAction,
   promptOf,
+  queuedInputs,
+  requestOf,
   steeringInputs,
   usageOf,
 } from './thread-state.ts'
 export type { ThreadInfo, ThreadPage, ThreadSnapshot, ThreadStatus, ThreadView } from './thread-view.ts'
 export { snapshotOf } from './thread-view.ts'
 export { titleOf } from './title.ts'
+export type { ToolContent } from './tool-content.ts'
+export { contentParts, toolContent } from './tool-content.ts'
 export { upgradeEvent, upgradeExchange } from './upgrade.ts'
 export type { Usage } from './usage.ts'
 export { addUsage, checkUsage, noUsage } from './usage.ts'

@@ -1,34 +1,7 @@
 import type { ModelEvent } from './events.ts'
 import type { JsonObject } from './json.ts'
 import type { Message, ProviderData } from './messages.ts'
-
-/** The description of a tool that is sent to the model. */
-export interface ToolSpec {
-  readonly name: string
-  readonly description: string
-  readonly inputSchema: JsonObject
-  /** The provider must enforce the schema, if it can. */
-  readonly strict?: boolean
-}
-
-export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string }
-
-/** Settings that most providers support. Unsupported ones are left out of the request. */
-export interface ModelSettings {
-  readonly temperature?: number | undefined
-  readonly topP?: number | undefined
-  readonly maxOutputTokens?: number | undefined
-  readonly stop?: readonly string[] | undefined
-  readonly seed?: number | undefined
-  readonly reasoning?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | undefined
-  readonly parallelToolCalls?: boolean | undefined
-  /**
-   * Provider-specific request fields, which override everything else. `tools` are added to the
-   * agent's.
-   */
-  readonly extra?: JsonObject | undefined
-  readonly headers?: Readonly<Record<string, string>> | undefined
-}
+import type { ModelSettings, ToolChoice, ToolSpec } from './run-request.ts'
 
 export interface ModelRequest {
   /** Paired: every tool call is followed by its result. A model must not modify them. */

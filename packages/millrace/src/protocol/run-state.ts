@@ -6,6 +6,7 @@ import type {
   ModelEvent,
   Outcome,
   PlaybackEvent,
+  RewindEvent,
   RoundEndEvent,
   RoundFinish,
   RoundStartEvent,
@@ -24,6 +25,7 @@ import type {
   UserMessage,
 } from './messages.ts'
 import { trimToPlayed } from './playback.ts'
+import type { RunRequest } from './run-request.ts'
 import type { Usage } from './usage.ts'
 import { addUsage, noUsage } from './usage.ts'
 
@@ -86,10 +88,17 @@ export interface RunState {
    */
   summaries: number
   /**
+   * The front of the history and the number of messages it replaced before the first summary of
+   * this run: for a rewind that does not know of the summary.
+   */
+  unsummarized: { readonly front: readonly Message[]; readonly count: number } | undefined
+  /**
    * Inputs to the run itself since the current round started; the next round reads them. Inputs to
    * its thread wait there.
    */
   inputs: UserMessage[]
+  /** What came with the last of its inputs that had something with it. */
+  request: RunRequest | undefined
   /** 0 before the first round. */
   round: number
   /** The model that generates the current round. */
@@ -137,7 +146,9 @@ export function emptyState(): RunState {
     dropped: 0,
     answers: new Map(),
     summaries: 0,
+    unsummarized: undefined,
     inputs: [],
+    request: undefined,
     round: 0,
     model: '',
     phase: 'none',
@@ -256,6 +267,8 @@ export function applyEvent(state: RunState, event: RunEvent): void {
       return updateCall(state, event.callId, (call) => {
         call.requests.set(event.callId, event)
         call.inFlight = false
+        // It was approved, and a client has to run it now.
+        if (event.wants) call.decisions.delete(event.callId)
         // A decision made while the sub-agent was running has not reached it yet.
         call.waiting = ![...call.decisions.keys()].some((id) => id.includes('/'))
       })
@@ -327,6 +340,10 @@ function replaceOldest(state: RunState, event: SummaryEvent) {
   const { replaces, message } = event
   const replaced = state.history.slice(0, replaces)
   const front = [...replaced.filter(({ role }) => role === 'system'), message]
+  state.unsummarized ??= {
+    front: replaced.slice(0, state.summaries),
+    count: state.dropped + state.forgotten.length,
+  }
   for (const one of replaced.slice(state.summaries)) state.forgotten.push(one)
   state.history.splice(0, replaces, ...front)
   state.summaries = front.length
@@ -393,6 +410,30 @@ export function applyPlayback(state: RunState, { run, round, chars }: PlaybackEv
   const [messages, index] =
     at < forgotten.length ? [forgotten, at] : [history, at - forgotten.length + summaries]
   messages[index] = trimToPlayed(messages[index] as AssistantMessage, chars)
+}
+
+/**
+ * Goes back to an earlier point of the conversation, after the run has ended. The summary goes too
+ * if it covers what is replaced.
+ */
+export function rewindTo(state: RunState, { keep = 0, messages = [] }: RewindEvent): void {
+  closeRun(state)
+  const { forgotten, history, dropped, answers, unsummarized } = state
+  if (keep < dropped + forgotten.length && unsummarized && keep >= unsummarized.count) {
+    const since = forgotten.splice(unsummarized.count - dropped)
+    history.splice(0, state.summaries, ...unsummarized.front, ...since)
+    state.summaries = unsummarized.front.length
+  }
+  const summarized = dropped + forgotten.length
+  if (keep < summarized) {
+    history.splice(0, history.length, ...forgotten.slice(0, Math.max(0, keep - dropped)))
+    forgotten.length = 0
+    state.dropped = Math.min(dropped, keep)
+    state.summaries = 0
+  } else history.splice(state.summaries + keep - summarized)
+  for (const [key, at] of answers) if (at >= keep) answers.delete(key)
+  for (const message of messages) addMessage(state, message)
+  state.contextTokens = undefined
 }
 
 /** Moves the last round and the inputs since then to the history. For a run that has ended. */

@@ -9,7 +9,7 @@ import { emptyThread, isOpen } from './thread-state.ts'
  * The format version of saved states. A state of another version is ignored, and the log is folded
  * again.
  */
-export const foldVersion = 3
+export const foldVersion = 4
 
 /**
  * A folded thread as JSON, without transcript, call ids and decisions: those only grow, and are
@@ -27,7 +27,10 @@ export interface SavedThread {
   readonly messages: number
   /** How many of them are replaced by the summary. */
   readonly forgotten: number
-  /** The first one needed to continue: the model reads it, or the unanswered turn starts there. */
+  /**
+   * The first one needed to continue: the start of the turn in which the summary ends, or ended
+   * before this run. A rewind may make it the current turn again.
+   */
   readonly needed: number
   readonly callIds: number
   readonly decisions: number
@@ -72,7 +75,8 @@ export function saveThread(state: ThreadState): SavedThread | undefined {
     front: history.slice(0, run.summaries),
     messages: transcriptLength(run),
     forgotten: forgottenUpTo,
-    needed: Math.min(forgottenUpTo, run.dropped + turnStart([...forgotten, ...history.slice(run.summaries)])),
+    needed:
+      run.dropped + turnStart(forgotten.slice(0, (run.unsummarized?.count ?? forgottenUpTo) - run.dropped)),
     callIds: callIds.size,
     decisions: decisions.size,
   }
@@ -125,6 +129,7 @@ export function restoreThread(
       forgotten: messages.slice(0, forgotten - needed),
       history: [...front, ...messages.slice(forgotten - needed)],
       summaries: saved.run.summaries,
+      unsummarized: saved.run.unsummarized,
       dropped: needed,
       answers,
       callIds: kept.callIds,
@@ -144,6 +149,7 @@ export function restoreWithoutMessages(saved: SavedThread): ThreadState {
       draft: assistantDraft(round?.draft?.content),
       calls: new Map(round?.calls.map(restoreCall)),
       summaries: 0,
+      unsummarized: undefined,
       dropped: saved.messages,
     },
   }

@@ -1,6 +1,7 @@
 import { isObject, nameOf } from './json.ts'
-import type { ModelCapabilities, ModelSettings } from './model.ts'
+import type { ModelCapabilities } from './model.ts'
 import { anObject, type OptionTable, oneOf, type Problem, unknownField, yesOrNo } from './option-table.ts'
+import type { ModelSettings } from './run-request.ts'
 
 const aNumber = (value: unknown): Problem =>
   !Number.isFinite(value) && `must be a number, not ${nameOf(value)}`

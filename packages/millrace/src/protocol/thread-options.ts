@@ -1,4 +1,5 @@
 import type { InputMode, Remembered, RememberFor } from './events.ts'
+import type { RunRequest } from './run-request.ts'
 
 // Options for operations on a thread, locally or over the network.
 
@@ -7,6 +8,20 @@ export interface SendOptions {
   readonly mode?: InputMode | undefined
   /** An idempotency key: sending the same key again does not add another input. */
   readonly key?: string | undefined
+  /** What comes with the message, and holds for the run that answers it. */
+  readonly request?: RunRequest | undefined
+}
+
+export interface RewindOptions {
+  /** An idempotency key: rewinding with the same key again does nothing. */
+  readonly key?: string | undefined
+  /** Holds for the run that answers again. */
+  readonly request?: RunRequest | undefined
+}
+
+export interface RespondOptions {
+  /** The output describes a failure. */
+  readonly isError?: boolean | undefined
 }
 
 export interface FollowOptions {

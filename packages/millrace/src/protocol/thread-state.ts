@@ -1,6 +1,15 @@
 import type { ErrorJson } from './errors.ts'
-import type { ApprovalEvent, Entry, InputMode, RunEvent, RunStartEvent, ThreadEvent } from './events.ts'
+import type {
+  ApprovalEvent,
+  Entry,
+  InputMode,
+  RewindEvent,
+  RunEvent,
+  RunStartEvent,
+  ThreadEvent,
+} from './events.ts'
 import type { Message, UserMessage } from './messages.ts'
+import type { RunRequest } from './run-request.ts'
 import type { RunState } from './run-state.ts'
 import {
   applyEvent,
@@ -8,19 +17,24 @@ import {
   emptyState,
   messagesOf,
   openRequests,
+  rewindTo,
   stateAfter,
   transcriptOf,
 } from './run-state.ts'
 import type { Usage } from './usage.ts'
 import { addUsage, noUsage } from './usage.ts'
 
-/** An input to a thread that no run has read yet. */
+/** An input to a thread that no run has read yet, or a `rewind` that no run has answered yet. */
 export interface WaitingInput {
   readonly seq: number
-  readonly message: UserMessage
+  /** Absent for a `rewind`: what it answers is in the conversation. */
+  readonly message?: UserMessage | undefined
   readonly mode: InputMode
+  readonly request?: RunRequest | undefined
   /** A stop came after it: no run is started for it, but the next run reads it. */
   held: boolean
+  /** The conversation was rewound to before it: the next run takes it without reading it. */
+  discarded?: boolean
   /** The trace context of the sender. */
   readonly trace?: string | undefined
 }
@@ -43,6 +57,11 @@ export interface ThreadState {
    */
   answering: number
   stop: { readonly seq: number; readonly reason: string } | undefined
+  /**
+   * Rewinds that no run has taken yet. They apply at the end of each run that started without
+   * knowing of them.
+   */
+  rewinds: { readonly seq: number; readonly event: RewindEvent }[]
   /** The usage of the runs before the current one. */
   earlierUsage: Usage
   error: ErrorJson | undefined
@@ -58,6 +77,7 @@ export function emptyThread(): ThreadState {
     decisions: new Map(),
     answering: 0,
     stop: undefined,
+    rewinds: [],
     earlierUsage: noUsage,
     error: undefined,
   }
@@ -93,6 +113,7 @@ function apply(state: ThreadState, event: ThreadEvent, seq: number | undefined):
         message: event.message,
         mode: event.mode,
         held: false,
+        ...(event.request && { request: event.request }),
         ...(event.trace !== undefined && { trace: event.trace }),
       })
       return
@@ -104,20 +125,26 @@ function apply(state: ThreadState, event: ThreadEvent, seq: number | undefined):
     case 'playback':
       if (state.run) applyPlayback(state.run, event)
       return
+    case 'rewind':
+      return rewind(state, event, seq ?? state.head)
     case 'run-start':
       state.agent = event.agent
       state.error = undefined
-      if (event.resumes === undefined) startRun(state, event.inputs)
+      if (event.resumes === undefined) startRun(state, event)
       break
     case 'round-start':
-      for (const { message } of takeInputs(state, event.inputs)) state.run?.inputs.push(message)
+      for (const { message, request } of takeInputs(state, event.inputs)) {
+        if (message) state.run?.inputs.push(message)
+        if (state.run && request) state.run.request = request
+      }
       break
     case 'approval':
       if (seq !== undefined) recordDecision(state, event, seq)
       break
     case 'run-end':
       state.error = event.error
-      break
+      if (state.run) applyEvent(state.run, event)
+      return applyRewinds(state)
     // The rest only concerns the run.
     case 'round-retry':
     case 'round-retract':
@@ -142,17 +169,49 @@ function apply(state: ThreadState, event: ThreadEvent, seq: number | undefined):
   if (state.run) applyEvent(state.run, event)
 }
 
-function recordDecision({ decisions }: ThreadState, { callId }: ApprovalEvent, seq: number) {
-  if (!decisions.has(callId)) decisions.set(callId, seq)
+/** Results of calls that a client has run are not recorded: a second one is ignored. */
+function recordDecision({ decisions }: ThreadState, { callId, output }: ApprovalEvent, seq: number) {
+  if (!output && !decisions.has(callId)) decisions.set(callId, seq)
+}
+
+function rewind(state: ThreadState, event: RewindEvent, seq: number) {
+  for (const input of state.waiting) if (input.message && input.seq >= event.before) input.discarded = true
+  state.interrupts = state.waiting.filter(interrupts).length
+  if (event.keep === undefined) return
+  state.stop = { seq, reason: 'the conversation was rewound' }
+  // What an earlier rewind would have answered is replaced.
+  for (const input of state.waiting) if (!input.message) input.held = true
+  state.waiting.push({
+    seq,
+    mode: 'queue',
+    held: !event.answer,
+    ...(event.request && { request: event.request }),
+  })
+  state.rewinds.push({ seq, event })
+  applyRewinds(state)
+}
+
+/** A run in progress needs its messages until it has ended. Applying a rewind twice is harmless. */
+function applyRewinds(state: ThreadState) {
+  if (state.run && isOpen(state.run)) return
+  for (const { event } of state.rewinds) {
+    state.run ??= { ...emptyState(), outcome: 'completed' }
+    rewindTo(state.run, event)
+  }
 }
 
 /** A run starts with the conversation of the runs before it, and the inputs it answers. */
-function startRun(state: ThreadState, inputs: readonly number[] = []) {
+function startRun(state: ThreadState, { inputs = [], discarded = [] }: RunStartEvent) {
   const before = state.run
   const run = before ? stateAfter(before) : emptyState()
   if (before) state.earlierUsage = addUsage(state.earlierUsage, before.usage)
-  for (const { message } of takeInputs(state, inputs)) run.history.push(message)
+  for (const { message, request } of takeInputs(state, inputs)) {
+    if (message) run.history.push(message)
+    if (request) run.request = request
+  }
+  takeInputs(state, discarded)
   state.answering = inputs.reduce((last, seq) => Math.max(last, seq), 0)
+  state.rewinds = state.rewinds.filter(({ seq }) => seq > state.answering)
   state.run = run
 }
 
@@ -167,18 +226,35 @@ function takeInputs(state: ThreadState, inputs: readonly number[] = []): Waiting
 
 /** The inputs that steer the current run: its next round reads them. */
 export function steeringInputs({ waiting }: ThreadState): readonly WaitingInput[] {
-  return waiting.filter(({ mode, held }) => mode === 'steer' && !held)
+  return waiting.filter((input) => input.mode === 'steer' && isWanted(input))
+}
+
+/** What came with the inputs of the current run, for its next round. */
+export function requestOf(state: ThreadState): RunRequest | undefined {
+  return steeringInputs(state).findLast(({ request }) => request)?.request ?? state.run?.request
 }
 
 /** The conversation as the model reads it in the next round. */
 export function promptOf(state: ThreadState): Message[] {
   const messages = state.run ? messagesOf(state.run) : []
-  for (const { message } of steeringInputs(state)) messages.push(message)
+  for (const { message } of steeringInputs(state)) if (message) messages.push(message)
   return messages
 }
 
-function interrupts({ mode, held }: WaitingInput): boolean {
-  return mode === 'interrupt' && !held
+function interrupts(input: WaitingInput): boolean {
+  return input.mode === 'interrupt' && isWanted(input)
+}
+
+/** Whether a run is started for the input. */
+export function isWanted({ held, discarded = false }: WaitingInput): boolean {
+  return !held && !discarded
+}
+
+/** The inputs that a run will read, in order. */
+export function queuedInputs({ waiting }: ThreadState) {
+  return waiting.flatMap(({ seq, mode, message, request, held, discarded }) =>
+    message && !discarded ? [{ seq, mode, message, request, held }] : [],
+  )
 }
 
 /**
@@ -201,11 +277,14 @@ export function nextThreadAction(state: ThreadState): ThreadAction {
     if (run.outcome === undefined) return { type: 'continue' }
     return { type: hasDecided(run) ? 'continue' : 'wait' }
   }
-  const wanted = waiting.filter(({ held }) => !held)
+  const wanted = waiting.filter(isWanted)
   const last = wanted.findLast(({ mode }) => mode === 'interrupt') ?? wanted[0]
   if (!last) return { type: 'idle' }
+  // A rewind must not apply to the run that knows of it.
+  const rewound = waiting.findLast(({ message }) => !message)
+  const end = Math.max(last.seq, rewound?.seq ?? 0)
   // Earlier inputs are included, so that the conversation keeps its order.
-  return { type: 'start', inputs: waiting.filter(({ seq }) => seq <= last.seq) }
+  return { type: 'start', inputs: waiting.filter(({ seq }) => seq <= end) }
 }
 
 /** Whether a call that waited for a person can proceed. */
@@ -234,8 +313,25 @@ export function isNewRun(event: ThreadEvent): event is RunStartEvent {
  * The whole conversation, including messages replaced by a summary and inputs that no run has read
  * yet.
  */
-export function conversationOf({ run, waiting }: ThreadState): Message[] {
-  return [...(run ? transcriptOf(run) : []), ...waiting.map(({ message }) => message)]
+export function conversationOf(state: ThreadState): Message[] {
+  return [...transcript(state).messages, ...queuedInputs(state).map(({ message }) => message)]
+}
+
+/** How many messages at the start of the conversation are not in memory. */
+export function droppedOf(state: ThreadState): number {
+  return transcript(state).dropped
+}
+
+/** The conversation without waiting inputs, after rewinds that have not been applied yet. */
+function transcript({ run, rewinds }: ThreadState) {
+  let messages = run ? transcriptOf(run) : []
+  let dropped = run?.dropped ?? 0
+  for (const { event } of run && isOpen(run) ? rewinds : []) {
+    const { keep = 0, messages: restored = [] } = event
+    messages = [...messages.slice(0, Math.max(0, keep - dropped)), ...restored]
+    dropped = Math.min(dropped, keep)
+  }
+  return { messages, dropped }
 }
 
 export function approvalsOf({ run }: ThreadState) {

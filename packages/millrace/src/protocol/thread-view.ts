@@ -3,7 +3,7 @@ import type { ApprovalRequestEvent, InputMode, Outcome } from './events.ts'
 import type { JsonObject } from './json.ts'
 import type { Message } from './messages.ts'
 import type { ThreadState } from './thread-state.ts'
-import { approvalsOf, conversationOf, nextThreadAction, usageOf } from './thread-state.ts'
+import { approvalsOf, conversationOf, nextThreadAction, queuedInputs, usageOf } from './thread-state.ts'
 import type { Usage } from './usage.ts'
 
 /** What is known about a thread without reading its log. */
@@ -45,7 +45,7 @@ export interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status'> {
    * `before` to get them.
    */
   readonly earlier?: { readonly messages: number }
-  /** What waits for a person. */
+  /** What waits for a person, or for a result from a client (`wants`). */
   readonly approvals: readonly ApprovalRequestEvent[]
   /** Inputs that no run has read yet. */
   readonly queued: readonly { readonly seq: number; readonly mode: InputMode }[]
@@ -74,15 +74,15 @@ export function snapshotOf(
   state: ThreadState,
   messages: readonly Message[] = conversationOf(state),
 ): ThreadSnapshot {
-  const { head, run, error, waiting } = state
+  const { head, run, error } = state
   return {
     head,
     status: statuses[nextThreadAction(state).type],
     messages,
     approvals: approvalsOf(state),
-    queued: waiting.map(({ seq, mode }) => ({ seq, mode })),
+    queued: queuedInputs(state).map(({ seq, mode }) => ({ seq, mode })),
     usage: usageOf(state),
-    ...(run && {
+    ...(run?.runId && {
       run: {
         id: run.runId,
         rounds: run.round,

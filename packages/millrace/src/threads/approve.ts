@@ -4,6 +4,7 @@ import { controlAt } from '../log/index.ts'
 import type {
   ApprovalAnswer,
   ApprovalEvent,
+  ApprovalRequestEvent,
   Entry,
   OptionTable,
   Remembered,
@@ -61,7 +62,7 @@ export async function decide(
   const { callId } = decision
   const { head, run } = state
   const decidedAt = state.decisions.get(callId)
-  if (run && decidedAt === undefined && isPending(state, callId)) {
+  if (run && decidedAt === undefined && openRequest(state, callId)) {
     const isStopped = cancelReason(state) !== undefined
     const entry = await write(await agent.readDecision(decision, run, op))
     // Nothing was written between the state that was checked and the decision.
@@ -76,13 +77,14 @@ export async function decide(
 async function confirmDecision(entry: Entry, decision: ApprovalEvent, log: Log) {
   // A stop may have been written in between; the first one in the log counts.
   const before = await controlAt(log, entry.seq - 1)
-  if (!isPending(before, decision.callId) || cancelReason(before) !== undefined)
+  if (!openRequest(before, decision.callId) || cancelReason(before) !== undefined)
     throw tooLate(before, decision.callId, { isUsed: true })
   return sameDecision(entry as Decided, decision)
 }
 
-function isPending(state: ThreadState, callId: string): boolean {
-  return approvalsOf(state).some((request) => request.callId === callId)
+/** The request of a call that waits for a decision or a result. */
+export function openRequest(state: ThreadState, callId: string): ApprovalRequestEvent | undefined {
+  return approvalsOf(state).find((request) => request.callId === callId)
 }
 
 interface Decided {
@@ -108,11 +110,15 @@ function sameRemember(stored: Remembered | undefined, requested: unknown): boole
   return stored?.for === howLong && JSON.stringify(stored?.rules) === JSON.stringify(rules)
 }
 
+/** Whether the conversation has this call. `call_1/call_7` is one of a sub-agent, which `call_1` runs. */
+export function isKnownCall({ run }: ThreadState, callId: string): boolean {
+  return run?.callIds.has(String(callId).split('/', 1)[0] as string) ?? false
+}
+
 function tooLate(
   state: ThreadState,
   callId: string,
-  // `call_1/call_7` is a call of a sub-agent, which `call_1` runs.
-  { isUsed = state.run?.callIds.has(callId.split('/', 1)[0] as string) ?? false } = {},
+  { isUsed = isKnownCall(state, callId) } = {},
 ): MillraceError {
   if (!isUsed) {
     const waiting = approvalsOf(state).map(({ callId, name }) => `'${callId}' (${name})`)

@@ -1,4 +1,4 @@
-import type { Entry, InputMode } from '../protocol/index.ts'
+import type { ApprovalRequestEvent, Entry, InputMode } from '../protocol/index.ts'
 import { isMillraceError } from '../protocol/index.ts'
 import type { Instance, World } from './chaos.test-kit.ts'
 import { sleep, within } from './chaos.test-kit.ts'
@@ -54,6 +54,11 @@ export const actions = {
   stop: (step: Step) => request(step, step.thread.stop()),
   approve: (step: Step) => decide(step, true),
   deny: (step: Step) => decide(step, false),
+  rewind,
+  edit: async (step: Step) => {
+    await rewind(step)
+    await send('queue')(step)
+  },
   waitBriefly: ({ n }: Step) => sleep(n % 4),
   wait: ({ n }: Step) => sleep(10 + (n % 80)),
   fork,
@@ -80,7 +85,7 @@ export const actions = {
 }
 
 /** After any of these, the log may contain a request that no model has seen. */
-export const disruptive = /stop|interrupt|close|kill|freeze|fail|lose/
+export const disruptive = /stop|interrupt|rewind|edit|close|kill|freeze|fail|lose/
 
 const failable: readonly (keyof ThreadStore)[] = [
   ...(['claim', 'renew', 'release', 'findRunnable'] as const),
@@ -117,13 +122,31 @@ async function request({ chaos, instance }: Step, pending: Promise<unknown>): Pr
 
 async function decide(step: Step, approved: boolean): Promise<void> {
   const { thread, n } = step
-  const seen: string[] = []
+  const seen: ApprovalRequestEvent[] = []
   await request(
     step,
-    thread.state().then(({ approvals }) => seen.push(...approvals.map(({ callId }) => callId))),
+    thread.state().then(({ approvals }) => seen.push(...approvals)),
   )
-  for (const callId of n % 3 === 0 ? seen.slice(0, 1) : seen)
-    await request(step, thread.approve(callId, { approved }))
+  for (const { callId, wants } of n % 3 === 0 ? seen.slice(0, 1) : seen)
+    await request(
+      step,
+      wants && approved ? thread.respond(callId, `result ${n}`) : thread.approve(callId, { approved }),
+    )
+}
+
+/** To before an input, a run or an earlier rewind, whether it is still part of the conversation or not. */
+async function rewind(step: Step): Promise<void> {
+  const { thread, n } = step
+  const places: number[] = []
+  await request(
+    step,
+    thread.read({ limit: 100_000 }).then((entries) => {
+      for (const { seq, event } of entries)
+        if (/^(input|run-start|rewind)$/.test(event.type)) places.push(seq)
+    }),
+  )
+  const before = places.at(-1 - (n % places.length))
+  if (before !== undefined) await request(step, thread.rewind(before))
 }
 
 async function fork(step: Step): Promise<void> {

@@ -5,7 +5,7 @@ import { sized } from '../../../../test/size.ts'
 import { checkSnapshots } from '../log/snapshot.test-kit.ts'
 import { temporaryFolder } from '../log/sqlite/sqlite.test-kit.ts'
 import { sqliteStore } from '../log/sqlite.ts'
-import type { Entry, ThreadState } from '../protocol/index.ts'
+import type { Entry, ThreadState, UserMessage } from '../protocol/index.ts'
 import {
   applyEntry,
   approvalsOf,
@@ -15,6 +15,7 @@ import {
   messagesOf,
   nextThreadAction,
 } from '../protocol/index.ts'
+import { applyEntry as applyToView, createView } from '../view/index.ts'
 import type { Conditions } from './chaos.test-kit.ts'
 import { answers, until, within, world } from './chaos.test-kit.ts'
 import type { Action, Chaos, Reader } from './chaos-actions.test-kit.ts'
@@ -93,7 +94,9 @@ async function comesToRest(thread: Thread): Promise<void> {
   const isAtRest = async () => {
     const { status, approvals } = await thread.state()
     // A request in the log may have been decided by now.
-    for (const { callId } of approvals) await thread.approve(callId, { approved: true }).catch(expectConflict)
+    for (const { callId, wants } of approvals)
+      if (wants) await thread.respond(callId, 'late').catch(expectConflict)
+      else await thread.approve(callId, { approved: true }).catch(expectConflict)
     return status === 'idle' && (await thread.info()).status === 'idle'
   }
   await until(isAtRest, async () => {
@@ -119,7 +122,19 @@ function checkLog(entries: readonly Entry[]): void {
   if (state.run) expect(findUnpaired(messagesOf(state.run))).toBeUndefined()
   checkCalls(entries)
   checkWords(entries)
-  expect(inConversation(state)).toEqual(inLog(entries))
+  const inputs = conversationOf(state).filter(({ role }) => role === 'user')
+  expect(inputs).toEqual(shownInputs(entries))
+  const messages = inLog(entries)
+  if (eventsOf(entries, 'rewind').length > 0) return
+  expect(inputs.map((message) => JSON.stringify(message)).sort()).toEqual(messages)
+}
+
+/** What a user interface shows, which is folded in another way. */
+function shownInputs(entries: readonly Entry[]): UserMessage[] {
+  const view = createView()
+  for (const entry of entries) applyToView(view, entry)
+  const rows = [...view.rows, ...view.waiting]
+  return rows.flatMap((row) => (row.kind === 'input' ? [row.message] : []))
 }
 
 /** Each run starts after the previous one has ended, and ends once. */
@@ -164,11 +179,6 @@ function inLog(entries: readonly Entry[]): string[] {
   const messages = inputs.map(({ message }) => JSON.stringify(message)).sort()
   expect([...new Set(messages)]).toEqual(messages)
   return messages
-}
-
-function inConversation(state: ThreadState): string[] {
-  const messages = conversationOf(state).filter(({ role }) => role === 'user')
-  return messages.map((message) => JSON.stringify(message)).sort()
 }
 
 /** Every request according to the log is one that the model got. */

@@ -81,7 +81,7 @@ export function world(store: ThreadStore, conditions: Conditions): World {
   const ran = new Map<string, number>()
   const modelRequests = new Set<string>()
   const unexpectedErrors: string[] = []
-  const { never, safe, pay } = countedTools(ran)
+  const { never, safe, pay, ask } = countedTools(ran)
 
   function helper(link: StoreLink) {
     const model = scriptedModel(
@@ -95,12 +95,12 @@ export function world(store: ThreadStore, conditions: Conditions): World {
     const sub = agent({
       name: 'sub',
       model: scriptedModel((request, index) => subRound(conditions, request, index), { deltaChars: 4 }),
-      tools: [never, pay],
+      tools: [never, pay, ask],
     })
     return agent({
       name: 'helper',
       model,
-      tools: [never, safe, pay, sub.asTool({ description: 'Helps the helper' })],
+      tools: [never, safe, pay, ask, sub.asTool({ description: 'Helps the helper' })],
       maxRounds: 4,
       retry: { baseMs: 1, attempts: 4 },
       ...(compacts && { maxContextTokens: 300, compact }),
@@ -150,6 +150,7 @@ function countedTools(ran: Map<string, number>) {
     never: counted('never', { repeat: 'never' }),
     safe: counted('safe', { repeat: 'safe' }),
     pay: counted('pay', { repeat: 'never', approve: true }),
+    ask: tool({ name: 'ask', description: 'Run by a client', input: z.object({ v: z.number() }) }),
   }
 }
 
@@ -166,6 +167,7 @@ function mainRound({ turns, fault }: Conditions, { messages }: ModelRequest, ind
     [{ text: 'Calling. ' }, callTo('never', turn), { text: ' on' }],
     [callTo('safe', turn % 9), callTo('pay', 2)],
     [callTo('pay', 1)],
+    [callTo('ask', 1), callTo('never', turn)],
     [subCall],
     [subCall, callTo('pay', 5), subCall],
     [{ text: 'The end.' }],
@@ -184,6 +186,7 @@ function subRound({ turns }: Conditions, { messages }: ModelRequest, index: numb
   const rounds: readonly ScriptStep[][] = [
     [{ text: 'sub ' }, callTo('pay', 1), callTo('pay', 2)],
     [callTo('never', 1), callTo('pay', 3)],
+    [callTo('ask', 1), callTo('pay', 3)],
     [{ text: 'sub words' }],
   ]
   return rounds[(turns[(index + 3) % turns.length] as number) % rounds.length] as ScriptStep[]

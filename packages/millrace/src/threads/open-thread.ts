@@ -16,12 +16,15 @@ import type {
   FollowOptions,
   OptionTable,
   Playback,
+  RespondOptions,
+  RewindOptions,
   StateOptions,
   Telemetry,
   ThreadEvent,
   ThreadInfo,
 } from '../protocol/index.ts'
 import {
+  anything,
   checkOptions,
   invalidInput,
   isMillraceError,
@@ -37,11 +40,13 @@ import {
   wholeNumber,
   yesOrNo,
 } from '../protocol/index.ts'
-import { decide, readAnswer } from './approve.ts'
+import { decide, isKnownCall, openRequest, readAnswer } from './approve.ts'
 import type { WokenThread } from './dispatcher.ts'
 import type { ExchangeRecorder } from './exchanges/recorder.ts'
+import { historyLog } from './history.ts'
 import { labelOf } from './label.ts'
-import type { ReadOptions, Thread, ThreadSendOptions } from './thread.ts'
+import { rewindEvent } from './rewind.ts'
+import type { ReadOptions, Thread, ThreadCreateOptions, ThreadSendOptions } from './thread.ts'
 import { checkThreadId } from './thread-id.ts'
 import { readView } from './view.ts'
 
@@ -66,9 +71,13 @@ const pageSize = 1000
 const pageBytes = 1024 * 1024
 const stepSize = 200
 
+const keyProblem = (value: unknown) =>
+  someText(value) || (String(value).length > 256 && 'must be at most 256 characters long')
+
 const sendTable: OptionTable<ThreadSendOptions> = {
   mode: oneOf('queue', 'steer', 'interrupt'),
-  key: (value) => someText(value) || (String(value).length > 256 && 'must be at most 256 characters long'),
+  key: keyProblem,
+  request: anything,
   trace: (value) => someText(value) || (!isTraceContext(String(value)) && 'must be a W3C traceparent'),
 }
 const readTable: OptionTable<ReadOptions> = { after: wholeNumber(0), limit: wholeNumber(1), split: yesOrNo }
@@ -88,7 +97,16 @@ const exchangesTable: OptionTable<ExchangePageOptions> = {
   bytes: wholeNumber(1),
 }
 const playbackTable: OptionTable<Playback> = { run: someText, round: wholeNumber(1), chars: wholeNumber(0) }
-const createTable: OptionTable<{ failIfExists?: boolean | undefined }> = { failIfExists: yesOrNo }
+const createTable: OptionTable<ThreadCreateOptions> = {
+  failIfExists: yesOrNo,
+  messages: anything,
+  keys: (value) =>
+    !(Array.isArray(value) && value.every((key) => key === undefined || !keyProblem(key))) &&
+    'must be an array of keys, at most 256 characters each',
+  request: anything,
+}
+const respondTable: OptionTable<RespondOptions> = { isError: yesOrNo }
+const rewindTable: OptionTable<RewindOptions> = { key: keyProblem, request: anything }
 const forkTable: OptionTable<{ id?: string; user?: string; caller?: string }> = {
   id: someText,
   user: someText,
@@ -110,14 +128,21 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
   }
 
   /** Returns false if the thread exists. */
-  function createThread(): Promise<boolean> {
-    return countRejections(store.create({ ...requested, label: labelOf(requested) }, { quotas }))
+  function createThread({ entries, keys }: Partial<ReturnType<typeof historyLog>> = {}): Promise<boolean> {
+    const label = labelOf(requested, entries)
+    return countRejections(store.create({ ...requested, label }, { entries, keys, quotas }))
   }
 
-  async function create(op: string, failIfExists: boolean): Promise<ThreadInfo> {
-    checkOpen(op)
-    if (!(await createThread()) && failIfExists) throw idTaken(id, op)
-    return info(op)
+  /** The log of a thread that begins with a history. */
+  function readHistory({ messages, keys, request }: ThreadCreateOptions, op: string) {
+    if (!messages) return undefined
+    const agent = agentOf(requested, op)
+    return historyLog({
+      agent: requested.agent,
+      messages: agent.readHistory(messages, op),
+      keys,
+      request: request && agent.readRequest(request, op),
+    })
   }
 
   function agentOf({ agent }: Pick<ThreadInfo, 'agent'>, op: string): AgentInternals {
@@ -176,6 +201,19 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
     return entry
   }
 
+  /** The number of the signal that was written with a key, if there is one. */
+  async function signalOf(key: string): Promise<number | undefined> {
+    return (await store.keys(id, key)).get(key)
+  }
+
+  /** The state of the thread, valid in the current turn of the event loop, and its agent. */
+  async function currentState(op: string) {
+    const known = await info(op)
+    const { createdAt, head } = known
+    const state = await logs.state({ id, createdAt, caller: requested.caller }, head)
+    return { state, agent: agentOf(known, op) }
+  }
+
   async function exchangePage(options: ExchangePageOptions): Promise<ExchangePage> {
     const op = 'thread.exchanges'
     if (!isObject(options as unknown))
@@ -192,7 +230,13 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
     async create(options = {}) {
       const op = 'thread.create'
       checkOptions(options, createTable, { op, what: 'the option' })
-      return create(op, options.failIfExists ?? false)
+      checkOpen(op)
+      const history = readHistory(options, op)
+      const isCreated = await createThread(history)
+      if (!isCreated && options.failIfExists) throw idTaken(id, op)
+      const { agent, priority = 'interactive' } = requested
+      if (isCreated && history) wake({ id, agent, head: history.entries.length, priority })
+      return info(op)
     },
     info: () => info('thread.info'),
 
@@ -200,15 +244,17 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
       const op = 'thread.send'
       checkOptions(options, sendTable, { op, what: 'the option' })
       checkOpen(op)
-      const { mode = 'queue', key } = options
+      const { mode = 'queue', key, request } = options
       // Before the first await, since the active span is known only now. If a server is itself
       // instrumented, its span sits between the one named by the request and the run.
       const trace = telemetry && (telemetry.activeTrace?.() ?? options.trace)
       let found = await store.get(id)
+      const agent = agentOf(found ?? requested, op)
       const event = {
         type: 'input',
-        message: agentOf(found ?? requested, op).readMessage(message, op),
+        message: agent.readMessage(message, op),
         mode,
+        ...(request && { request: agent.readRequest(request, op) }),
         ...(trace !== undefined && { trace }),
       } as const
       // Only now, so that an invalid message does not create a thread.
@@ -218,6 +264,12 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
         signal(key === undefined ? undefined : `input:${key}`, event, { quotas, label }),
       )
       return seq
+    },
+
+    async inputOf(key) {
+      const op = 'thread.inputOf'
+      checkOpen(op)
+      return signalOf(`input:${key}`)
     },
 
     follow(options = {}) {
@@ -279,16 +331,45 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
       const op = 'thread.approve'
       checkOpen(op)
       const decision = readAnswer(callId, answer)
+      const { state, agent } = await currentState(op)
+      const { run } = state
+      const wantsResult = run && openRequest(state, callId)?.wants
+      // It may have been approved before.
+      if (wantsResult && !decision.approved)
+        return (await signal(`result:${callId}`, await agent.readDecision(decision, run, op))).seq
+      return decide(decision, { log, state, agent, write: (event) => signal(`approval:${callId}`, event) })
+    },
+
+    async respond(callId, output, options = {}) {
+      const op = 'thread.respond'
+      checkOpen(op)
+      checkOptions(options, respondTable, { op, what: 'the option' })
+      const { agent, state } = await currentState(op)
+      const { run, head } = state
+      if (!run || !openRequest(state, callId)) {
+        if (isKnownCall(state, callId)) return head
+        throw invalidInput(op, `there is no call '${callId}' that wants a result`)
+      }
+      const event = await agent.readDecision(
+        { callId, approved: true, output, isError: options.isError === true },
+        run,
+        op,
+      )
+      return (await signal(`result:${callId}`, event)).seq
+    },
+
+    async rewind(before, options = {}) {
+      const op = 'thread.rewind'
+      checkOpen(op)
+      checkOptions(options, rewindTable, { op, what: 'the option' })
       const known = await info(op)
-      const agent = agentOf(known, op)
-      const { createdAt, head } = known
-      const state = await logs.state({ id, createdAt, caller: requested.caller }, head)
-      return decide(decision, {
-        log,
-        state,
-        agent,
-        write: (event) => signal(`approval:${callId}`, event),
-      })
+      const { key, request } = options
+      const checked = request && agentOf(known, op).readRequest(request, op)
+      const earlier = key === undefined ? undefined : await signalOf(`rewind:${key}`)
+      if (earlier !== undefined) return earlier
+      const event = await rewindEvent(log, before, checked)
+      const written = signal(key === undefined ? undefined : `rewind:${key}`, event, { quotas })
+      return (await countRejections(written)).seq
     },
 
     async reportPlayback(playback) {

@@ -7,8 +7,12 @@ import type {
   ExchangePageOptions,
   ExchangesOptions,
   FollowOptions,
+  InputMessage,
   InputUserMessage,
   Playback,
+  RespondOptions,
+  RewindOptions,
+  RunRequest,
   SendOptions,
   StateOptions,
   ThreadInfo,
@@ -31,20 +35,33 @@ export interface ReadOptions {
   readonly split?: boolean | undefined
 }
 
+export interface ThreadCreateOptions {
+  /** Reject with `conflict` if the thread exists. */
+  readonly failIfExists?: boolean | undefined
+  /**
+   * The conversation that the thread begins with. If it ends with a user message or a tool result,
+   * the agent answers. Only used if the thread is created.
+   */
+  readonly messages?: readonly InputMessage[] | undefined
+  /** The idempotency keys of user messages among them, by their index. */
+  readonly keys?: readonly (string | undefined)[] | undefined
+  /** What comes with the last message, and holds for the run that answers it. */
+  readonly request?: RunRequest | undefined
+}
+
 /**
  * A conversation. The first `send` or `create` creates it in the store; everything else rejects
  * with `not_found` until then.
  */
 export interface Thread {
   readonly id: string
-  /**
-   * Creates the thread if it does not exist. With `failIfExists`, rejects with `conflict` if it
-   * does.
-   */
-  create(options?: { readonly failIfExists?: boolean | undefined }): Promise<ThreadInfo>
+  /** Creates the thread if it does not exist. */
+  create(options?: ThreadCreateOptions): Promise<ThreadInfo>
   info(): Promise<ThreadInfo>
   /** Sends a message. Resolves with its number when it is durable; followers see the answer. */
   send(message: string | InputUserMessage, options?: ThreadSendOptions): Promise<number>
+  /** Returns the number of the input that was sent with an idempotency key, if there is one. */
+  inputOf(key: string): Promise<number | undefined>
   /**
    * Follows the log after a number. Entries arrive as they become durable, at the reader's pace; a
    * reader that is far behind gets deltas joined.
@@ -74,6 +91,20 @@ export interface Thread {
    * with `conflict` if the call was decided differently, or the run had already ended.
    */
   approve(callId: string, answer: ApprovalAnswer): Promise<number>
+  /**
+   * Sends the result of a tool call that wants one, because its tool has no `run`: text, JSON or
+   * `toolContent(…)`. The first result counts: a result for a call that has one, or whose run has
+   * ended, is ignored. Rejects with `invalid_input` if there is no such call, or if it waits for
+   * approval.
+   */
+  respond(callId: string, output: unknown, options?: RespondOptions): Promise<number>
+  /**
+   * Continues the conversation as it was before an entry, and cancels the current run. `before` is
+   * the number of an input (to send another message instead), of the start of a run (which is
+   * answered again), or of a `rewind` (to restore what it replaced). What is replaced stays in the
+   * log. Resolves with the number of the `rewind`. Reads the whole log.
+   */
+  rewind(before: number, options?: RewindOptions): Promise<number>
   /**
    * Records how much of a spoken answer was played. The next prompt contains only that part, not
    * what was generated but never played. The last report for a round counts. Rejects with

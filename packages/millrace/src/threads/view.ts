@@ -6,6 +6,7 @@ import {
   applyEntry,
   conversationOf,
   countSummary,
+  droppedOf,
   emptyThread,
   restoreWithoutMessages,
   snapshotOf,
@@ -45,26 +46,31 @@ async function viewFrom(
   const state = snapshot ? restoreWithoutMessages(snapshot) : emptyThread()
   const played = new Map<string, number>()
   const dropOld = messageDropper(state, options)
+  /** How many messages of the snapshot the conversation still has. */
+  let intact = snapshot?.messages ?? 0
   let pages = 0
   for await (const page of readLog(log, { after: state.head })) {
     for (const entry of page) {
       applyForView(state, entry, played)
+      if (entry.event.type === 'rewind') intact = Math.min(intact, entry.event.keep ?? intact)
       if (dropOld(entry.event)) await pause(pages)
     }
     pages++
   }
-  const dropped = state.run?.dropped ?? 0
+  const dropped = droppedOf(state)
   const messages = conversationOf(state)
   const before = Math.min(options.before, dropped + messages.length)
   const shown = await lastFitting(messages.slice(0, Math.max(0, before - dropped)), options.bytes)
   const start = before - shown.messages.length
+  // The messages that were kept in memory were replaced: read the log again for those before them.
+  if (start > intact && shown.messages.length === 0 && options.bytes > 0 && start < options.before)
+    return viewFrom(log, { ...options, before: start }, snapshot)
   const range = {
     before: start,
     bytes: shown.remaining,
     min: shown.messages.length === 0 && options.bytes > 0 ? 1 : 0,
   }
-  const saved =
-    snapshot && start <= snapshot.messages ? await messagesBefore(log, snapshot, range, played) : []
+  const saved = snapshot && start <= intact ? await messagesBefore(log, snapshot, range, played) : []
   if (!saved) return undefined
   const earlier = start - saved.length
   return {
@@ -90,10 +96,12 @@ function applyForView(state: ThreadState, entry: Entry, played: Map<string, numb
 
 /** Drops the oldest messages as a conversation grows. Returns true if it did any work. */
 function messageDropper(state: ThreadState, { bytes, before }: ViewOptions): (event: ThreadEvent) => boolean {
-  const sizes: number[] = []
+  let sizes: number[] = []
   let total = 0
   return ({ type }) => {
     const { run } = state
+    // The end of the history may have been replaced: measured again.
+    if (type === 'rewind' || (type === 'run-end' && state.rewinds.length > 0)) [sizes, total] = [[], 0]
     // Only these add to the history.
     if (!run || !Number.isFinite(bytes) || (type !== 'run-start' && type !== 'round-start')) return false
     const { history } = run

@@ -139,7 +139,14 @@ export function startWorker(options: WorkerOptions): Worker {
   async function run(log: ThreadLog, inputs: readonly WaitingInput[], ending?: RunSetup) {
     const setup = ending ?? (losses > options.maxLosses ? { error: workersLost(losses) } : await contextOf())
     if (abandoned || handingOver) return
-    const start = { inputs: inputs.map(({ seq }) => seq), losses }
+    // The conversation may have been rewound meanwhile, and nothing is left to answer.
+    if (inputs.length > 0 && inputs.every(({ discarded }) => discarded)) return
+    const numbers = (taken: readonly WaitingInput[]) => taken.map(({ seq }) => seq)
+    const start = {
+      inputs: numbers(inputs.filter(({ discarded }) => !discarded)),
+      discarded: numbers(inputs.filter(({ discarded }) => discarded)),
+      losses,
+    }
     losses = 0
     loop = agent.start(log, start, {
       context: setup.context,

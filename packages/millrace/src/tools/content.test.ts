@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ToolResultPart } from '../protocol/index.ts'
-import { cutParts, toolContent, toParts } from './content.ts'
+import { toolContent } from '../protocol/index.ts'
+import { cutParts, toParts } from './content.ts'
 
 const text = (text: string): ToolResultPart => ({ type: 'text', text })
 const textsOf = (parts: readonly ToolResultPart[]) =>

@@ -1,32 +1,14 @@
-import type { InputImagePart, ToolResultPart } from '../protocol/index.ts'
-import { checkMessages, messageOf, toJson } from '../protocol/index.ts'
-
-const brand = Symbol.for('millrace.content')
-
-/** A tool result of several parts, created by `toolContent`. */
-export interface ToolContent {
-  readonly [brand]: readonly unknown[]
-}
-
-/** A part as in the protocol, but images may be bytes instead of base64. */
-type InputPart = Exclude<ToolResultPart, { type: 'image' }> | InputImagePart
-
-/**
- * Lets a tool return images or several parts: `return toolContent([{ type: 'image', data,
- * mediaType: 'image/png' }])`.
- */
-export function toolContent(parts: readonly InputPart[]): ToolContent {
-  return { [brand]: parts }
-}
+import type { ToolResultPart } from '../protocol/index.ts'
+import { checkMessages, contentParts, messageOf, toJson } from '../protocol/index.ts'
 
 /** Converts a tool's return value to parts. Throws if it is not text, JSON or `toolContent()`. */
 export function toParts(value: unknown): readonly ToolResultPart[] {
   // Some providers reject an empty result.
   if (value === undefined || value === '') return [{ type: 'text', text: '(no output)' }]
   if (typeof value === 'string') return [{ type: 'text', text: value }]
-  if (typeof value === 'object' && value !== null && brand in value) {
-    const message = { role: 'tool', callId: '', name: '', content: (value as ToolContent)[brand] }
-    const [checked] = checkMessages([message], 'tool.run')
+  const content = contentParts(value)
+  if (content) {
+    const [checked] = checkMessages([{ role: 'tool', callId: '', name: '', content }], 'tool.run')
     return checked?.content as readonly ToolResultPart[]
   }
   if (!hasJson(value))

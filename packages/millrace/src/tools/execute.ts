@@ -20,7 +20,7 @@ export interface RunningCall {
  * result is ignored.
  */
 export function executeCall(
-  tool: Tool,
+  run: NonNullable<Tool['run']>,
   input: unknown,
   context: Omit<ToolContext, 'signal'>,
   { clock, timeoutMs }: { clock: Clock; timeoutMs: number },
@@ -59,7 +59,7 @@ export function executeCall(
     })
 
   async function invoke(): Promise<unknown> {
-    let returned = tool.run(input as never, { ...context, signal: controller.signal })
+    let returned = run(input as never, { ...context, signal: controller.signal })
     if (!isGenerator(returned)) returned = await returned
     if (!isGenerator(returned)) return returned
     generator = returned

@@ -177,7 +177,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
           emit(admitted.request)
           return wake()
         case 'ready':
-          return enqueue(task, admitted)
+          return admitted.tool.run ? enqueue(task, admitted) : runByClient(task, admitted)
       }
     })
   }
@@ -203,26 +203,46 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     return `a person has to approve this first (${result.reason}): call the tool for it directly`
   }
 
+  /** Asks a client for the result of the call, or takes the result that it sent. */
+  function runByClient(task: CallTask, ready: Ready) {
+    const { call, decision } = task.request
+    if (decision?.output) {
+      const { output, isError = false } = decision
+      setState(task, 'running')
+      task.startedAt = clock.now()
+      return void close(task, ready, { output, isError, status: isError ? 'failed' : 'ok' })
+    }
+    release(task)
+    emitStart(task, ready)
+    const { callId, name } = call
+    emit({ type: 'approval-request', callId, name, input: ready.input, wants: 'result' })
+    wake()
+  }
+
+  function emitStart({ request: { call, attempt } }: CallTask, { input, policyCheck }: Ready) {
+    emit({
+      type: 'tool-start',
+      callId: call.callId,
+      name: call.name,
+      attempt,
+      ...(!isSame(input, call.input) && { input }),
+      ...(policyCheck && { permission: permissionOf(policyCheck.result) }),
+    })
+  }
+
   function enqueue(task: CallTask, prepared: Ready) {
     pool.add({ exclusive: prepared.tool.exclusive, start: () => run(task, prepared) })
   }
 
   async function run(task: CallTask, ready: Ready): Promise<void> {
     if (task.state === 'closed') return
-    const { tool, input, value, policyCheck } = ready
+    const { tool, value } = ready
     const { call, attempt } = task.request
     const { callId } = call
     const timeoutMs = tool.timeoutMs ?? options.timeoutMs
     setState(task, 'running')
     task.startedAt = clock.now()
-    emit({
-      type: 'tool-start',
-      callId,
-      name: call.name,
-      attempt,
-      ...(!isSame(input, call.input) && { input }),
-      ...(policyCheck && { permission: permissionOf(policyCheck.result) }),
-    })
+    emitStart(task, ready)
     if (commit) await commit()
     // In the meantime the run may have been canceled, or taken over by another process.
     if (task.state !== 'running') return
@@ -249,7 +269,8 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
         resumed: task.request.resumed,
       } satisfies NestedRun,
     }
-    const execute = () => executeCall(tool, value, toolContext, { clock, timeoutMs })
+    const run = tool.run as NonNullable<typeof tool.run>
+    const execute = () => executeCall(run, value, toolContext, { clock, timeoutMs })
     task.executing = telemetry ? telemetry.runInContext(callId, execute) : execute()
     // The tool itself may have canceled the run before its first await.
     if (task.state !== 'running') task.executing.abandon(new DOMException('the run has ended', 'AbortError'))
@@ -261,12 +282,17 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     if (task.state !== 'running') return
     const requests = execution.type === 'returned' && pendingRequests(execution.value)
     if (requests) return relayRequests(task, requests)
-    const result = await finish(task, input, toResult(execution))
+    await close(task, ready, toResult(execution))
+  }
+
+  /** Emits the result of a call, after the `afterCall` hook. */
+  async function close(task: CallTask, { tool, input }: Ready, given: Result): Promise<void> {
+    const result = await finish(task, input, given)
     // The call may have been canceled while the hook ran.
     if (task.state !== 'running') return
     const shownChars = tool.maxResultChars ?? options.maxResultChars
     const output = cutParts(result.output, Math.max(shownChars, options.maxOutputChars))
-    const note = tool.polling ? undefined : repeats?.record(call.name, input, output)
+    const note = tool.polling ? undefined : repeats?.record(tool.name, input, output)
     const shown = cutParts(result.output, shownChars)
     emitResult(task, { ...result, output }, note ? [...shown, { type: 'text', text: note }] : shown)
   }

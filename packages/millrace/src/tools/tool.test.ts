@@ -85,8 +85,11 @@ describe('an invalid definition is rejected, naming the tool', () => {
     ['a name that is too long', { ...good, name: 'x'.repeat(65) }, 'its name must be'],
     ['no description', { ...good, description: undefined }, `${named}it needs a description`],
     ['a blank description', { ...good, description: ' \n' }, `${named}it needs a description`],
-    ['no run', { ...good, run: undefined }, `${named}run must be a function, not undefined`],
-    ['a run that is not a function', { ...good, run: 'ls' }, `${named}run must be a function, not a string`],
+    [
+      'a run that is not a function',
+      { ...good, run: 'ls' },
+      `${named}the option 'run' must be a function, not a string`,
+    ],
     ['zero timeout', { ...good, timeoutMs: 0 }, `${named}the option 'timeoutMs' must be a positive number`],
     [
       'negative timeout',

@@ -71,9 +71,10 @@ export interface ToolOptions<S extends Schema, Context, Name extends string = st
   readonly input: S
   /**
    * Does the work. Returns text, JSON or `toolContent(…)`. The model reads the message of an error
-   * it throws. An async generator yields progress and returns its result.
+   * it throws. An async generator yields progress and returns its result. Without it, a client runs
+   * the tool: the run ends as `suspended` and is resumed with the result.
    */
-  readonly run: (input: InferValue<S>, context: ToolContext<Context>) => Output
+  readonly run?: ((input: InferValue<S>, context: ToolContext<Context>) => Output) | undefined
   /** Timeout of a call. Defaults to the agent's `toolTimeoutMs`; `Infinity` for none. */
   readonly timeoutMs?: number | undefined
   /** Never runs at the same time as another call of the same run. */
@@ -144,7 +145,7 @@ export interface Tool<Context = any, Name extends string = string, Input = unkno
   readonly notices?: Toolbox['notices']
   // A property, not a method: the context must be checked contravariantly, so that an agent asks
   // its caller for it.
-  readonly run: (input: never, context: ToolContext<Context>) => Output
+  readonly run: ((input: never, context: ToolContext<Context>) => Output) | undefined
   /** For the compiler only; never set at run time. */
   readonly types?: { readonly input: Input }
 }
@@ -199,7 +200,6 @@ export function tool<
   checkOptions(options, toolTable, { op, what: `tool ${JSON.stringify(name)}: the option` })
   if (typeof description !== 'string' || !description.trim())
     fail('it needs a description: the model uses it to choose a tool')
-  if (typeof run !== 'function') fail(`run must be a function, not ${kindOf(run)}`)
 
   const schema = compileSchema(input, { op, what: `the input of tool '${name}'` })
   return {
@@ -211,7 +211,8 @@ export function tool<
     run: run as Tool<Context, Name, unknown, Output>['run'],
     timeoutMs,
     exclusive: exclusive ?? false,
-    repeat: repeat ?? 'never',
+    // Asking a client again for a result that it has not sent yet does no harm.
+    repeat: run ? (repeat ?? 'never') : 'safe',
     approve: typeof approve === 'function' ? (approve as Tool<Context>['approve']) : () => approve ?? false,
     onInput: onInput as Tool['onInput'],
     maxResultChars,
@@ -224,7 +225,7 @@ const toolTable: OptionTable<ToolOptions<Schema, unknown>> = {
   name: anything,
   description: anything,
   input: anything,
-  run: anything,
+  run: aFunction,
   timeoutMs: duration,
   exclusive: yesOrNo,
   repeat: oneOf('safe', 'never'),

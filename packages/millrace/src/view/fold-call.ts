@@ -77,7 +77,7 @@ function newCall(view: LogView, change: Change, event: CallEvent): CallView | un
   round.parts.push(call)
   round.calls.push(call)
   round.run.calls.push(call)
-  view.rows.push(call)
+  open.rows.push(call)
   return call
 }
 

@@ -33,7 +33,7 @@ export function startRound(
   const run = runIn(view, change)
   if (!run) return undefined
   if (open.onlyRound) {
-    run.rounds.length = run.calls.length = view.rows.length = 0
+    run.rounds.length = run.calls.length = open.rows.length = 0
     open.calls.clear()
   }
   const started: RoundView = {
@@ -52,7 +52,7 @@ export function startRound(
   }
   run.rounds.push(started)
   change.round = open.round = started
-  open.roundRowsStart = view.rows.length
+  open.roundRowsStart = open.rows.length
   return started
 }
 
@@ -88,7 +88,7 @@ export function addText(view: LogView, change: Change, event: TextEvent | Reason
       text: emptyText(),
     }
     round.parts.push(open.text)
-    view.rows.push(open.text)
+    open.rows.push(open.text)
   }
   change.text = markChanged(open.text)
   grow(open.text.text, change, event.text)
@@ -130,8 +130,8 @@ export function retractRound(view: LogView, change: Change, event: RoundRetractE
   change.round = markChanged(round)
   round.retracted = { at, reason: event.reason }
   round.endedAt ??= at
-  const kept = view.rows.slice(open.roundRowsStart).filter((row) => !('round' in row) || row.round !== round)
-  view.rows.splice(open.roundRowsStart, Infinity, ...kept)
+  const kept = open.rows.slice(open.roundRowsStart).filter((row) => !('round' in row) || row.round !== round)
+  open.rows.splice(open.roundRowsStart, Infinity, ...kept)
   for (const call of round.calls) open.calls.delete(call.callId)
   endUnfinishedCalls(round, at)
   open.round = undefined

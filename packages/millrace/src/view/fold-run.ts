@@ -11,7 +11,10 @@ export function startRun(view: LogView, change: Change, event: RunStartEvent): v
   const { runId, losses = 0, repairs = [] } = event
   if (before) resume(view, change, before, { runId, losses })
   else addRun(view, change, event.agent, { runId, losses })
+  if (!before) placeRows(view, event)
   readInputs(view, change, event.inputs)
+  open.discarded = open.discarded.filter(({ seq }) => !event.discarded?.includes(seq))
+  if (!before && change.run) change.run.after = view.rows.at(-1)?.key ?? ''
   if (repairs.length > 0)
     pushNotice(view, change, {
       notice: 'repairs',
@@ -20,6 +23,16 @@ export function startRun(view: LogView, change: Change, event: RunStartEvent): v
     })
   // A run that resumes an unknown one starts in the middle of its round.
   open.isPartial &&= event.resumes !== undefined
+}
+
+/** A run that started without knowing of a rewind is canceled, and its rows are not shown. */
+function placeRows({ rows, open }: LogView, { inputs = [] }: RunStartEvent) {
+  const { rewind } = open
+  const isStale = rewind !== undefined && inputs.every((seq) => seq < rewind)
+  open.rows = isStale ? [] : rows
+  if (isStale) return
+  open.rewind = undefined
+  open.isAnswering = false
 }
 
 type LegIds = Pick<LegView, 'runId' | 'losses'>
@@ -31,6 +44,7 @@ function addRun(view: LogView, change: Change, agent: string, { runId, losses }:
     id: runId,
     agent,
     seq,
+    after: '',
     lastSeq: last,
     startedAt: at,
     lastAt: at,
@@ -95,7 +109,7 @@ export function endRun(view: LogView, change: Change, event: RunEndEvent): void 
   if (event.outcome === 'suspended') return
   if (open.round) endUnfinishedCalls(open.round, at)
   open.round = undefined
-  view.rows.push({
+  open.rows.push({
     kind: 'end',
     key: view.open.keyPrefix + seq,
     run,

@@ -13,7 +13,8 @@ import {
 import { addText, applyPlayback, endRound, retractRound, retryRound, startRound } from './fold-round.ts'
 import { endRun, startRun } from './fold-run.ts'
 import { addToUsage, closeText, markChanged, pushNotice } from './parts.ts'
-import type { CallView, Change, LogView } from './types.ts'
+import { rewind } from './rewind.ts'
+import type { CallView, Change, LogView, Row } from './types.ts'
 
 export interface ViewOptions {
   /**
@@ -27,15 +28,20 @@ export function createView({ keep = 'all' }: ViewOptions = {}): LogView {
 }
 
 function emptyView(keyPrefix: string, onlyRound: boolean): LogView {
+  const rows: Row[] = []
   return {
-    rows: [],
+    rows,
     waiting: [],
+    versions: new Map(),
     runs: [],
     head: 0,
     version: 0,
     open: {
       keyPrefix,
       onlyRound,
+      rows,
+      isAnswering: false,
+      discarded: [],
       calls: new Map(),
       roundRowsStart: 0,
       isPartial: true,
@@ -70,7 +76,10 @@ function fold(view: LogView, change: Change): void {
     case 'stop':
       // The reason is shown at the end of the run.
       for (const input of view.waiting) markChanged(input).held = true
+      view.open.isAnswering = false
       return
+    case 'rewind':
+      return rewind(view, change, event)
     case 'playback':
       return applyPlayback(view, event)
     case 'run-start':
@@ -138,7 +147,7 @@ function addInput(view: LogView, change: Change, { message, mode }: InputEvent):
     mode: mode === 'interrupt' && statusOf(view) === 'idle' ? 'queue' : mode,
     held: false,
   }
-  const place = view.open.keyPrefix ? view.rows : view.waiting
+  const place = view.open.keyPrefix ? view.open.rows : view.waiting
   place.push(change.input)
 }
 
@@ -158,5 +167,5 @@ export function textOf({ content }: UserMessage): string {
 export function statusOf(view: LogView): ThreadStatus {
   if (view.open.run) return 'running'
   if (view.runs.at(-1)?.outcome === 'suspended') return 'waiting'
-  return view.waiting.some(({ held }) => !held) ? 'queued' : 'idle'
+  return view.open.isAnswering || view.waiting.some(({ held }) => !held) ? 'queued' : 'idle'
 }

@@ -7,9 +7,6 @@ import { failure, isTemporary, isUnprepared, placeOf } from './failure.ts'
 /** Runs one statement and returns its rows. */
 export type Query = <Row>(text: string, values: readonly unknown[]) => Promise<Row[]>
 
-/** A statement after which the transaction is committed, in the same round trip. */
-export type LastQuery = <Row>(text: string, values: readonly unknown[]) => Promise<Row[]>
-
 /** The pool of connections of a store. Its statements take the schema's name from `quoted`. */
 export interface Database {
   readonly schema: string
@@ -24,10 +21,10 @@ export interface Database {
   query<Row>(op: string, text: string, values: readonly unknown[]): Promise<Row[]>
   /**
    * Runs statements in a transaction, which is repeated as a whole if the connection fails.
-   * `commit` sends its last statement; without it, the transaction is committed when `work`
-   * resolves.
+   * `commit` sends its last statement and the commit in one round trip; without it, the transaction
+   * is committed when `work` resolves.
    */
-  transaction<Value>(op: string, work: (query: Query, commit: LastQuery) => Promise<Value>): Promise<Value>
+  transaction<Value>(op: string, work: (query: Query, commit: Query) => Promise<Value>): Promise<Value>
   /** Resolves when the tables are up to date. */
   ready(op: string): Promise<void>
   close(): Promise<void>
@@ -128,13 +125,13 @@ export function openDatabase(options: DatabaseOptions): Database {
 
   async function inTransaction<Value>(
     client: pg.PoolClient,
-    work: (query: Query, commit: LastQuery) => Promise<Value>,
+    work: (query: Query, commit: Query) => Promise<Value>,
   ): Promise<Value> {
     let isCommitted = false
     // Sent together with what follows. If it fails, so does that.
     client.query('BEGIN').catch(() => {})
     const query: Query = async (text, values) => (await client.query(request(text, values))).rows
-    const commit: LastQuery = async (text, values) => {
+    const commit: Query = async (text, values) => {
       isCommitted = true
       const last = client.query(request(text, values))
       const committed = client.query('COMMIT')

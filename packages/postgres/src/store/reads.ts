@@ -83,8 +83,11 @@ export function reading({ database, sql }: Pick<StoreParts, 'database' | 'sql'>)
     ) AS e ON h.base_seq <= a.after
     ORDER BY a.i, e.seq`
   const headsText = `SELECT id, head FROM ${table('heads')} WHERE id = ANY ($1::text[])`
-  const keysText = `
-    SELECT s.key, s.seq FROM ${table('heads')} AS h LEFT JOIN ${table('signals')} AS s ON s.thread = h.n WHERE h.id = $1`
+  const keysText = (condition: string) => `
+    SELECT s.key, s.seq FROM ${table('heads')} AS h
+    LEFT JOIN ${table('signals')} AS s ON s.thread = h.n ${condition} WHERE h.id = $1`
+  const allKeys = keysText('')
+  const oneKey = keysText('AND s.key = $2')
   const waiting: Reader[] = []
   let reads = 0
 
@@ -164,12 +167,15 @@ export function reading({ database, sql }: Pick<StoreParts, 'database' | 'sql'>)
         return new Map(rows.map(({ id, head }) => [fromColumn(id), head]))
       },
 
-      async keys(threadId) {
+      async keys(threadId, key) {
         const op = 'store.keys'
         await database.ready(op)
-        const rows = await database.query<{ key: string | null; seq: number }>(op, keysText, [
-          toColumn(threadId),
-        ])
+        const id = toColumn(threadId)
+        const rows = await database.query<{ key: string | null; seq: number }>(
+          op,
+          key === undefined ? allKeys : oneKey,
+          key === undefined ? [id] : [id, toColumn(key)],
+        )
         if (rows.length === 0) throw threadNotFound(op, threadId)
         return new Map(
           rows.flatMap(({ key, seq }) => (key === null ? [] : [[fromColumn(key), seq] as const])),

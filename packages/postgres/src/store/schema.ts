@@ -19,7 +19,7 @@ export const schemaVersion = 1
  * - `losses` counts consecutive owners that did not release the thread.
  * - `batch` is the number of the last batch of its lease; `batch_head` and `batch_at` are the number
  *   and the time of its last entry.
- * - `caller` is a row of `callers`, 0 if there is none; `bytes` and `queued` are the thread's share
+ * - `caller` is a row of `callers`, 0 without one; `bytes` and `queued` are the thread's share
  *   of what the caller uses.
  * - `base` is the thread that holds the entries of a fork up to `base_seq`, which is also in `heads`,
  *   for readers of what comes after. `compacted` is how far

@@ -65,7 +65,7 @@ export function signaling({ readOne, ...parts }: StoreParts & { readonly readOne
           return { ...about, entry, repeated: true, owned: true }
         }
         if (caller !== 0 && quotas)
-          checkQuotas(await readUsage(query, { caller }), quotas, inputQuotas, { op, time: ms })
+          checkQuotas(await readUsage(query, caller), quotas, inputQuotas, { op, time: ms })
         const labeled = known.untitled && label && query(setLabel, [n, optional(label.title), label.search])
         const values = [now(), id, toColumn(key), text, byteLength(text), isWaitingInput(event) ? 1 : 0]
         const [[written]] = await Promise.all([

@@ -16,7 +16,7 @@ import {
   waitingIn,
 } from 'millrace/internal'
 import type { ListOptions, NewThread, Quotas, ThreadStore } from 'millrace/store'
-import type { LastQuery, Query } from './database.ts'
+import type { Query } from './database.ts'
 import { isDuplicate } from './failure.ts'
 import type { StoreParts } from './parts.ts'
 import type { ReadOne } from './reads.ts'
@@ -109,7 +109,7 @@ export function threads({ readOne, ...parts }: StoreParts & { readonly readOne: 
     SELECT id, due, old FROM oldest ORDER BY listed`
 
   /** Adds a thread if the quotas allow. Returns false if the id is taken by another call. */
-  async function add(op: string, thread: NewThread, query: Query, commit: LastQuery, added: Addition) {
+  async function add(op: string, thread: NewThread, query: Query, commit: Query, added: Addition) {
     const { agent, user, caller: name = user, metadata, forkedFrom, label } = thread
     const { quotas, base, entries, keys } = added
     const id = toColumn(thread.id)
@@ -127,7 +127,7 @@ export function threads({ readOne, ...parts }: StoreParts & { readonly readOne: 
       caller = found?.n as number
     }
     if (name !== undefined && quotas)
-      checkQuotas(await readUsage(query, { caller }), quotas, ['storedBytes', 'bytesPerMinute'], {
+      checkQuotas(await readUsage(query, caller), quotas, ['storedBytes', 'bytesPerMinute'], {
         op,
         time: now() ?? Date.now(),
       })
@@ -154,7 +154,7 @@ export function threads({ readOne, ...parts }: StoreParts & { readonly readOne: 
   }
 
   /** Repeats after another call has created a thread with this id at the same time. */
-  async function created(op: string, work: (query: Query, commit: LastQuery) => Promise<boolean>) {
+  async function created(op: string, work: (query: Query, commit: Query) => Promise<boolean>) {
     await database.ready(op)
     try {
       return await database.transaction(op, work)

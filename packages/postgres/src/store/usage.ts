@@ -3,11 +3,11 @@ import type { CallerUsage, SharedRate, ThreadStore } from 'millrace/store'
 import type { Database, Query } from './database.ts'
 import type { Sql } from './sql.ts'
 
-/** A caller by its row number or by its name. */
-type Caller = { readonly caller: number } | { readonly name: string }
-
-/** Reads what a caller uses, within a transaction, after all who have read it before are done. */
-export type ReadUsage = (query: Query, caller: Caller) => Promise<CallerUsage>
+/**
+ * Reads what a caller uses, by its row number, within a transaction, after all who have read it
+ * before are done.
+ */
+export type ReadUsage = (query: Query, caller: number) => Promise<CallerUsage>
 
 interface UsageRow {
   readonly runs: number
@@ -42,13 +42,17 @@ export function callerUsage({
   const byNumber = usageText('$2::bigint')
   const byName = usageText(`(SELECT n FROM ${table('callers')} WHERE name = $2::text)`)
   const lockCaller = `SELECT ${lock("'caller ' || $1::text")}`
-  const lockCallerByName = `SELECT ${lock("'caller ' || n")} FROM ${table('callers')} WHERE name = $1`
   /** GCRA: `free_at` is when everything that was reserved will have become available. */
   const reserveText = `
     WITH ${time}
     INSERT INTO ${table('rates')} AS r (name, free_at) SELECT $2, ms + $3 * $4::float8 FROM now
     ON CONFLICT (name) DO UPDATE SET free_at = greatest(r.free_at, excluded.free_at - $3 * $4::float8) + $3 * $4::float8
     RETURNING greatest(0, free_at - $5 * $4::float8 - (SELECT ms FROM now)) AS wait`
+
+  const waitText = `
+    WITH ${time}
+    SELECT greatest(0, greatest(free_at, ms) + $3 * $4::float8 - $5 * $4::float8 - ms) AS wait
+    FROM ${table('rates')}, now WHERE name = $2`
 
   const usageOf = (row: UsageRow | undefined): CallerUsage => ({
     runs: row?.runs ?? 0,
@@ -59,11 +63,9 @@ export function callerUsage({
   })
 
   const readUsage: ReadUsage = async (query, caller) => {
-    const isNumber = 'caller' in caller
-    const value = isNumber ? caller.caller : toColumn(caller.name)
     const [, [row]] = await Promise.all([
-      query(isNumber ? lockCaller : lockCallerByName, [value]),
-      query<UsageRow>(isNumber ? byNumber : byName, [now(), value]),
+      query(lockCaller, [caller]),
+      query<UsageRow>(byNumber, [now(), caller]),
     ])
     return usageOf(row)
   }
@@ -81,7 +83,8 @@ export function callerUsage({
         const op = 'store.reserve'
         await database.ready(op)
         const values = [now(), toColumn(name), amount, 60_000 / perMinute, burst]
-        const [row] = await database.query<{ wait: number }>(op, reserveText, values)
+        const text = amount === 0 ? waitText : reserveText
+        const [row] = await database.query<{ wait: number }>(op, text, values)
         return row?.wait ?? 0
       },
     } satisfies Partial<ThreadStore>,

@@ -44,7 +44,7 @@ export function filesKit() {
       const checked = await tool.schema.check(input)
       if (checked.issues) return `Not run: ${checked.issues.join('; ')}`
       try {
-        return (await tool.run(checked.value as never, toolContext(context))) as string
+        return (await tool.run?.(checked.value as never, toolContext(context))) as string
       } catch (error) {
         return `The tool failed: ${(error as Error).message}`
       }

@@ -28,7 +28,7 @@ export async function call(
 ): Promise<unknown> {
   const tool = box.tools.find((tool) => tool.name === name)
   if (!tool) throw new Error(`there is no ${name} among ${box.tools.map(({ name }) => name)}`)
-  return tool.run(input as never, context)
+  return tool.run?.(input as never, context)
 }
 
 export function isAlive(pid: number): boolean {

@@ -11,7 +11,7 @@ const [tool] = box.tools
 
 async function start(line: string, background: boolean): Promise<void> {
   const input = { form: 'line', line, background, cwd: undefined, timeoutMs: 600_000 }
-  await tool?.run(input as never, toolContext())
+  await tool?.run?.(input as never, toolContext())
 }
 
 const stubborn =

@@ -114,7 +114,7 @@ export async function fetched(
   context: Partial<ToolContext> = {},
 ): Promise<string | ToolContent> {
   const { run } = webFetch({ allow: ['127.0.0.1'], lookup: names({}), ...options })
-  return (await run(
+  return (await run?.(
     (typeof input === 'string' ? { url: input } : input) as never,
     toolContext(context),
   )) as string

@@ -98,6 +98,7 @@ export function prepareStatements(database: DatabaseSync) {
     addSignal: sql('INSERT INTO signals (thread, key, seq) VALUES (?, ?, ?)'),
     getSignal: sql('SELECT seq FROM signals WHERE thread = ? AND key = ?'),
     signalsOf: sql('SELECT key, seq FROM signals WHERE thread = ?'),
+    signalOf: sql('SELECT key, seq FROM signals WHERE thread = ? AND key = ?'),
 
     /**
      * The thread, then the threads that hold its earlier entries, back to the one with the entry

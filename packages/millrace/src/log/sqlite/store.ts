@@ -489,10 +489,11 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         return found
       }),
 
-    keys: (threadId) =>
+    keys: (threadId, key) =>
       read('store.keys', () => {
         const { n } = headOf('store.keys', threadId)
-        const rows = sql.signalsOf.all(n) as unknown as { key: string; seq: number }[]
+        const found = key === undefined ? sql.signalsOf.all(n) : sql.signalOf.all(n, toColumn(key))
+        const rows = found as unknown as { key: string; seq: number }[]
         return new Map(rows.map(({ key, seq }) => [fromColumn(key), seq]))
       }),
 

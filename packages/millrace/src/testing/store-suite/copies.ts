@@ -95,6 +95,8 @@ export const copyCases: Cases = {
     const expected = new Map(odd.map((key, index) => [key, index + 1]))
     const keys = await other.keys('t')
     assert.deepEqual(keys, expected)
+    for (const [key, seq] of expected) assert.deepEqual(await other.keys('t', key), new Map([[key, seq]]))
+    assert.deepEqual(await other.keys('t', 'another'), new Map())
     const entries = await readAll(store, 't')
     await other.create({ id: 'copy', agent: 'a' }, { entries, keys })
     assert.deepEqual(await store.keys('copy'), expected)
@@ -102,6 +104,7 @@ export const copyCases: Cases = {
 
   'keys belong to one thread': async ({ store, other }) => {
     await rejectsWith('not_found', store.keys('t'))
+    await rejectsWith('not_found', store.keys('t', 'key'))
     await store.create({ id: 't', agent: 'a' })
     assert.deepEqual(await other.keys('t'), new Map())
     await store.signal('t', 'key', userInput('hello'))

@@ -121,6 +121,19 @@ export const quotaCases: Cases = {
     assert.equal((await other.usage('ada')).tokensThisMinute, 0)
   },
 
+  'a rewind waits for a run, which also takes the messages that it dropped': async ({ store, other }) => {
+    await runnableThread(store, 't', 'ada')
+    await store.signal('t', undefined, userInput('dropped'))
+    await store.signal('t', 'rewind', { type: 'rewind', before: 2, keep: 0, answer: true })
+    assert.equal(await waitingOf(other, 'ada'), 3)
+    // No run waits for it: only a message that nothing has read is dropped.
+    await store.signal('t', undefined, { type: 'rewind', before: 2 })
+    assert.equal(await waitingOf(other, 'ada'), 3)
+    const lease = await claimed(other, 't', 'worker')
+    await other.append([{ lease, events: [{ ...runStart([1, 3]), discarded: [2] }] }])
+    assert.equal(await waitingOf(store, 'ada'), 0)
+  },
+
   'deleting a thread returns what it used': async ({ store, other, advance }) => {
     await createThread(store, 'kept', 'ada')
     const before = await other.usage('ada')

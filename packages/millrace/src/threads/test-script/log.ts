@@ -1,6 +1,6 @@
 import type { Entry, ErrorJson, Message, ScriptStep, UserMessage } from '../../protocol/index.ts'
 import { isObject } from '../../protocol/index.ts'
-import type { CallView, RoundView, RunView, TextView } from '../../view/index.ts'
+import type { CallView, InputView, LogView, RoundView, RunView, TextView } from '../../view/index.ts'
 import { applyEntry, createView } from '../../view/index.ts'
 
 type TextPart = { readonly kind: TextView['kind']; text: string }
@@ -32,6 +32,8 @@ export interface LoggedRun {
 export function readRuns(entries: readonly Entry[]): { runs: readonly LoggedRun[]; waiting: number } {
   const view = createView()
   const runs: LoggedRun[] = []
+  /** Runs without any input: a rewind has dropped their messages just before they started. */
+  const empty = new Set<RunView>()
   let corrections: UserMessage[] = []
   let isSummarized = false
   let open: Attempt | undefined
@@ -39,11 +41,14 @@ export function readRuns(entries: readonly Entry[]): { runs: readonly LoggedRun[
   for (const entry of entries) {
     const { event } = entry
     const { run, round, retry, read = [], text, call, state, delta } = applyEntry(view, entry)
-    const messages = read.map(({ message }) => message)
+    // A run that answers again reads no input: its inputs are still in the conversation.
+    const inputs = event.type === 'run-start' && read.length === 0 ? lastInputs(view) : read
+    const messages = inputs.map(({ message }) => message)
     if (event.type === 'summary') isSummarized = true
     if (event.type === 'input' && event.mode === 'correct') corrections.push(event.message)
     if (event.type === 'run-start' && run?.legs.length === 1) {
       runs.push({ run, messages: [...event.input, ...messages], attempts: [] })
+      if (event.input.length === 0 && !event.inputs?.length) empty.add(run)
       open = undefined
     }
     const current = runs.at(-1)
@@ -68,7 +73,24 @@ export function readRuns(entries: readonly Entry[]): { runs: readonly LoggedRun[
     const isClosed = event.type === 'tool-call' || event.type === 'provider-tool'
     if (call && isClosed && !open.parts.includes(call)) open.parts.push(call)
   }
-  return { runs, waiting: view.waiting.length }
+  const current = runsOf(view)
+  return { runs: runs.filter(({ run }) => current.has(run) && !empty.has(run)), waiting: view.waiting.length }
+}
+
+function lastInputs({ rows }: LogView): readonly InputView[] {
+  const inputs = rows.slice(rows.findLastIndex(({ kind }) => kind !== 'input') + 1)
+  return inputs.filter((row) => row.kind === 'input')
+}
+
+/** The runs of the current conversation, without those that rewinds have replaced. */
+function runsOf({ rows, runs, versions, open }: LogView): Set<RunView> {
+  if (versions.size === 0) return new Set(runs)
+  const current = new Set(open.run ? [open.run] : [])
+  for (const row of rows) {
+    if ('round' in row) current.add(row.round.run)
+    else if (row.kind === 'end') current.add(row.run)
+  }
+  return current
 }
 
 /** The closed calls, without the provider's own, in the order in which they were closed. */

@@ -5,7 +5,16 @@ import { call as callCode, list, literal } from './code.ts'
 import type { Attempt, LoggedRun } from './log.ts'
 import { closedCalls, endSteps, failedStep, isCutOff, outputSteps, weightOf } from './log.ts'
 import type { Stubs } from './stubs.ts'
-import { addCall, addDecided, decisionOf, isStarted, requestOf, stubsFor, waitsInside } from './stubs.ts'
+import {
+  addCall,
+  addDecided,
+  decisionCode,
+  decisionOf,
+  isRunHere,
+  requestOf,
+  stubsFor,
+  waitsInside,
+} from './stubs.ts'
 
 /** A round of the script, and what happens while it is generated. */
 export interface PlannedRound {
@@ -57,9 +66,10 @@ function planRun({ run, messages: given, attempts }: LoggedRun, { stubs, rounds,
   let pendingInputs: Message[] = messages
   let text = ''
 
-  function resume(decisions: readonly object[]) {
+  function resume(decisions: readonly Code[]) {
     legs.push({ start: start(), outcome: 'suspended' })
-    start = () => callCode('run.resume', literal(decisions.length === 1 ? decisions[0] : decisions))
+    const [only = '', ...more] = decisions
+    start = () => callCode('run.resume', more.length === 0 ? only : list(decisions))
     emitted = 0
     current = undefined
   }
@@ -105,17 +115,17 @@ function planRun({ run, messages: given, attempts }: LoggedRun, { stubs, rounds,
   function decide({ decided, undecided, hanging }: SortedCalls, { isLast = false, isEnd = false }) {
     const isCanceled = isLast && ending === 'canceled'
     if (decided.length > 0) {
-      resume(decided.map(asDecision))
+      resume(decided.map((call) => decisionCode(call, stubs)))
       // With all of them answered, the run would end before it can be canceled.
       const isTooLate = isEnd && undecided.length === 0 && hanging.length === 0
-      const hasActed = decided.some((call) => isStarted(call) || call.result?.status !== 'canceled')
+      const hasActed = decided.some((call) => isRunHere(call) || call.result?.status !== 'canceled')
       if (isCanceled && (isTooLate || !hasActed)) return
       for (const call of decided) emitted += addDecided(stubs, call, hanging.includes(call))
     }
     if (isLast && ending === 'failed') addRound([failure])
     if (!isCanceled || hanging.length > 0) return
     const [open] = undecided
-    if (open) resume([{ callId: open.callId, approved: false, reason }])
+    if (open) resume([literal({ callId: open.callId, approved: false, reason })])
     else addRound([{ hang: true }])
   }
 
@@ -149,7 +159,7 @@ function endingOf({ outcome }: RunView, last: Attempt | undefined): Ending {
   if (outcome === 'canceled' || outcome === 'failed' || outcome === 'suspended') return outcome
   if (outcome !== undefined) return 'normal'
   const open = last && isGenerated(last) ? closedCalls(last).filter(({ result }) => !result) : []
-  const waits = open.length > 0 && open.every((call) => requestOf(call) && !isStarted(call))
+  const waits = open.length > 0 && open.every((call) => requestOf(call) && !isRunHere(call))
   return waits ? 'suspended' : 'canceled'
 }
 
@@ -164,7 +174,7 @@ function sortCalls(attempt: Attempt, ending: Ending) {
   // Only the result of a sub-agent is replayed. If the run still waits for a call inside it, it
   // waits for the whole call.
   const asking = calls.filter((call) => requestOf(call) || (ending === 'suspended' && waitsInside(call)))
-  const decided = asking.filter((call) => decisionOf(call) && (isStarted(call) || call.result))
+  const decided = asking.filter((call) => decisionOf(call) && (isRunHere(call) || call.result))
   const undecided = asking.filter((call) => !decided.includes(call))
   const hanging = ending === 'canceled' ? calls.filter(isUnfinished) : []
   const stops = {
@@ -178,14 +188,9 @@ function sortCalls(attempt: Attempt, ending: Ending) {
   return { asking, decided, undecided, hanging, isStop }
 }
 
-function asDecision(call: CallView) {
-  const { approved, reason, input } = decisionOf(call) ?? {}
-  return { callId: call.callId, approved, reason, input }
-}
-
 function isUnfinished(call: CallView): boolean {
   const { status = 'canceled' } = call.result ?? {}
-  return isStarted(call) && (status === 'canceled' || status === 'unknown')
+  return isRunHere(call) && (status === 'canceled' || status === 'unknown')
 }
 
 /** Whether its process died and another one generated the round again. */

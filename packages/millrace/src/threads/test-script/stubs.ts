@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../protocol/index.ts'
+import type { JsonObject, ToolResultPart } from '../../protocol/index.ts'
 import { textOfResult } from '../../protocol/index.ts'
 import type { CallView } from '../../view/index.ts'
 import type { Code } from './code.ts'
@@ -6,10 +6,20 @@ import { call as callCode, fields, literal } from './code.ts'
 import type { LoggedRun } from './log.ts'
 import { closedCalls } from './log.ts'
 
+interface Stub {
+  readonly variable: string
+  readonly isClients: boolean
+  readonly answers: Code[]
+  readonly calls: Code[]
+}
+
 /** Stand-ins for the tools. */
 export interface Stubs {
-  /** By tool name: its variable, its answers, and the inputs it is expected to run with. */
-  readonly tools: Map<string, { readonly variable: string; readonly answers: Code[]; readonly calls: Code[] }>
+  /**
+   * By tool name: its variable, whether a client runs it, its answers, and the inputs it is expected
+   * to run with.
+   */
+  readonly tools: Map<string, Stub>
   /** What a hook does with a call: block it, with a reason, or change its input. */
   readonly overrides: Map<string, { readonly block: string } | { readonly input: JsonObject }>
   /** Whether a tool returns more than a plain value. */
@@ -19,8 +29,9 @@ export interface Stubs {
 export function stubsFor(runs: readonly LoggedRun[]): Stubs {
   const tools: Stubs['tools'] = new Map()
   // Reserved for the import.
-  const variables = new Set(['recordedTool'])
-  for (const call of runs.flatMap(({ attempts }) => attempts.flatMap(closedCalls))) {
+  const variables = new Set(['recordedTool', 'tool'])
+  const calls = runs.flatMap(({ attempts }) => attempts.flatMap(closedCalls))
+  for (const call of calls) {
     const { name } = call
     // A call that never ran and was never asked about may not be a tool at all.
     const isTool = (isStarted(call) || requestOf(call)) && /^[\w-]{1,64}$/.test(name)
@@ -29,7 +40,8 @@ export function stubsFor(runs: readonly LoggedRun[]): Stubs {
     let variable = base
     for (let count = 2; variables.has(variable); count++) variable = `${base}${count}`
     variables.add(variable)
-    tools.set(name, { variable, answers: [], calls: [] })
+    const isClients = calls.some((one) => one.name === name && requestOf(one)?.wants)
+    tools.set(name, { variable, isClients, answers: [], calls: [] })
   }
   return { tools, overrides: new Map(), hasContent: false }
 }
@@ -40,8 +52,13 @@ function variableFor(tool: string): string {
   return /^[a-zA-Z]/.test(camel) ? `${camel[0]?.toLowerCase()}${camel.slice(1)}Tool` : `tool${camel}`
 }
 
-export function isStarted({ attempts }: CallView): boolean {
+function isStarted({ attempts }: CallView): boolean {
   return attempts > 0
+}
+
+/** Whether it was run here, and not by a client. */
+export function isRunHere(call: CallView): boolean {
+  return isStarted(call) && !requestOf(call)?.wants
 }
 
 /** The approval request for the call itself, not for one inside its sub-agent. */
@@ -50,7 +67,10 @@ export function requestOf({ approvals, callId }: CallView) {
 }
 
 export function decisionOf({ approvals, callId }: CallView) {
-  return approvals.find(({ request, decision }) => request.callId === callId && decision)?.decision
+  const own = approvals.filter(({ request }) => request.callId === callId)
+  // It may have been approved before it waited for its result.
+  const wanted = own.findLast(({ request }) => request.wants)
+  return wanted ? wanted.decision : own.find(({ decision }) => decision)?.decision
 }
 
 /** Whether a call inside its sub-agent waits for a decision. */
@@ -79,6 +99,7 @@ export function addCall(stubs: Stubs, call: CallView, { asks, hangs, isBlocked }
   }
   const input = inputOf(call)
   if (JSON.stringify(input) !== JSON.stringify(call.input)) stubs.overrides.set(callId, { input })
+  if (stub.isClients) return 2
   const why = asks ? literal(requestOf(call)?.reason ?? true) : undefined
   const answer = hangs ? { hangs: 'true' } : answerOf(call, stubs)
   stub.answers.push(fields({ input: literal(input), asks: why, ...answer }))
@@ -90,6 +111,7 @@ export function addCall(stubs: Stubs, call: CallView, { asks, hangs, isBlocked }
 /** The same for a call that a person has decided. */
 export function addDecided({ tools }: Stubs, call: CallView, hangs: boolean): number {
   const { approved, input = inputOf(call) } = decisionOf(call) ?? {}
+  if (tools.get(call.name)?.isClients) return 1
   if (approved) tools.get(call.name)?.calls.push(literal(input))
   return (approved ? 1 : 0) + (hangs ? 0 : 1)
 }
@@ -105,10 +127,27 @@ function answerOf(call: CallView, stubs: Stubs): Readonly<Record<string, Code>> 
   if (isUnfinished) return { error: literal('it did not finish') }
   if (!status || status === 'denied') return {}
   if (status !== 'ok') return { error: literal(textOfResult(output).replace(/^The tool failed: /, '')) }
+  return { output: outputCode(output, stubs) }
+}
+
+function outputCode(output: readonly ToolResultPart[], stubs: Stubs): Code {
   const [part] = output
-  if (output.length === 1 && part?.type === 'text') return { output: literal(part.text) }
+  if (output.length === 1 && part?.type === 'text') return literal(part.text)
   if (output.length === 1 && part?.type === 'json' && typeof part.value !== 'string')
-    return { output: literal(part.value) }
+    return literal(part.value)
   stubs.hasContent = true
-  return { output: callCode('toolContent', literal(output)) }
+  return callCode('toolContent', literal(output))
+}
+
+/** The decision about a call, or the result from a client. */
+export function decisionCode(call: CallView, stubs: Stubs): Code {
+  const { approved, reason, input, output, isError } = decisionOf(call) ?? {}
+  return fields({
+    callId: literal(call.callId),
+    approved: literal(approved),
+    reason: reason === undefined ? undefined : literal(reason),
+    input: input && literal(input),
+    output: output && outputCode(output, stubs),
+    isError: isError ? 'true' : undefined,
+  })
 }

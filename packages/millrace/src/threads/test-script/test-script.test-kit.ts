@@ -34,6 +34,8 @@ export type Action =
   /** Waits for the first event of this type. */
   | { readonly seen: ThreadEvent['type'] }
   | { readonly do: () => void }
+  /** Goes back to the last entry of this type, or the one before it, and so on. */
+  | { readonly rewind: 'input' | 'run-start' | 'rewind'; readonly back?: number }
   /** Closes the app; another one continues. */
   | { readonly reopen: true }
   | { readonly rest: true }
@@ -54,7 +56,12 @@ export async function converse(
     else if ('stop' in action) await thread.stop(action.stop).catch(() => {})
     else if ('waitMs' in action) await sleep(action.waitMs)
     else if ('do' in action) action.do()
-    else if ('seen' in action) {
+    else if ('rewind' in action) {
+      const places = (await wholeLog(thread)).filter(({ event }) => event.type === action.rewind)
+      const place = places.at(-1 - (action.back ?? 0))
+      // It may have been replaced.
+      if (place) await thread.rewind(place.seq).catch(() => {})
+    } else if ('seen' in action) {
       for await (const { event } of thread.follow()) if (event.type === action.seen) break
     } else if ('reopen' in action) {
       await app.close({ graceMs: 0 })
@@ -64,7 +71,8 @@ export async function converse(
       const [request] = (await thread.state()).approvals
       const { decide: approved, input } = action
       const answer = { approved, ...(input && approved && { input }) }
-      if (request) await thread.approve(request.callId, answer).catch(() => {})
+      if (request?.wants && approved) await thread.respond(request.callId, input ?? 'a result')
+      else if (request) await thread.approve(request.callId, answer).catch(() => {})
     }
   }
   const log = await wholeLog(app.thread(id))
@@ -73,7 +81,7 @@ export async function converse(
   return log
 }
 
-const names = ['plain', 'slow', 'bad', 'asks', 'sometimes_asks', 'picture', 'unknown']
+const names = ['plain', 'slow', 'bad', 'asks', 'sometimes_asks', 'picture', 'remote', 'unknown']
 const words = fc.oneof(
   fc.constantFrom(
     'Hello. ',
@@ -128,6 +136,13 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ decide: fc.boolean(), input: fc.constant({ changed: true }) }) },
   { weight: 1, arbitrary: fc.record({ stop: fc.constantFrom('enough', "that's it") }) },
   { weight: 1, arbitrary: fc.constant({ reopen: true as const }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      rewind: fc.constantFrom('input' as const, 'run-start' as const, 'rewind' as const),
+      back: fc.nat(1),
+    }),
+  },
   { weight: 3, arbitrary: fc.constant({ rest: true as const }) },
   { weight: 3, arbitrary: fc.nat(12).map((waitMs) => ({ waitMs })) },
 )
@@ -164,10 +179,11 @@ export function tester(
       ]),
     ),
   ]
+  const remote = { name: 'remote', description: 'remote', input: { jsonSchema: { type: 'object' } } } as const
   return millrace.agent({
     name: 'tester',
     model: testing.scriptedModel((_, index) => rounds[index] ?? 'That is all.'),
-    tools,
+    tools: [...tools, millrace.tool(remote)],
     retry: { baseMs: 1 },
     beforeCall: ({ input }) =>
       'b-c' in input ? { block: 'not that' } : 'n' in input ? { input: { n: 'changed' } } : undefined,

@@ -7,6 +7,7 @@ import type { Entry, ThreadEvent } from '../../protocol/index.ts'
 import { noUsage } from '../../protocol/index.ts'
 import { script, scriptedModel, testScript } from '../../testing/index.ts'
 import { tool } from '../../tools/index.ts'
+import { readRuns } from './log.ts'
 import type { Action } from './test-script.test-kit.ts'
 import { conversations, converse, play, tester } from './test-script.test-kit.ts'
 
@@ -83,11 +84,32 @@ test("Where's my money?", async () => {
 `)
   })
 
+  test('has the current conversation only, after it was rewound', async () => {
+    const source = await sourceFor(tester(['One.', 'Two.', 'Another two.', 'Another one.']), [
+      hello,
+      rest,
+      { send: 'And?', mode: 'queue' },
+      rest,
+      { rewind: 'run-start' },
+      rest,
+    ])
+    expect(source).toMatch(/scriptedModel\(\['One\.', 'Another two\.'\]\)/)
+    expect(source).toContain("[...result.messages, { role: 'user', content: 'And?' }]")
+  })
+
+  test('has the results of calls that a client ran', async () => {
+    const input = { color: 'red' }
+    const actions: Action[] = [hello, rest, { decide: true, input }, rest]
+    const source = await sourceFor(tester([[{ call: 'remote', input: {} }], 'Yes.']), actions)
+    expect(source).toMatch(/const remoteTool = tool\(\{\n? +name: 'remote'/)
+    expect(source).toContain("run.resume({ callId: 'call_1', approved: true, output: { color: 'red' } })")
+  })
+
   test('passes, whatever happened in it', async () => {
     await fc.assert(
       fc.asyncProperty(conversations, async ({ rounds, actions, maxRounds, onToolError }) => {
         const log = await converse(tester(rounds, { maxRounds, onToolError }), actions)
-        if (log.some(({ event }) => event.type === 'run-start')) await play(testScript(log))
+        if (readRuns(log).runs.length > 0) await play(testScript(log))
       }),
       { numRuns: sized(150) },
     )

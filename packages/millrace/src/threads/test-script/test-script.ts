@@ -33,9 +33,11 @@ export function testScript(entries: readonly Entry[], { name }: TestScriptOption
     ...optionsFor(runs, rounds),
     beforeCall: stubs.overrides.size > 0 ? '({ callId }) => overrides[callId]' : undefined,
   })
-  const core = ['agent', waits && 'type Run', stubs.hasContent && 'toolContent']
+  const recorded = tools.filter(([, { isClients }]) => !isClients)
+  const hasClients = recorded.length < tools.length
+  const core = ['agent', waits && 'type Run', hasClients && 'tool', stubs.hasContent && 'toolContent']
   const kit = [
-    tools.length > 0 && 'recordedTool',
+    recorded.length > 0 && 'recordedTool',
     rounds.some(hasActions) && 'type ScriptRound',
     'scriptedModel',
   ]
@@ -44,8 +46,11 @@ export function testScript(entries: readonly Entry[], { name }: TestScriptOption
     `import { ${kit.filter(Boolean).join(', ')} } from 'millrace/testing'`,
     "import { expect, test } from 'vitest'\n",
     `test(${quote(name ?? titleOf(first.messages))}, async () => {`,
-    ...tools.map(([tool, { variable, answers }]) =>
-      line(`const ${variable} = `, call('recordedTool', quote(tool), list(answers))),
+    ...tools.map(([tool, { variable, isClients, answers }]) =>
+      line(
+        `const ${variable} = `,
+        isClients ? clientTool(tool) : call('recordedTool', quote(tool), list(answers)),
+      ),
     ),
     ...modelLines(rounds),
     ...overrideLines(Object.fromEntries(stubs.overrides)),
@@ -53,13 +58,23 @@ export function testScript(entries: readonly Entry[], { name }: TestScriptOption
     ...legs.flatMap((leg, index) => ['', ...legLines(leg, index === 0 ? declares : '')]),
     '',
     line(`expect(model.requests).toHaveLength(${rounds.length})`),
-    ...tools.map(([, { variable, calls }]) =>
+    ...recorded.map(([, { variable, calls }]) =>
       line('', call(`expect(${variable}.calls).toEqual`, list(calls))),
     ),
     ...(waiting > 0 ? [line(`// Messages that were not answered yet: ${waiting}.`)] : []),
     '})\n',
     ...(waits ? [untilEmitted] : []),
   ].join('\n')
+}
+
+/**
+ * A tool without `run`: the results come with the decisions. Like `recordedTool`, it accepts any
+ * input, without asynchronous validation.
+ */
+function clientTool(name: string): Code {
+  const jsonSchema = literal({ type: 'object' })
+  const input = fields({ jsonSchema, validate: '(value) => ({ value: value as object })' })
+  return call('tool', fields({ name: quote(name), description: quote('A client runs this'), input }))
 }
 
 const untilEmitted = `/** Resolves when a run has emitted this much: characters, and events of calls. */
