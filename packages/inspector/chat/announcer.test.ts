@@ -48,6 +48,14 @@ test('tools are announced when they start, fail or need approval', () => {
     'Tool look: Timed out.',
   ])
   expect(announcements(approvalRequest, runEnd('suspended'))).toEqual(['Tool look: Waiting for you.'])
+  expect(announcements({ ...approvalRequest, wants: 'result' } as Event)).toEqual([
+    'Tool look: Waiting for a result from a client.',
+  ])
+})
+
+test('a rewind is announced, and not the text that it replaces', () => {
+  const rewind: Event = { type: 'rewind', before: 1, keep: 0 }
+  expect(announcements(text('It is'), rewind)).toEqual(['The conversation was rewound.'])
 })
 
 test('a failure is announced with its reason', () => {

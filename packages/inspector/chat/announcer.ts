@@ -1,13 +1,15 @@
 import type { CallView, Change } from 'millrace/view'
+import { openRequest, stateLabel } from './call-state.ts'
 import { isStoppedByUser } from './outcome.ts'
-import { outcomeLabels, stateLabels } from './strings.ts'
+import { outcomeLabels } from './strings.ts'
 import { fullText } from './text-tail.ts'
 
 /** Longer answers are cut: the user can read them in the chat. */
 const maxChars = 600
 
 /** What a screen reader announces for a change: complete parts, never single words. */
-export function announcementOf({ closed, round, call, state, run }: Change): string {
+export function announcementOf({ closed, round, call, state, run, rewound }: Change): string {
+  if (rewound) return 'The conversation was rewound.'
   if (round?.retracted) return 'The last answer was retracted.'
   const text = closed?.kind === 'text' ? truncate(plainText(fullText(closed.text))) : ''
   const about = call && state ? callSentence(call) : run?.outcome ? endSentence(run) : ''
@@ -15,10 +17,10 @@ export function announcementOf({ closed, round, call, state, run }: Change): str
 }
 
 /** Calls are announced when they start, ask or fail. Tools that the provider runs are not. */
-function callSentence({ name, state, approvals, provider, result }: CallView): string {
+function callSentence(call: CallView): string {
+  const { name, state, provider, result } = call
   if (provider || !(state === 'running' || state === 'asking' || result?.isError)) return ''
-  const asked = state === 'asking' ? approvals.at(-1)?.request.name : undefined
-  return `Tool ${asked ?? name}: ${stateLabels[state]}.`
+  return `Tool ${openRequest(call)?.request.name ?? name}: ${stateLabel(call)}.`
 }
 
 function endSentence({ outcome, error }: NonNullable<Change['run']>): string {

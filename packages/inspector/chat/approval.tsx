@@ -6,6 +6,7 @@ import { visible } from '../json/visible.ts'
 import type { Session } from '../session.ts'
 import { InlineCode } from './inline-code.tsx'
 import { inputProblem } from './json-text.ts'
+import { ResultForm } from './result-form.tsx'
 import { rememberLabels } from './strings.ts'
 
 export interface ApprovalProps {
@@ -17,17 +18,26 @@ export interface ApprovalProps {
 /** The approval of a call: a form, or the decision once a user has made it, here or elsewhere. */
 export function ApprovalForm({ approval, session }: ApprovalProps) {
   const { decision, request } = approval
-  if (!decision && session) return <ApprovalRequest request={request} session={session} />
+  if (!decision && session) {
+    const Form = request.wants === 'result' ? ResultForm : ApprovalRequest
+    return <Form request={request} session={session} />
+  }
   return (
     <p class="chat-quiet">
-      {decision ? decisionText(decision) : 'No decision'}
+      {decision ? decisionText(decision) : request.wants ? 'No result' : 'No decision'}
       {decision?.reason && ` · ${visible(decision.reason)}`}
     </p>
   )
 }
 
-export function decisionText({ approved, input, remember }: NonNullable<ApprovalView['decision']>): string {
+export function decisionText({
+  approved,
+  input,
+  remember,
+  output,
+}: NonNullable<ApprovalView['decision']>): string {
   if (!approved) return 'Denied'
+  if (output) return 'Answered by a client'
   return `Allowed${input ? ' with changes' : ''}${remember ? ` ${rememberLabels[remember.for]}` : ''}`
 }
 
@@ -37,7 +47,7 @@ const drafts = new WeakMap<
   { readonly text: string; readonly reason: string; readonly remember: keyof typeof rememberLabels }
 >()
 
-type ApprovalRequestProps = Pick<ApprovalView, 'request'> & { readonly session: Session }
+export type ApprovalRequestProps = Pick<ApprovalView, 'request'> & { readonly session: Session }
 
 function ApprovalRequest({ request, session }: ApprovalRequestProps) {
   // Invisible characters are escaped, which is still the same JSON.

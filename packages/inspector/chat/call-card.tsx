@@ -7,14 +7,13 @@ import { visible } from '../json/visible.ts'
 import { inspect } from '../state.ts'
 import './call.css'
 import { ApprovalForm } from './approval.tsx'
-import { elapsedMs, stateTone } from './call-state.ts'
+import { elapsedMs, openRequest, stateLabel, stateTone } from './call-state.ts'
 import { asText } from './json-text.ts'
 import { LongText } from './long-text.tsx'
 import { PartView } from './parts.tsx'
 import type { RowProps } from './row-view.tsx'
 import { Rows } from './rows.tsx'
 import { SmallButton } from './small-button.tsx'
-import { stateLabels } from './strings.ts'
 import { fullText, tail } from './text-tail.ts'
 
 /** A tool call: its arguments, status, approvals, progress and result. */
@@ -23,8 +22,8 @@ export function CallCard({ row: call, session }: RowProps<CallView>) {
   const phase = call.state
   // The decision below says it, with the reason.
   const isDenied = isDeniedByUser(call)
-  // Before it runs, the form for its approval shows the arguments.
-  const asks = session && phase === 'asking' && call.startedAt === undefined
+  // The form for its approval or its result shows the arguments.
+  const asks = session && openRequest(call)?.request.callId === call.callId
   return (
     <div class="chat-call" data-tone={stateTone(phase)}>
       <header class="chat-call-head">
@@ -67,7 +66,7 @@ function CallStatus({ call }: { readonly call: CallView }) {
   return (
     <span class="chat-phase chat-quiet">
       <span class="chat-dot" data-tone={stateTone(phase)} />
-      {stateLabels[phase]}
+      {stateLabel(call)}
       {ran !== undefined && phase !== 'asking' && ` ${duration(ran)}`}
       {call.attempts > 1 && `, attempt ${call.attempts}`}
     </span>

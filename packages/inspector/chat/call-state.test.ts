@@ -1,6 +1,6 @@
 import type { CallState } from 'millrace/view'
 import { expect, test } from 'vitest'
-import { elapsedMs, stateTone } from './call-state.ts'
+import { elapsedMs, stateLabel, stateTone } from './call-state.ts'
 import {
   approvalRequest,
   callIn,
@@ -36,6 +36,21 @@ const cases: readonly [state: CallState, when: string, ...Event[]][] = [
 
 test.for(cases)('a call is %s when %s', ([state, , ...events]) => {
   expect(callIn(logOf(...events)).state).toBe(state)
+})
+
+test('the label says whether a user or a client has to answer', () => {
+  const wanted = { ...approvalRequest, wants: 'result' } as Event
+  const labels = [
+    [toolCall, approvalRequest],
+    [toolCall, toolStart, wanted],
+    [toolCall, toolStart, innerRequest],
+    [toolCall, toolStart, { ...innerRequest, wants: 'result' } as Event],
+    // It was approved before.
+    [toolCall, approvalRequest, approval, toolStart, wanted],
+    [toolCall, toolStart, wanted, toolResult('ok')],
+  ].map((events) => stateLabel(callIn(logOf(...events))))
+  const [user, client] = ['Waiting for you', 'Waiting for a result from a client']
+  expect(labels).toEqual([user, client, user, client, client, 'Done'])
 })
 
 test('failures are marked, and decisions of users are not', () => {

@@ -1,4 +1,5 @@
-import type { CallState, CallView } from 'millrace/view'
+import type { ApprovalView, CallState, CallView } from 'millrace/view'
+import { stateLabels, wantsResultLabel } from './strings.ts'
 
 /** The color of a call state. */
 export function stateTone(state: CallState): 'live' | 'ask' | 'good' | 'bad' | 'quiet' {
@@ -6,6 +7,15 @@ export function stateTone(state: CallState): 'live' | 'ask' | 'good' | 'bad' | '
   if (state === 'asking') return 'ask'
   if (state === 'ok') return 'good'
   return state === 'denied' || state === 'canceled' ? 'quiet' : 'bad'
+}
+
+/** What the call waits for: a decision, or a result from a client. */
+export function openRequest({ state, approvals }: CallView): ApprovalView | undefined {
+  return state === 'asking' ? approvals.findLast(({ decision }) => !decision) : undefined
+}
+
+export function stateLabel(call: CallView): string {
+  return openRequest(call)?.request.wants === 'result' ? wantsResultLabel : stateLabels[call.state]
 }
 
 /** How long a call has run so far; undefined if it never ran. */

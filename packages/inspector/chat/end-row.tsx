@@ -2,7 +2,7 @@ import type { EndView } from 'millrace/view'
 import { Icon } from '../icons.tsx'
 import { visible } from '../json/visible.ts'
 import { inspect } from '../state.ts'
-import { forkWith } from './actions.ts'
+import { fork, rewind } from './actions.ts'
 import { endText, usageText } from './outcome.ts'
 import type { RowProps } from './row-view.tsx'
 import { SmallButton } from './small-button.tsx'
@@ -25,15 +25,10 @@ export function EndRowView({ row, session }: RowProps<EndView>) {
       </p>
       {session && (
         <div>
-          <SmallButton
-            icon="retry"
-            title="Answer again in a new thread"
-            // A fork that ends right before the run has its inputs, which a new run then answers.
-            onClick={() => forkWith(session, run.seq - 1)}
-          >
+          <SmallButton icon="retry" title="Answer again" onClick={() => rewind(session, run.seq)}>
             Retry
           </SmallButton>
-          <SmallButton icon="fork" title="Continue in a new thread" onClick={() => forkWith(session, seq)}>
+          <SmallButton icon="fork" title="Continue in a new thread" onClick={() => fork(session, seq)}>
             Fork
           </SmallButton>
           <SmallButton icon="clock" onClick={() => inspect({ kind: 'run', run }, 'timeline')}>

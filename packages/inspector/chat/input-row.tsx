@@ -3,29 +3,26 @@ import { CopyButton } from '../copy-button.tsx'
 import { clockTime } from '../format.ts'
 import { IconButton } from '../icon-button.tsx'
 import { visible } from '../json/visible.ts'
-import { forkWith } from './actions.ts'
 import { Attachments } from './attachments.tsx'
 import { draftFrom } from './draft.ts'
+import { EditForm, editOf, startEdit } from './edit-form.tsx'
 import type { RowProps } from './row-view.tsx'
 import type { Mode } from './strings.ts'
 import { modes } from './strings.ts'
 
 /** A message of the user. */
 export function InputRowView({ row, session, isPending }: RowProps<InputView>) {
-  const draft = draftFrom(row.message)
-  const { text, attachments } = draft
+  const { text, attachments } = draftFrom(row.message)
+  const edit = editOf(row)
+  if (session && edit) return <EditForm edit={edit} session={session} />
   const note = isPending ? pendingNote(row) : readNote(row)
   return (
     <div class="chat-input" data-pending={isPending}>
       <div class="chat-actions chat-quiet">
         {clockTime(row.at)}
         <CopyButton text={() => text} label="Copy message" />
-        {session && (
-          <IconButton
-            icon="fork"
-            label="Edit in a new thread"
-            onClick={() => void forkWith(session, row.seq - 1, draft)}
-          />
+        {session && !isPending && (
+          <IconButton icon="edit" label="Edit message" onClick={() => startEdit(row)} />
         )}
       </div>
       <div class="chat-bubble">

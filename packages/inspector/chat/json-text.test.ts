@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { asText, inputProblem } from './json-text.ts'
+import { asText, inputProblem, parsedOrText } from './json-text.ts'
 
 test('short values take one line, long ones several', () => {
   expect(asText({ id: 'ORD-42', n: [1, 2] })).toBe('{"id":"ORD-42","n":[1,2]}')
@@ -14,4 +14,14 @@ test('arguments must be a JSON object', () => {
   expect(inputProblem('{ "id": 1 }')).toBe('')
   expect(inputProblem('{ "id": }')).toMatch(/^Invalid JSON: /)
   for (const other of ['[1]', 'null', '3', '"x"']) expect(inputProblem(other)).toContain('a JSON object')
+})
+
+test('a result is JSON if it can be read as JSON, and text otherwise', () => {
+  expect(['{"a": [1]}', '42', 'null', 'dark red', ''].map(parsedOrText)).toEqual([
+    { a: [1] },
+    42,
+    null,
+    'dark red',
+    '',
+  ])
 })

@@ -19,3 +19,12 @@ export function inputProblem(text: string): string {
     return `Invalid JSON: ${(error as Error).message}`
   }
 }
+
+/** The value of JSON text, or the text itself. */
+export function parsedOrText(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

@@ -35,5 +35,8 @@ export const modes: Readonly<Record<Mode, { readonly label: string; readonly hin
   interrupt: { label: 'Interrupt', hint: 'stops this run and answers this instead' },
 }
 
+/** A tool that a client runs has been called. */
+export const wantsResultLabel = 'Waiting for a result from a client'
+
 /** How long an approval is remembered. */
 export const rememberLabels = { once: 'once', thread: 'in this thread', always: 'always' }

@@ -1,7 +1,6 @@
 import type { ApprovalView, CallView, ToolResultEvent } from 'millrace/view'
 import { decisionText } from '../chat/approval.tsx'
-import { elapsedMs } from '../chat/call-state.ts'
-import { stateLabels } from '../chat/strings.ts'
+import { elapsedMs, stateLabel } from '../chat/call-state.ts'
 import { clockTime, duration } from '../format.ts'
 import { JsonView } from '../json/json-view.tsx'
 import { preview } from '../json/preview.ts'
@@ -38,7 +37,7 @@ export function CallDetail({ call, at }: CallDetailProps) {
         title={call.name}
         seq={call.seq}
         facts={[
-          ['State', stateLabels[call.state]],
+          ['State', stateLabel(call)],
           ...phases(call, at),
           ['Overlap with generation', result && duration(result.overlapMs)],
           ['Attempts', attempts > 1 && attempts],

@@ -42,7 +42,8 @@ function phasesOf(call: CallView, end: number, frame: Frame): Phase[] {
   const turns = without({ start: closedAt, end: lastly }, merged([...runs, ...persons, ...frame.rests]))
   const waits = (kind: 'person' | 'turn', what: string, spans: Span[]) =>
     spans.map((span): Phase => ({ kind, what: `${name} waiting for ${what}`, ...span }))
-  const phases = [...runs, ...waits('person', 'a person', persons), ...waits('turn', 'its turn', turns)]
+  const whom = call.approvals.some(({ request }) => request.wants === 'result') ? 'a client' : 'a person'
+  const phases = [...runs, ...waits('person', whom, persons), ...waits('turn', 'its turn', turns)]
   phases.sort((a, b) => a.start - b.start)
   if (phases.length === 0 || problem || closedAt > createdAt) phases.unshift(input)
   // If it never ran, its last phase says why.

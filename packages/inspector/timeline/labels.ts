@@ -6,7 +6,7 @@ export const legend: readonly (readonly [kind: BarKind | 'bad', label: string])[
   ['think', 'thinking'],
   ['text', 'writing'],
   ['input', 'arguments'],
-  ['person', 'waiting for you'],
+  ['person', 'waiting for an answer'],
   ['run', 'running'],
   ['bad', 'failed'],
 ]

@@ -249,6 +249,23 @@ describe('calls', () => {
     ])
   })
 
+  test('that a client runs wait for the client', () => {
+    const chart = chartOf([
+      ...hello,
+      [10, emit.toolCall('a')],
+      [10, emit.toolStart('a')],
+      [10, { ...emit.approvalRequest('a'), wants: 'result' } as ThreadEvent],
+      [20, emit.roundEnd(1)],
+      [20, emit.runEnd('suspended')],
+      [500, emit.approval('a')],
+      [500, emit.runStart({ resumes: 'run_1', runId: 'run_2' })],
+      [505, emit.toolResult('a', 495)],
+      [510, emit.runEnd()],
+    ])
+    const waits = chart.lanes[1]?.bars.filter(({ kind }) => kind === 'person')
+    expect(waits).toMatchObject([{ what: 'look_up waiting for a client', start: zero + 20, end: zero + 500 }])
+  })
+
   test('whose sub-agent asks run until it is suspended, and again after each decision', () => {
     const chart = chartOf([
       ...hello,

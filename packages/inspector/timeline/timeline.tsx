@@ -113,7 +113,7 @@ function RunChart({ session, run }: { readonly session: Session; readonly run: R
 function summaryOf({ rounds, calls, outcome }: RunView, { start, end, live, lanes }: Chart): string {
   const first = lanes[0]?.marks.find(({ kind }) => kind === 'first')
   return [
-    outcome === 'suspended' ? 'waiting for you' : (outcome ?? 'running'),
+    outcome === 'suspended' ? 'waiting' : (outcome ?? 'running'),
     `${duration(end - start)}${live ? ' so far' : ''}`,
     ...(first ? [first.what.toLowerCase()] : []),
     plural(rounds.length, 'round'),

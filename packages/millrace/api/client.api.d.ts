@@ -17,6 +17,8 @@ interface ApprovalEvent {
   readonly reason?: string
   readonly input?: JsonObject
   readonly remember?: Remembered
+  readonly output?: readonly ToolResultPart[]
+  readonly isError?: boolean
 }
 
 interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject> {
@@ -24,6 +26,7 @@ interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject>
   readonly callId: string
   readonly name: Name
   readonly input: Input
+  readonly wants?: 'result'
   readonly reason?: string
   readonly permission?: Permission
   readonly remember?: {
@@ -84,6 +87,8 @@ interface CreateThreadOptions {
   readonly id?: string | undefined
   readonly agent?: string | undefined
   readonly metadata?: JsonObject | undefined
+  readonly messages?: readonly InputMessage[] | undefined
+  readonly request?: RunRequest | undefined
 }
 
 interface DoneEvent {
@@ -215,6 +220,7 @@ interface InputEvent {
   readonly type: 'input'
   readonly message: UserMessage
   readonly mode: InputMode | 'correct'
+  readonly request?: RunRequest
   readonly trace?: string
 }
 
@@ -242,7 +248,26 @@ type InputImagePart =
       readonly mediaType: string
     }
 
+type InputMessage =
+  | SystemMessage
+  | InputUserMessage
+  | (Omit<AssistantMessage, 'content'> & {
+      readonly content: string | AssistantMessage['content']
+    })
+  | (Omit<ToolMessage, 'content'> & {
+      readonly content: string | ToolMessage['content']
+    })
+
 type InputMode = 'queue' | 'steer' | 'interrupt'
+
+type InputPart =
+  | Exclude<
+      ToolResultPart,
+      {
+        type: 'image'
+      }
+    >
+  | InputImagePart
 
 type InputUserMessage = {
   readonly role: 'user'
@@ -460,15 +485,35 @@ interface RemoteThread {
   exchanges(options: ExchangesOptions): Promise<readonly Exchange[]>
   stop(reason?: string): Promise<number>
   approve(callId: string, answer: ApprovalAnswer): Promise<number>
+  respond(callId: string, output: unknown, options?: RespondOptions): Promise<number>
+  rewind(before: number, options?: RewindOptions): Promise<number>
   testScript(): Promise<string>
   fork(at: number, options?: ForkThreadOptions): Promise<RemoteThread>
   voice(options: VoiceLineOptions): VoiceLine
   delete(): Promise<boolean>
 }
 
+interface RespondOptions {
+  readonly isError?: boolean | undefined
+}
+
 interface RestartEvent {
   readonly type: 'restart'
   readonly reason: string
+}
+
+interface RewindEvent {
+  readonly type: 'rewind'
+  readonly before: number
+  readonly keep?: number
+  readonly messages?: readonly Message[]
+  readonly answer?: true
+  readonly request?: RunRequest
+}
+
+interface RewindOptions {
+  readonly key?: string | undefined
+  readonly request?: RunRequest | undefined
 }
 
 interface RoundEndEvent {
@@ -535,6 +580,14 @@ type RunEvent<Calls = CallEvent> =
   | SummaryEvent
   | RunEndEvent
 
+interface RunRequest {
+  readonly tools?: readonly ToolSpec[] | undefined
+  readonly system?: string | undefined
+  readonly settings?: ModelSettings | undefined
+  readonly toolChoice?: ToolChoice | undefined
+  readonly output?: JsonObject | undefined
+}
+
 interface RunStartEvent {
   readonly type: 'run-start'
   readonly version: number
@@ -544,6 +597,7 @@ interface RunStartEvent {
   readonly repairs?: readonly string[]
   readonly resumes?: string
   readonly inputs?: readonly number[]
+  readonly discarded?: readonly number[]
   readonly losses?: number
   readonly trace?: string
 }
@@ -551,6 +605,7 @@ interface RunStartEvent {
 interface SendOptions {
   readonly mode?: InputMode | undefined
   readonly key?: string | undefined
+  readonly request?: RunRequest | undefined
 }
 
 interface SocketLike {
@@ -601,7 +656,7 @@ interface TextPart {
   readonly opaque?: ProviderData
 }
 
-type ThreadEvent = RunEvent | StopEvent | PlaybackEvent
+type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent
 
 interface ThreadInfo {
   readonly id: string
@@ -673,6 +728,10 @@ type ToolChoice =
   | {
       readonly name: string
     }
+
+interface ToolContent {
+  readonly [brand]: readonly unknown[]
+}
 
 interface ToolInputEvent {
   readonly type: 'tool-input'
@@ -915,6 +974,8 @@ interface WorkletOptions {
   readonly workletUrl?: string | URL | undefined
 }
 
+declare const brand: unique symbol
+
 declare function browserMicrophone(options?: BrowserMicrophoneOptions): Microphone
 
 declare function browserPlayer(options?: BrowserPlayerOptions): Player
@@ -924,6 +985,8 @@ declare function client(url: string, options?: ClientOptions): Client
 declare function exportThread(thread: ReadableThread): Promise<ExportedThread>
 
 declare function isMillraceError(error: unknown): error is MillraceError
+
+declare function toolContent(parts: readonly InputPart[]): ToolContent
 
 declare function watch(
   thread: Followable,
@@ -964,6 +1027,9 @@ export {
   type RememberFor,
   type Remembered,
   type RemoteThread,
+  type RespondOptions,
+  type RewindOptions,
+  type RunRequest,
   type SendOptions,
   type SocketLike,
   type ThreadEvent,
@@ -972,6 +1038,7 @@ export {
   type ThreadSnapshot,
   type ThreadStatus,
   type ThreadView,
+  type ToolContent,
   type TurnRecord,
   type VoiceLine,
   type VoiceLineOptions,
@@ -987,6 +1054,7 @@ export {
   client,
   exportThread,
   isMillraceError,
+  toolContent,
   watch,
   wholeLog,
 }

@@ -152,6 +152,8 @@ interface ApprovalEvent {
   readonly reason?: string
   readonly input?: JsonObject
   readonly remember?: Remembered
+  readonly output?: readonly ToolResultPart[]
+  readonly isError?: boolean
 }
 
 interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject> {
@@ -159,6 +161,7 @@ interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject>
   readonly callId: string
   readonly name: Name
   readonly input: Input
+  readonly wants?: 'result'
   readonly reason?: string
   readonly permission?: Permission
   readonly remember?: {
@@ -362,6 +365,8 @@ interface Decision {
   readonly reason?: string
   readonly input?: object
   readonly remember?: RememberFor | Remembered
+  readonly output?: unknown
+  readonly isError?: boolean
 }
 
 type DeepPartial<T> = T extends readonly (infer Item)[]
@@ -503,6 +508,8 @@ interface FetchAccess {
   readonly host: string
 }
 
+type Fields = Readonly<Record<string, unknown>>
+
 type FilePart = {
   readonly type: 'file'
   readonly mediaType: string
@@ -607,6 +614,7 @@ interface InputEvent {
   readonly type: 'input'
   readonly message: UserMessage
   readonly mode: InputMode | 'correct'
+  readonly request?: RunRequest
   readonly trace?: string
 }
 
@@ -859,9 +867,8 @@ type OtherTool = Tool<unknown, OtherName>
 
 type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'canceled' | 'failed'
 
-type OutputOf<One extends Tool> = One['run'] extends (...args: never) => infer Result
-  ? Returned<Awaited<Result>>
-  : never
+type OutputOf<One extends Tool> =
+  NonNullable<One['run']> extends (...args: never) => infer Result ? Returned<Awaited<Result>> : never
 
 type OutputOf$1<Output extends Schema | undefined> = Output extends Schema ? InferValue<Output> : undefined
 
@@ -973,6 +980,21 @@ interface PolicyRequest {
   readonly fingerprint?: string | undefined
 }
 
+interface PostedChat {
+  readonly id: string | undefined
+  readonly trigger: 'submit-message' | 'regenerate-message'
+  readonly messageId: string | undefined
+  readonly posted: readonly PostedMessage[]
+  readonly mode: InputMode | undefined
+  readonly request: RunRequest
+}
+
+interface PostedMessage {
+  readonly id: string
+  readonly role: 'system' | 'user' | 'assistant'
+  readonly parts: readonly Fields[]
+}
+
 type PrepareRound<Context = unknown> = (
   plan: RoundPlan<Context>,
 ) => RoundChange<Context> | undefined | void | Promise<RoundChange<Context> | undefined | void>
@@ -1073,6 +1095,10 @@ type RequestOf<Tools extends Tool> = [Extract<Tools, AgentTool>] extends [never]
   ? ToolRequestOf<Tools | OtherTool>
   : ApprovalRequestEvent
 
+interface RespondOptions {
+  readonly isError?: boolean | undefined
+}
+
 interface RestartEvent {
   readonly type: 'restart'
   readonly reason: string
@@ -1093,6 +1119,20 @@ interface RetryOptions {
 type Returned<Result> = Result extends Generator<unknown, infer Value> | AsyncGenerator<unknown, infer Value>
   ? Awaited<Value>
   : Result
+
+interface RewindEvent {
+  readonly type: 'rewind'
+  readonly before: number
+  readonly keep?: number
+  readonly messages?: readonly Message[]
+  readonly answer?: true
+  readonly request?: RunRequest
+}
+
+interface RewindOptions {
+  readonly key?: string | undefined
+  readonly request?: RunRequest | undefined
+}
 
 type RoundChange<Context = unknown> = Partial<Omit<RoundPlan<Context>, 'round' | 'context'>>
 
@@ -1154,6 +1194,8 @@ interface Run<Output = undefined, Draft = Output, Calls extends CallTypes = Call
   readonly result: Promise<RunResult<Output, Calls['request']>>
   partials(): AsyncIterable<DeepPartial<Draft>>
   steer(message: string | InputUserMessage): boolean
+  toResponse(options?: RunResponseOptions): Response
+  toUIMessageResponse(options?: RunResponseOptions): Response
   resume(decisions: Decision | readonly Decision[], options?: RunOptions): Run<Output, Draft, Calls>
 }
 
@@ -1218,6 +1260,8 @@ interface RunOptions<Context = unknown> {
   readonly maxRounds?: number | undefined
   readonly settings?: ModelSettings | undefined
   readonly toolChoice?: ToolChoice | undefined
+  readonly tools?: readonly Tool[] | undefined
+  readonly system?: string | undefined
   readonly runMs?: number | undefined
   readonly conversation?: string | undefined
 }
@@ -1235,6 +1279,20 @@ interface RunReport<Ending extends Outcome, Output, Request> {
   readonly error?: MillraceError
 }
 
+interface RunRequest {
+  readonly tools?: readonly ToolSpec[] | undefined
+  readonly system?: string | undefined
+  readonly settings?: ModelSettings | undefined
+  readonly toolChoice?: ToolChoice | undefined
+  readonly output?: JsonObject | undefined
+}
+
+interface RunResponseOptions {
+  readonly headers?: HeadersInit | undefined
+  readonly onDisconnect?: 'stop' | 'continue' | undefined
+  readonly heartbeatMs?: number | undefined
+}
+
 type RunResult<Output = undefined, Request = ApprovalRequestEvent> = undefined extends Output
   ? RunReport<Outcome, Output, Request>
   : RunReport<'completed', Output, Request> | RunReport<Exclude<Outcome, 'completed'>, undefined, Request>
@@ -1248,6 +1306,7 @@ interface RunStartEvent {
   readonly repairs?: readonly string[]
   readonly resumes?: string
   readonly inputs?: readonly number[]
+  readonly discarded?: readonly number[]
   readonly losses?: number
   readonly trace?: string
 }
@@ -1281,6 +1340,7 @@ type Schema = StandardSchemaV1 | JsonSchema<unknown>
 interface SendOptions {
   readonly mode?: InputMode | undefined
   readonly key?: string | undefined
+  readonly request?: RunRequest | undefined
 }
 
 interface SharedRate {
@@ -1426,9 +1486,10 @@ interface TextPart {
 
 interface Thread {
   readonly id: string
-  create(options?: { readonly failIfExists?: boolean | undefined }): Promise<ThreadInfo>
+  create(options?: ThreadCreateOptions): Promise<ThreadInfo>
   info(): Promise<ThreadInfo>
   send(message: string | InputUserMessage, options?: ThreadSendOptions): Promise<number>
+  inputOf(key: string): Promise<number | undefined>
   follow(options?: FollowOptions): Following
   read(options?: ReadOptions): Promise<readonly Entry[]>
   state(options?: StateOptions): Promise<ThreadView>
@@ -1436,6 +1497,8 @@ interface Thread {
   exchangePage(options: ExchangePageOptions): Promise<ExchangePage>
   stop(reason?: string): Promise<number>
   approve(callId: string, answer: ApprovalAnswer): Promise<number>
+  respond(callId: string, output: unknown, options?: RespondOptions): Promise<number>
+  rewind(before: number, options?: RewindOptions): Promise<number>
   reportPlayback(playback: Playback): Promise<number>
   fork(
     atSeq: number,
@@ -1448,7 +1511,14 @@ interface Thread {
   delete(): Promise<boolean>
 }
 
-type ThreadEvent = RunEvent | StopEvent | PlaybackEvent
+interface ThreadCreateOptions {
+  readonly failIfExists?: boolean | undefined
+  readonly messages?: readonly InputMessage[] | undefined
+  readonly keys?: readonly (string | undefined)[] | undefined
+  readonly request?: RunRequest | undefined
+}
+
+type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent
 
 interface ThreadInfo {
   readonly id: string
@@ -1552,7 +1622,7 @@ interface ThreadStore {
     limits?: RunLimits,
   ): Promise<readonly RunnableThread[]>
   findUnchanged(forMs: number, limit: number): Promise<readonly string[]>
-  keys(threadId: string): Promise<ReadonlyMap<string, number>>
+  keys(threadId: string, key?: string): Promise<ReadonlyMap<string, number>>
   reserve(rate: SharedRate, amount: number): Promise<number>
   usage(caller: string): Promise<CallerUsage>
   snapshot(
@@ -1611,7 +1681,7 @@ interface Tool<Context = any, Name extends string = string, Input = unknown, Out
   readonly access: ((input: never) => readonly Access[] | Promise<readonly Access[]>) | undefined
   readonly fingerprint?: string
   readonly notices?: Toolbox['notices']
-  readonly run: (input: never, context: ToolContext<Context>) => Output
+  readonly run: ((input: never, context: ToolContext<Context>) => Output) | undefined
   readonly types?: {
     readonly input: Input
   }
@@ -1685,7 +1755,7 @@ interface ToolOptions<S extends Schema, Context, Name extends string = string, O
   readonly name: Name
   readonly description: string
   readonly input: S
-  readonly run: (input: InferValue<S>, context: ToolContext<Context>) => Output
+  readonly run?: ((input: InferValue<S>, context: ToolContext<Context>) => Output) | undefined
   readonly timeoutMs?: number | undefined
   readonly exclusive?: boolean | undefined
   readonly repeat?: 'safe' | 'never' | undefined
@@ -1761,6 +1831,12 @@ interface TypedCalls<Tools extends Tool, Replaced> extends CallTypes {
   readonly event: RunEvent<CallEventOf<Tools | OtherTool, Replaced> | RequestOf<Tools>>
   readonly request: RequestOf<Tools>
   readonly planned: PlannedCallOf<Tools | OtherTool>
+}
+
+interface UIConversation extends Omit<PostedChat, 'posted'> {
+  readonly messages: readonly Message[]
+  readonly ids: readonly (string | undefined)[]
+  readonly tools: readonly ToolSpec[]
 }
 
 interface Usage {
@@ -1925,6 +2001,8 @@ declare function rateLimited(model: Model, options: RateLimitOptions): Model
 
 declare function readTranscript(value: unknown): Message[]
 
+declare function readUIMessages(body: unknown): UIConversation
+
 declare function summarize(options?: SummarizeOptions): Compact
 
 declare function textOf(message: Message): string
@@ -2002,6 +2080,7 @@ export {
   type RunEvent,
   type RunEventOf,
   type RunOptions,
+  type RunResponseOptions,
   type RunResult,
   type Schema,
   type SendOptions,
@@ -2023,6 +2102,7 @@ export {
   type ToolResultPart,
   type ToolSpec,
   type Toolbox,
+  type UIConversation,
   type Usage,
   type UserMessage,
   type UserPart,
@@ -2046,6 +2126,7 @@ export {
   partialJson,
   rateLimited,
   readTranscript,
+  readUIMessages,
   summarize,
   textOf,
   tool,

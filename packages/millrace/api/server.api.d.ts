@@ -36,6 +36,15 @@ interface AgentTool<Context = any, Name extends string = string, Output = unknow
   readonly notices: NonNullable<Toolbox['notices']>
 }
 
+interface AiSdkUiOptions {
+  readonly path?: string | undefined
+  readonly socketPath?: string | undefined
+  readonly agent?: string | undefined
+  readonly onDisconnect?: 'stop' | 'continue' | undefined
+  readonly graceMs?: number | undefined
+  readonly replayMs?: number | undefined
+}
+
 interface App {
   readonly agents: readonly string[]
   notices(agent?: string): Promise<readonly string[]>
@@ -104,6 +113,8 @@ interface ApprovalEvent {
   readonly reason?: string
   readonly input?: JsonObject
   readonly remember?: Remembered
+  readonly output?: readonly ToolResultPart[]
+  readonly isError?: boolean
 }
 
 interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject> {
@@ -111,6 +122,7 @@ interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject>
   readonly callId: string
   readonly name: Name
   readonly input: Input
+  readonly wants?: 'result'
   readonly reason?: string
   readonly permission?: Permission
   readonly remember?: {
@@ -245,6 +257,8 @@ interface Decision {
   readonly reason?: string
   readonly input?: object
   readonly remember?: RememberFor | Remembered
+  readonly output?: unknown
+  readonly isError?: boolean
 }
 
 type DeepPartial<T> = T extends readonly (infer Item)[]
@@ -429,6 +443,7 @@ interface Frames {
   end?(): Frame
   fail?(error: PublicError): Frame
   readonly heartbeat?: Frame
+  readonly marksEnd?: boolean
 }
 
 interface HttpError extends PublicError {
@@ -468,6 +483,7 @@ interface InputEvent {
   readonly type: 'input'
   readonly message: UserMessage
   readonly mode: InputMode | 'correct'
+  readonly request?: RunRequest
   readonly trace?: string
 }
 
@@ -674,6 +690,9 @@ interface NewThreadOptions {
   readonly id?: string | undefined
   readonly agent?: string | undefined
   readonly metadata?: JsonObject | undefined
+  readonly messages?: ThreadCreateOptions['messages']
+  readonly keys?: ThreadCreateOptions['keys']
+  readonly request?: ThreadCreateOptions['request']
 }
 
 type OptionsArgument<Context, More = unknown> = unknown extends Context
@@ -751,6 +770,7 @@ interface ProtocolHost {
   }
   readonly heartbeatMs: number
   readonly stuckMs: number
+  readonly clientOptions: ReadonlySet<keyof RunRequest>
   publicError(thrown: unknown): PublicError
   onError(thrown: unknown, id: string): void
 }
@@ -826,6 +846,10 @@ interface Remembered {
   readonly rules: readonly string[]
 }
 
+interface RespondOptions {
+  readonly isError?: boolean | undefined
+}
+
 interface RestartEvent {
   readonly type: 'restart'
   readonly reason: string
@@ -835,6 +859,20 @@ interface ResumedRun {
   readonly runId: string
   readonly trace?: string | undefined
   readonly calls: readonly ToolCallEvent[]
+}
+
+interface RewindEvent {
+  readonly type: 'rewind'
+  readonly before: number
+  readonly keep?: number
+  readonly messages?: readonly Message[]
+  readonly answer?: true
+  readonly request?: RunRequest
+}
+
+interface RewindOptions {
+  readonly key?: string | undefined
+  readonly request?: RunRequest | undefined
 }
 
 interface RoundEndEvent {
@@ -917,6 +955,8 @@ interface Run<Output = undefined, Draft = Output, Calls extends CallTypes = Call
   readonly result: Promise<RunResult<Output, Calls['request']>>
   partials(): AsyncIterable<DeepPartial<Draft>>
   steer(message: string | InputUserMessage): boolean
+  toResponse(options?: RunResponseOptions): Response
+  toUIMessageResponse(options?: RunResponseOptions): Response
   resume(decisions: Decision | readonly Decision[], options?: RunOptions): Run<Output, Draft, Calls>
 }
 
@@ -975,6 +1015,8 @@ interface RunOptions<Context = unknown> {
   readonly maxRounds?: number | undefined
   readonly settings?: ModelSettings | undefined
   readonly toolChoice?: ToolChoice | undefined
+  readonly tools?: readonly Tool[] | undefined
+  readonly system?: string | undefined
   readonly runMs?: number | undefined
   readonly conversation?: string | undefined
 }
@@ -992,6 +1034,20 @@ interface RunReport<Ending extends Outcome, Output, Request> {
   readonly error?: MillraceError
 }
 
+interface RunRequest {
+  readonly tools?: readonly ToolSpec[] | undefined
+  readonly system?: string | undefined
+  readonly settings?: ModelSettings | undefined
+  readonly toolChoice?: ToolChoice | undefined
+  readonly output?: JsonObject | undefined
+}
+
+interface RunResponseOptions {
+  readonly headers?: HeadersInit | undefined
+  readonly onDisconnect?: 'stop' | 'continue' | undefined
+  readonly heartbeatMs?: number | undefined
+}
+
 type RunResult<Output = undefined, Request = ApprovalRequestEvent> = undefined extends Output
   ? RunReport<Outcome, Output, Request>
   : RunReport<'completed', Output, Request> | RunReport<Exclude<Outcome, 'completed'>, undefined, Request>
@@ -1005,6 +1061,7 @@ interface RunStartEvent {
   readonly repairs?: readonly string[]
   readonly resumes?: string
   readonly inputs?: readonly number[]
+  readonly discarded?: readonly number[]
   readonly losses?: number
   readonly trace?: string
 }
@@ -1038,6 +1095,7 @@ type Schema = StandardSchemaV1 | JsonSchema<unknown>
 interface SendOptions {
   readonly mode?: InputMode | undefined
   readonly key?: string | undefined
+  readonly request?: RunRequest | undefined
 }
 
 interface ServeOptions extends Omit<AppOptions, 'exchanges'>, ServerOptions {
@@ -1065,6 +1123,7 @@ interface ServerOptions {
   readonly page?: boolean | undefined
   readonly clients?: boolean | undefined
   readonly protocols?: readonly Protocol[] | undefined
+  readonly clientOptions?: readonly (keyof RunRequest)[] | undefined
   readonly voice?: Voice | undefined
   readonly recheckMs?: number | undefined
   readonly heartbeatMs?: number | undefined
@@ -1240,9 +1299,10 @@ interface TextPart {
 
 interface Thread {
   readonly id: string
-  create(options?: { readonly failIfExists?: boolean | undefined }): Promise<ThreadInfo>
+  create(options?: ThreadCreateOptions): Promise<ThreadInfo>
   info(): Promise<ThreadInfo>
   send(message: string | InputUserMessage, options?: ThreadSendOptions): Promise<number>
+  inputOf(key: string): Promise<number | undefined>
   follow(options?: FollowOptions): Following
   read(options?: ReadOptions): Promise<readonly Entry[]>
   state(options?: StateOptions): Promise<ThreadView>
@@ -1250,6 +1310,8 @@ interface Thread {
   exchangePage(options: ExchangePageOptions): Promise<ExchangePage>
   stop(reason?: string): Promise<number>
   approve(callId: string, answer: ApprovalAnswer): Promise<number>
+  respond(callId: string, output: unknown, options?: RespondOptions): Promise<number>
+  rewind(before: number, options?: RewindOptions): Promise<number>
   reportPlayback(playback: Playback): Promise<number>
   fork(
     atSeq: number,
@@ -1262,7 +1324,14 @@ interface Thread {
   delete(): Promise<boolean>
 }
 
-type ThreadEvent = RunEvent | StopEvent | PlaybackEvent
+interface ThreadCreateOptions {
+  readonly failIfExists?: boolean | undefined
+  readonly messages?: readonly InputMessage[] | undefined
+  readonly keys?: readonly (string | undefined)[] | undefined
+  readonly request?: RunRequest | undefined
+}
+
+type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent
 
 interface ThreadInfo {
   readonly id: string
@@ -1366,7 +1435,7 @@ interface ThreadStore {
     limits?: RunLimits,
   ): Promise<readonly RunnableThread[]>
   findUnchanged(forMs: number, limit: number): Promise<readonly string[]>
-  keys(threadId: string): Promise<ReadonlyMap<string, number>>
+  keys(threadId: string, key?: string): Promise<ReadonlyMap<string, number>>
   reserve(rate: SharedRate, amount: number): Promise<number>
   usage(caller: string): Promise<CallerUsage>
   snapshot(
@@ -1425,7 +1494,7 @@ interface Tool<Context = any, Name extends string = string, Input = unknown, Out
   readonly access: ((input: never) => readonly Access[] | Promise<readonly Access[]>) | undefined
   readonly fingerprint?: string
   readonly notices?: Toolbox['notices']
-  readonly run: (input: never, context: ToolContext<Context>) => Output
+  readonly run: ((input: never, context: ToolContext<Context>) => Output) | undefined
   readonly types?: {
     readonly input: Input
   }
@@ -1495,7 +1564,7 @@ interface ToolOptions<S extends Schema, Context, Name extends string = string, O
   readonly name: Name
   readonly description: string
   readonly input: S
-  readonly run: (input: InferValue<S>, context: ToolContext<Context>) => Output
+  readonly run?: ((input: InferValue<S>, context: ToolContext<Context>) => Output) | undefined
   readonly timeoutMs?: number | undefined
   readonly exclusive?: boolean | undefined
   readonly repeat?: 'safe' | 'never' | undefined
@@ -1775,6 +1844,8 @@ interface WorkOptions {
   readonly onError: (error: MillraceError) => void
 }
 
+declare function aiSdkUi(options?: AiSdkUiOptions): Protocol
+
 declare function exchangeFolder(path: string, options?: ExchangeFolderOptions): ExchangeStore
 
 declare function httpError(
@@ -1789,6 +1860,7 @@ declare function httpError(
 declare function serve(options: ServeOptions): ServedApp
 
 export {
+  type AiSdkUiOptions,
   type Auth,
   type Caller,
   type ExchangeFolderOptions,
@@ -1819,6 +1891,7 @@ export {
   type Voice,
   type VoiceOutlet,
   type VoiceSession,
+  aiSdkUi,
   exchangeFolder,
   httpError,
   serve,

@@ -7,6 +7,8 @@ interface ApprovalEvent {
   readonly reason?: string
   readonly input?: JsonObject
   readonly remember?: Remembered
+  readonly output?: readonly ToolResultPart[]
+  readonly isError?: boolean
 }
 
 interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject> {
@@ -14,6 +16,7 @@ interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject>
   readonly callId: string
   readonly name: Name
   readonly input: Input
+  readonly wants?: 'result'
   readonly reason?: string
   readonly permission?: Permission
   readonly remember?: {
@@ -141,6 +144,7 @@ interface InputEvent {
   readonly type: 'input'
   readonly message: UserMessage
   readonly mode: InputMode | 'correct'
+  readonly request?: RunRequest
   readonly trace?: string
 }
 
@@ -189,6 +193,18 @@ type ModelEvent =
   | RestartEvent
   | CheckpointEvent
   | DoneEvent
+
+interface ModelSettings {
+  readonly temperature?: number | undefined
+  readonly topP?: number | undefined
+  readonly maxOutputTokens?: number | undefined
+  readonly stop?: readonly string[] | undefined
+  readonly seed?: number | undefined
+  readonly reasoning?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | undefined
+  readonly parallelToolCalls?: boolean | undefined
+  readonly extra?: JsonObject | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
 
 interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata' | 'forkedFrom'> {
   readonly label?: ThreadLabel | undefined
@@ -274,6 +290,15 @@ interface RestartEvent {
   readonly reason: string
 }
 
+interface RewindEvent {
+  readonly type: 'rewind'
+  readonly before: number
+  readonly keep?: number
+  readonly messages?: readonly Message[]
+  readonly answer?: true
+  readonly request?: RunRequest
+}
+
 interface RoundEndEvent {
   readonly type: 'round-end'
   readonly round: number
@@ -343,6 +368,14 @@ interface RunLimits {
   readonly perAgent?: Readonly<Record<string, number>> | undefined
 }
 
+interface RunRequest {
+  readonly tools?: readonly ToolSpec[] | undefined
+  readonly system?: string | undefined
+  readonly settings?: ModelSettings | undefined
+  readonly toolChoice?: ToolChoice | undefined
+  readonly output?: JsonObject | undefined
+}
+
 interface RunStartEvent {
   readonly type: 'run-start'
   readonly version: number
@@ -352,6 +385,7 @@ interface RunStartEvent {
   readonly repairs?: readonly string[]
   readonly resumes?: string
   readonly inputs?: readonly number[]
+  readonly discarded?: readonly number[]
   readonly losses?: number
   readonly trace?: string
 }
@@ -425,7 +459,7 @@ interface TextPart {
   readonly opaque?: ProviderData
 }
 
-type ThreadEvent = RunEvent | StopEvent | PlaybackEvent
+type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent
 
 interface ThreadInfo {
   readonly id: string
@@ -498,7 +532,7 @@ interface ThreadStore {
     limits?: RunLimits,
   ): Promise<readonly RunnableThread[]>
   findUnchanged(forMs: number, limit: number): Promise<readonly string[]>
-  keys(threadId: string): Promise<ReadonlyMap<string, number>>
+  keys(threadId: string, key?: string): Promise<ReadonlyMap<string, number>>
   reserve(rate: SharedRate, amount: number): Promise<number>
   usage(caller: string): Promise<CallerUsage>
   snapshot(
@@ -536,6 +570,14 @@ interface ToolCallPart {
   readonly raw?: string
   readonly opaque?: ProviderData
 }
+
+type ToolChoice =
+  | 'auto'
+  | 'none'
+  | 'required'
+  | {
+      readonly name: string
+    }
 
 interface ToolInputEvent {
   readonly type: 'tool-input'
@@ -578,6 +620,13 @@ interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
 }
 
 type ToolResultPart = TextPart | JsonPart | ImagePart
+
+interface ToolSpec {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: JsonObject
+  readonly strict?: boolean
+}
 
 interface ToolStartEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'tool-start'

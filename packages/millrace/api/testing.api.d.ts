@@ -9,6 +9,8 @@ interface ApprovalEvent {
   readonly reason?: string
   readonly input?: JsonObject
   readonly remember?: Remembered
+  readonly output?: readonly ToolResultPart[]
+  readonly isError?: boolean
 }
 
 interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject> {
@@ -16,6 +18,7 @@ interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject>
   readonly callId: string
   readonly name: Name
   readonly input: Input
+  readonly wants?: 'result'
   readonly reason?: string
   readonly permission?: Permission
   readonly remember?: {
@@ -199,6 +202,7 @@ interface InputEvent {
   readonly type: 'input'
   readonly message: UserMessage
   readonly mode: InputMode | 'correct'
+  readonly request?: RunRequest
   readonly trace?: string
 }
 
@@ -396,6 +400,15 @@ interface RestartEvent {
   readonly reason: string
 }
 
+interface RewindEvent {
+  readonly type: 'rewind'
+  readonly before: number
+  readonly keep?: number
+  readonly messages?: readonly Message[]
+  readonly answer?: true
+  readonly request?: RunRequest
+}
+
 interface RoundEndEvent {
   readonly type: 'round-end'
   readonly round: number
@@ -478,6 +491,14 @@ interface RunLimits {
   readonly perAgent?: Readonly<Record<string, number>> | undefined
 }
 
+interface RunRequest {
+  readonly tools?: readonly ToolSpec[] | undefined
+  readonly system?: string | undefined
+  readonly settings?: ModelSettings | undefined
+  readonly toolChoice?: ToolChoice | undefined
+  readonly output?: JsonObject | undefined
+}
+
 interface RunStartEvent {
   readonly type: 'run-start'
   readonly version: number
@@ -487,6 +508,7 @@ interface RunStartEvent {
   readonly repairs?: readonly string[]
   readonly resumes?: string
   readonly inputs?: readonly number[]
+  readonly discarded?: readonly number[]
   readonly losses?: number
   readonly trace?: string
 }
@@ -635,7 +657,7 @@ interface TextPart {
   readonly opaque?: ProviderData
 }
 
-type ThreadEvent = RunEvent | StopEvent | PlaybackEvent
+type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent
 
 interface ThreadInfo {
   readonly id: string
@@ -708,7 +730,7 @@ interface ThreadStore {
     limits?: RunLimits,
   ): Promise<readonly RunnableThread[]>
   findUnchanged(forMs: number, limit: number): Promise<readonly string[]>
-  keys(threadId: string): Promise<ReadonlyMap<string, number>>
+  keys(threadId: string, key?: string): Promise<ReadonlyMap<string, number>>
   reserve(rate: SharedRate, amount: number): Promise<number>
   usage(caller: string): Promise<CallerUsage>
   snapshot(
@@ -756,7 +778,7 @@ interface Tool<Context = any, Name extends string = string, Input = unknown, Out
   readonly access: ((input: never) => readonly Access[] | Promise<readonly Access[]>) | undefined
   readonly fingerprint?: string
   readonly notices?: Toolbox['notices']
-  readonly run: (input: never, context: ToolContext<Context>) => Output
+  readonly run: ((input: never, context: ToolContext<Context>) => Output) | undefined
   readonly types?: {
     readonly input: Input
   }

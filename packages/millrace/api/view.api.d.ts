@@ -7,6 +7,8 @@ interface ApprovalEvent {
   readonly reason?: string
   readonly input?: JsonObject
   readonly remember?: Remembered
+  readonly output?: readonly ToolResultPart[]
+  readonly isError?: boolean
 }
 
 interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject> {
@@ -14,6 +16,7 @@ interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject>
   readonly callId: string
   readonly name: Name
   readonly input: Input
+  readonly wants?: 'result'
   readonly reason?: string
   readonly permission?: Permission
   readonly remember?: {
@@ -87,6 +90,7 @@ interface Change {
   inner?: Change
   retry?: RoundRetryEvent
   notice?: NoticeView
+  rewound?: true
   read?: readonly InputView[]
   delta: string
 }
@@ -158,6 +162,8 @@ interface ErrorJson {
   readonly cause?: string
 }
 
+type Fields = Readonly<Record<string, unknown>>
+
 type FilePart = {
   readonly type: 'file'
   readonly mediaType: string
@@ -194,6 +200,7 @@ interface InputEvent {
   readonly type: 'input'
   readonly message: UserMessage
   readonly mode: InputMode | 'correct'
+  readonly request?: RunRequest
   readonly trace?: string
 }
 
@@ -233,6 +240,7 @@ interface LegView {
 interface LogView {
   readonly rows: Row[]
   waiting: InputView[]
+  readonly versions: Map<string, Versions>
   readonly runs: RunView[]
   head: number
   version: number
@@ -262,6 +270,18 @@ type ModelEvent =
   | CheckpointEvent
   | DoneEvent
 
+interface ModelSettings {
+  readonly temperature?: number | undefined
+  readonly topP?: number | undefined
+  readonly maxOutputTokens?: number | undefined
+  readonly stop?: readonly string[] | undefined
+  readonly seed?: number | undefined
+  readonly reasoning?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | undefined
+  readonly parallelToolCalls?: boolean | undefined
+  readonly extra?: JsonObject | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
 interface NoticeView extends RowBase {
   readonly kind: 'notice'
   readonly notice: 'retract' | 'retry' | 'taken-over' | 'summary' | 'repairs' | 'correction'
@@ -274,6 +294,10 @@ interface NoticeView extends RowBase {
 interface OpenState {
   readonly keyPrefix: string
   readonly onlyRound: boolean
+  rows: Row[]
+  rewind?: number | undefined
+  isAnswering: boolean
+  discarded: InputView[]
   run?: RunView | undefined
   round?: RoundView | undefined
   text?: TextView | undefined
@@ -285,10 +309,31 @@ interface OpenState {
 
 type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'canceled' | 'failed'
 
+interface OutputChunk {
+  readonly toolCallId: string
+  readonly dynamic: true
+  readonly providerExecuted?: boolean
+}
+
 interface PartEndEvent {
   readonly type: 'part-end'
   readonly part: 'text' | 'reasoning'
   readonly opaque?: ProviderData
+}
+
+interface PartialJson {
+  push(delta: string): void
+  readonly value: JsonValue | undefined
+  readonly complete: boolean
+  readonly problem: string | undefined
+  end():
+    | {
+        readonly value: JsonValue
+        readonly problem?: undefined
+      }
+    | {
+        readonly problem: string
+      }
 }
 
 interface Permission {
@@ -301,6 +346,38 @@ interface PlaybackEvent {
   readonly run: string
   readonly round: number
   readonly chars: number
+}
+
+interface PostedAnswers {
+  readonly decisions: ReadonlyMap<
+    string,
+    {
+      readonly approved: boolean
+      readonly reason?: string
+    }
+  >
+  readonly results: ReadonlyMap<
+    string,
+    {
+      readonly output: unknown
+      readonly isError: boolean
+    }
+  >
+}
+
+interface PostedChat {
+  readonly id: string | undefined
+  readonly trigger: 'submit-message' | 'regenerate-message'
+  readonly messageId: string | undefined
+  readonly posted: readonly PostedMessage[]
+  readonly mode: InputMode | undefined
+  readonly request: RunRequest
+}
+
+interface PostedMessage {
+  readonly id: string
+  readonly role: 'system' | 'user' | 'assistant'
+  readonly parts: readonly Fields[]
 }
 
 interface ProviderData {
@@ -354,6 +431,15 @@ interface RestartEvent {
 interface ResultFold {
   applyEntry(entry: Entry): Change | undefined
   result(): RunSummary
+}
+
+interface RewindEvent {
+  readonly type: 'rewind'
+  readonly before: number
+  readonly keep?: number
+  readonly messages?: readonly Message[]
+  readonly answer?: true
+  readonly request?: RunRequest
 }
 
 interface RoundEndEvent {
@@ -455,6 +541,14 @@ type RunEvent<Calls = CallEvent> =
   | SummaryEvent
   | RunEndEvent
 
+interface RunRequest {
+  readonly tools?: readonly ToolSpec[] | undefined
+  readonly system?: string | undefined
+  readonly settings?: ModelSettings | undefined
+  readonly toolChoice?: ToolChoice | undefined
+  readonly output?: JsonObject | undefined
+}
+
 interface RunStartEvent {
   readonly type: 'run-start'
   readonly version: number
@@ -464,6 +558,7 @@ interface RunStartEvent {
   readonly repairs?: readonly string[]
   readonly resumes?: string
   readonly inputs?: readonly number[]
+  readonly discarded?: readonly number[]
   readonly losses?: number
   readonly trace?: string
 }
@@ -482,6 +577,7 @@ interface RunView {
   readonly id: string
   readonly agent: string
   readonly seq: number
+  after: string
   lastSeq: number
   readonly startedAt: number
   lastAt: number
@@ -549,7 +645,7 @@ interface TextView extends RowBase {
   played?: number | undefined
 }
 
-type ThreadEvent = RunEvent | StopEvent | PlaybackEvent
+type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent
 
 type ThreadStatus = 'idle' | 'queued' | 'running' | 'waiting'
 
@@ -570,6 +666,21 @@ interface ToolCallPart {
   readonly input: JsonObject
   readonly raw?: string
   readonly opaque?: ProviderData
+}
+
+type ToolChoice =
+  | 'auto'
+  | 'none'
+  | 'required'
+  | {
+      readonly name: string
+    }
+
+interface ToolChunk {
+  readonly toolCallId: string
+  readonly toolName: string
+  readonly dynamic: true
+  readonly providerExecuted?: boolean
 }
 
 interface ToolInputEvent {
@@ -614,6 +725,13 @@ interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
 
 type ToolResultPart = TextPart | JsonPart | ImagePart
 
+interface ToolSpec {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: JsonObject
+  readonly strict?: boolean
+}
+
 interface ToolStartEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'tool-start'
   readonly callId: string
@@ -622,6 +740,216 @@ interface ToolStartEvent<Name extends string = string, Input = JsonObject> {
   readonly input?: Input
   readonly permission?: Permission
 }
+
+interface UIApproval<Approved> {
+  readonly id: string
+  readonly approved: Approved
+  readonly reason?: string
+}
+
+interface UIConversation extends Omit<PostedChat, 'posted'> {
+  readonly messages: readonly Message[]
+  readonly ids: readonly (string | undefined)[]
+  readonly tools: readonly ToolSpec[]
+}
+
+interface UIFile {
+  readonly type: 'file'
+  readonly mediaType: string
+  readonly url: string
+  readonly filename?: string
+  readonly providerMetadata?: {
+    millrace: {
+      callId: string
+    }
+  }
+}
+
+type UIFinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'interrupted' | 'other'
+
+interface UIMessage {
+  readonly id: string
+  readonly role: 'user' | 'assistant'
+  metadata?: UIMessageMetadata
+  readonly parts: UIMessagePart[]
+}
+
+type UIMessageChunk =
+  | {
+      readonly type: 'start'
+      readonly messageId?: string
+    }
+  | {
+      readonly type: 'start-step' | 'finish-step' | 'reset-step'
+    }
+  | {
+      readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'
+      readonly id: string
+    }
+  | {
+      readonly type: 'text-delta' | 'reasoning-delta'
+      readonly id: string
+      readonly delta: string
+    }
+  | ({
+      readonly type: 'tool-input-start'
+    } & ToolChunk)
+  | {
+      readonly type: 'tool-input-delta'
+      readonly toolCallId: string
+      readonly inputTextDelta: string
+    }
+  | ({
+      readonly type: 'tool-input-available'
+      readonly input: unknown
+    } & ToolChunk)
+  | ({
+      readonly type: 'tool-input-error'
+      readonly input: unknown
+      readonly errorText: string
+    } & ToolChunk)
+  | {
+      readonly type: 'tool-approval-request'
+      readonly approvalId: string
+      readonly toolCallId: string
+      readonly reason?: string
+      readonly approvalDescriptor?: unknown
+    }
+  | {
+      readonly type: 'tool-approval-response'
+      readonly approvalId: string
+      readonly approved: boolean
+      readonly reason?: string
+    }
+  | ({
+      readonly type: 'tool-output-available'
+      readonly output: unknown
+      readonly preliminary?: true
+    } & OutputChunk)
+  | ({
+      readonly type: 'tool-output-error'
+      readonly errorText: string
+    } & OutputChunk)
+  | {
+      readonly type: 'tool-output-denied'
+      readonly toolCallId: string
+    }
+  | UISource
+  | UIFile
+  | {
+      readonly type: 'steering-message'
+      readonly id: string
+      readonly parts: (UIText | UIFile)[]
+    }
+  | {
+      readonly type: 'error'
+      readonly errorText: string
+    }
+  | {
+      readonly type: 'abort'
+      readonly reason?: string
+    }
+  | {
+      readonly type: 'finish'
+      readonly finishReason: UIFinishReason
+      readonly messageMetadata?: UIMessageMetadata
+    }
+
+interface UIMessageChunks {
+  applyEntry(entry: Entry): readonly UIMessageChunk[]
+  readonly isDone: boolean
+  end(): readonly UIMessageChunk[]
+}
+
+interface UIMessageChunksOptions {
+  readonly answers?: number | undefined
+  readonly head?: number
+  readonly continueAfter?: number | undefined
+}
+
+interface UIMessageMetadata {
+  readonly usage: {
+    readonly inputTokens: number
+    readonly outputTokens: number
+    readonly totalTokens: number
+    readonly reasoningTokens: number
+    readonly cachedInputTokens: number
+  }
+}
+
+type UIMessagePart =
+  | UIText
+  | {
+      readonly type: 'reasoning'
+      readonly text: string
+      readonly state?: 'streaming' | 'done'
+    }
+  | UIFile
+  | UISource
+  | {
+      readonly type: 'step-start'
+    }
+  | {
+      readonly type: 'steering-message'
+      readonly id: string
+      readonly parts: (UIText | UIFile)[]
+    }
+  | (UITool & UIToolState)
+
+interface UISource {
+  readonly type: 'source-url'
+  readonly sourceId: string
+  readonly url: string
+  readonly title?: string
+}
+
+interface UIText {
+  readonly type: 'text'
+  readonly text: string
+  readonly state?: 'streaming' | 'done'
+}
+
+interface UITool {
+  readonly type: 'dynamic-tool'
+  readonly toolCallId: string
+  readonly toolName: string
+  readonly providerExecuted?: boolean
+}
+
+type UIToolState =
+  | {
+      readonly state: 'input-streaming'
+      readonly input: unknown
+      readonly rawInput: string
+    }
+  | {
+      readonly state: 'input-available'
+      readonly input: unknown
+    }
+  | {
+      readonly state: 'approval-requested'
+      readonly input: unknown
+      readonly approval: {
+        readonly id: string
+        readonly requestReason?: string
+        readonly descriptor?: unknown
+      }
+    }
+  | {
+      readonly state: 'output-available'
+      readonly input: unknown
+      readonly output: unknown
+    }
+  | {
+      readonly state: 'output-error'
+      readonly input: unknown
+      readonly errorText: string
+    }
+  | {
+      readonly state: 'output-denied'
+      readonly input: unknown
+      readonly approval: UIApproval<false>
+    }
 
 interface Usage {
   readonly inputTokens: number
@@ -638,6 +966,16 @@ interface UserMessage {
 
 type UserPart = TextPart | ImagePart | FilePart
 
+interface Version {
+  rows: Row[]
+  replacedBy?: number | undefined
+}
+
+interface Versions {
+  readonly list: Version[]
+  readonly current: number
+}
+
 interface ViewOptions {
   readonly keep?: 'all' | 'round'
 }
@@ -650,11 +988,43 @@ declare function foldResult(seq?: number): ResultFold
 
 declare function markdownParser(sink: Sink): MarkdownParser
 
+declare function partialJson({ maxDepth }?: { maxDepth?: number }): PartialJson
+
+declare function readAnswers({ parts }: PostedMessage): PostedAnswers
+
+declare function readConversation(posted: readonly PostedMessage[]): {
+  messages: Message[]
+  ids: (string | undefined)[]
+}
+
+declare function readPostedChat(body: unknown): PostedChat
+
+declare function readUIMessages(body: unknown): UIConversation
+
 declare function roundText({ parts }: RoundView): string
+
+declare const sseEnd = 'data: [DONE]\n\n'
+
+declare function sseOfChunks(chunks: readonly UIMessageChunk[]): string
 
 declare function statusOf(view: LogView): ThreadStatus
 
 declare function textOf({ content }: UserMessage): string
+
+declare function uiMessageChunks(options?: UIMessageChunksOptions): UIMessageChunks
+
+declare const uiMessageHeaders: {
+  'content-type': string
+  'cache-control': string
+  'x-accel-buffering': string
+  'x-vercel-ai-ui-message-stream': string
+}
+
+declare function uiMessages({ rows, waiting }: LogView): UIMessage[]
+
+declare function userMessage({ id, parts }: PostedMessage): Message & {
+  readonly role: 'user'
+}
 
 export {
   type ApprovalView,
@@ -670,6 +1040,9 @@ export {
   type LogView,
   type NoticeView,
   type Outcome,
+  type PostedAnswers,
+  type PostedChat,
+  type PostedMessage,
   type ResultFold,
   type RoundView,
   type Row,
@@ -679,14 +1052,33 @@ export {
   type Tag,
   type TextView,
   type ToolResultEvent,
+  type UIConversation,
+  type UIMessage,
+  type UIMessageChunk,
+  type UIMessageChunks,
+  type UIMessageChunksOptions,
+  type UIMessagePart,
   type Usage,
   type UserMessage,
+  type Version,
+  type Versions,
   type ViewOptions,
   applyEntry,
   createView,
   foldResult,
   markdownParser,
+  partialJson,
+  readAnswers,
+  readConversation,
+  readPostedChat,
+  readUIMessages,
   roundText,
+  sseEnd,
+  sseOfChunks,
   statusOf,
   textOf,
+  uiMessageChunks,
+  uiMessageHeaders,
+  uiMessages,
+  userMessage,
 }

@@ -14,6 +14,8 @@ interface ApprovalEvent {
   readonly reason?: string
   readonly input?: JsonObject
   readonly remember?: Remembered
+  readonly output?: readonly ToolResultPart[]
+  readonly isError?: boolean
 }
 
 interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject> {
@@ -21,6 +23,7 @@ interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject>
   readonly callId: string
   readonly name: Name
   readonly input: Input
+  readonly wants?: 'result'
   readonly reason?: string
   readonly permission?: Permission
   readonly remember?: {
@@ -161,6 +164,7 @@ interface InputEvent {
   readonly type: 'input'
   readonly message: UserMessage
   readonly mode: InputMode | 'correct'
+  readonly request?: RunRequest
   readonly trace?: string
 }
 
@@ -187,6 +191,16 @@ type InputImagePart =
       readonly data: string | Uint8Array
       readonly mediaType: string
     }
+
+type InputMessage =
+  | SystemMessage
+  | InputUserMessage
+  | (Omit<AssistantMessage, 'content'> & {
+      readonly content: string | AssistantMessage['content']
+    })
+  | (Omit<ToolMessage, 'content'> & {
+      readonly content: string | ToolMessage['content']
+    })
 
 type InputMode = 'queue' | 'steer' | 'interrupt'
 
@@ -324,9 +338,27 @@ interface Remembered {
   readonly rules: readonly string[]
 }
 
+interface RespondOptions {
+  readonly isError?: boolean | undefined
+}
+
 interface RestartEvent {
   readonly type: 'restart'
   readonly reason: string
+}
+
+interface RewindEvent {
+  readonly type: 'rewind'
+  readonly before: number
+  readonly keep?: number
+  readonly messages?: readonly Message[]
+  readonly answer?: true
+  readonly request?: RunRequest
+}
+
+interface RewindOptions {
+  readonly key?: string | undefined
+  readonly request?: RunRequest | undefined
 }
 
 interface RoundEndEvent {
@@ -393,6 +425,14 @@ type RunEvent<Calls = CallEvent> =
   | SummaryEvent
   | RunEndEvent
 
+interface RunRequest {
+  readonly tools?: readonly ToolSpec[] | undefined
+  readonly system?: string | undefined
+  readonly settings?: ModelSettings | undefined
+  readonly toolChoice?: ToolChoice | undefined
+  readonly output?: JsonObject | undefined
+}
+
 interface RunStartEvent {
   readonly type: 'run-start'
   readonly version: number
@@ -402,6 +442,7 @@ interface RunStartEvent {
   readonly repairs?: readonly string[]
   readonly resumes?: string
   readonly inputs?: readonly number[]
+  readonly discarded?: readonly number[]
   readonly losses?: number
   readonly trace?: string
 }
@@ -409,6 +450,7 @@ interface RunStartEvent {
 interface SendOptions {
   readonly mode?: InputMode | undefined
   readonly key?: string | undefined
+  readonly request?: RunRequest | undefined
 }
 
 interface ServerSocket {
@@ -438,6 +480,7 @@ interface SocketOptions {
   readonly stuckMs?: number | undefined
   readonly framesPerSecond?: number | undefined
   readonly voice?: Voice | undefined
+  readonly clientOptions?: Iterable<keyof RunRequest> | undefined
   readonly authorize?: (() => void | Promise<void>) | undefined
   readonly onError?: ((error: unknown, id: string) => void) | undefined
 }
@@ -478,9 +521,10 @@ interface TextPart {
 
 interface Thread {
   readonly id: string
-  create(options?: { readonly failIfExists?: boolean | undefined }): Promise<ThreadInfo>
+  create(options?: ThreadCreateOptions): Promise<ThreadInfo>
   info(): Promise<ThreadInfo>
   send(message: string | InputUserMessage, options?: ThreadSendOptions): Promise<number>
+  inputOf(key: string): Promise<number | undefined>
   follow(options?: FollowOptions): Following
   read(options?: ReadOptions): Promise<readonly Entry[]>
   state(options?: StateOptions): Promise<ThreadView>
@@ -488,6 +532,8 @@ interface Thread {
   exchangePage(options: ExchangePageOptions): Promise<ExchangePage>
   stop(reason?: string): Promise<number>
   approve(callId: string, answer: ApprovalAnswer): Promise<number>
+  respond(callId: string, output: unknown, options?: RespondOptions): Promise<number>
+  rewind(before: number, options?: RewindOptions): Promise<number>
   reportPlayback(playback: Playback): Promise<number>
   fork(
     atSeq: number,
@@ -500,7 +546,14 @@ interface Thread {
   delete(): Promise<boolean>
 }
 
-type ThreadEvent = RunEvent | StopEvent | PlaybackEvent
+interface ThreadCreateOptions {
+  readonly failIfExists?: boolean | undefined
+  readonly messages?: readonly InputMessage[] | undefined
+  readonly keys?: readonly (string | undefined)[] | undefined
+  readonly request?: RunRequest | undefined
+}
+
+type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent
 
 interface ThreadInfo {
   readonly id: string

@@ -9,6 +9,7 @@ export type {
   Run,
   RunEventOf,
   RunOptions,
+  RunResponseOptions,
   RunResult,
 } from './agent/index.ts'
 export { agent, agentDefaults, summarize } from './agent/index.ts'
@@ -103,3 +104,5 @@ export type {
   ToolOptions,
 } from './tools/index.ts'
 export { tool, toolContent } from './tools/index.ts'
+export type { UIConversation } from './view/index.ts'
+export { readUIMessages } from './view/index.ts'

@@ -1,6 +1,7 @@
-import type { RememberFor, ThreadView } from '../protocol/index.ts'
+import type { ApprovalRequestEvent, RememberFor, ThreadView } from '../protocol/index.ts'
 import { invalidInput, isObject, MillraceError } from '../protocol/index.ts'
 import type { CommandLine } from './args.ts'
+import type { Conversation } from './conversation.ts'
 import { openConversation } from './conversation.ts'
 import type { Flags } from './flags.ts'
 import { jsonLine } from './json-lines.ts'
@@ -23,28 +24,39 @@ export async function approve({ words, flags }: CommandLine, output: Output): Pr
   if (input && flags.deny !== undefined)
     throw invalidInput(op, '--deny and --input cannot be combined: a denied call does not run')
   const remember = readRemember(flags)
+  return answerCall(id, { flags, output }, async ({ thread, local }) => {
+    const view = await thread.state({ bytes: 0 })
+    const request = findRequest(view, callId, flags.deny === undefined ? 'approval' : 'any answer')
+    checkTool(
+      request.callId,
+      request.name,
+      local?.tools.map(({ name }) => name),
+      flags,
+    )
+    const reason = flags.deny?.trim()
+    return thread.approve(request.callId, {
+      approved: flags.deny === undefined,
+      ...(reason && { reason }),
+      ...(input && { input }),
+      ...(remember && { remember }),
+    })
+  })
+}
+
+/** Opens a thread, answers one of its tool calls, and shows the rest of the run. */
+export async function answerCall(
+  id: string,
+  { flags, output }: { readonly flags: Flags; readonly output: Output },
+  answer: (conversation: Conversation) => Promise<number>,
+): Promise<number> {
   const logLines = logLinesOn(output)
   const conversation = await openConversation(
     { ...flags, thread: id },
     { telemetry: verboseLogs(flags, logLines) },
   )
   try {
-    const view = await conversation.thread.state({ bytes: 0 })
-    const request = findRequest(view, callId)
-    checkTool(
-      request.callId,
-      request.name,
-      conversation.local?.tools.map(({ name }) => name),
-      flags,
-    )
-    const reason = flags.deny?.trim()
-    const seq = await conversation.thread.approve(request.callId, {
-      approved: flags.deny === undefined,
-      ...(reason && { reason }),
-      ...(input && { input }),
-      ...(remember && { remember }),
-    })
-    // Following stops at a suspended run, so it starts after the decision.
+    const seq = await answer(conversation)
+    // Following stops at a suspended run, so it starts after the answer.
     if (flags.json)
       for (const entry of await conversation.thread.read({ after: seq - 1, limit: 1 }))
         output.print(jsonLine(entry))
@@ -54,25 +66,36 @@ export async function approve({ words, flags }: CommandLine, output: Output): Pr
   }
 }
 
-function findRequest({ id, approvals }: ThreadView, callId: string | undefined) {
-  const open = approvals.map((request) => `${request.callId} (${request.name})`).join(', ')
-  const request = callId === undefined ? approvals[0] : approvals.find((one) => one.callId === callId)
-  if (request && (callId !== undefined || approvals.length === 1)) return request
-  const problem =
-    approvals.length === 0
-      ? `no tool call in thread '${id}' is waiting for approval`
+/** The pending call with this id, or the only one. Throws if it waits for something else. */
+export function findRequest(
+  { id, approvals }: Pick<ThreadView, 'id' | 'approvals'>,
+  callId: string | undefined,
+  what: 'approval' | 'a result' | 'any answer',
+): ApprovalRequestEvent {
+  const waitsFor = ({ wants }: ApprovalRequestEvent) => (wants ? 'a result' : 'approval')
+  const fitting = approvals.filter((one) => what === 'any answer' || waitsFor(one) === what)
+  const request = callId === undefined ? fitting[0] : fitting.find((one) => one.callId === callId)
+  if (request && (callId !== undefined || fitting.length === 1)) return request
+  const other = approvals.find((one) => !fitting.includes(one) && (callId ?? one.callId) === one.callId)
+  const open = fitting.map((one) => `${one.callId} (${one.name})`).join(', ')
+  const problem = other
+    ? `tool call '${other.callId}' (${other.name}) in thread '${id}' is waiting for ${waitsFor(other)}; use millrace ${other.wants ? 'respond' : 'approve'}`
+    : fitting.length === 0
+      ? `no tool call in thread '${id}' is waiting for ${what}`
       : callId === undefined
-        ? `several tool calls in thread '${id}' are waiting for approval; name one: ${open}`
-        : `tool call '${callId}' in thread '${id}' is not waiting for approval; these are: ${open}`
-  throw new MillraceError({
-    op,
-    code: approvals.length === 0 ? 'conflict' : 'invalid_input',
-    message: problem,
-  })
+        ? `several tool calls in thread '${id}' are waiting for ${what}; name one: ${open}`
+        : `tool call '${callId}' in thread '${id}' is not waiting for ${what}; these are: ${open}`
+  const code = fitting.length === 0 && !other ? 'conflict' : 'invalid_input'
+  throw new MillraceError({ op, code, message: problem })
 }
 
 /** Without its tool the call would fail as unknown, and the decision cannot be made twice. */
-function checkTool(callId: string, name: string, tools: readonly string[] | undefined, flags: Flags): void {
+export function checkTool(
+  callId: string,
+  name: string,
+  tools: readonly string[] | undefined,
+  flags: Flags,
+): void {
   if (!tools || callId.includes('/') || tools.includes(name)) return
   const hint =
     flags.tools === undefined ? 'pass the same --tools FILE as before' : `${flags.tools} does not export it`

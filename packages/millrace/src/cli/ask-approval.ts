@@ -13,6 +13,11 @@ export function approvalQuestion({ name, input, reason, permission }: ApprovalRe
   return escapedLine(reason ?? `Run ${name} with ${inputText(input)}?`)
 }
 
+/** A call that a client has to run, in one line. */
+export function resultRequest({ name, input }: ApprovalRequestEvent): string {
+  return escapedLine(`${name} is waiting for a result from a client: ${inputText(input)}`)
+}
+
 /** The choices that allow the same from now on, with the rules they would add. */
 export function rememberChoices({ remember }: Pick<ApprovalRequestEvent, 'remember'>): string {
   if (!remember) return ''

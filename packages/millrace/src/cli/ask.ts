@@ -41,7 +41,8 @@ export async function ask({ words, flags }: CommandLine, output: Output): Promis
         : []
     if (waiting.length > 0) {
       // The model would see it only after the decision, which cannot be made here.
-      output.note('the question was not sent: this thread is waiting for approval')
+      const what = waiting.every(({ wants }) => wants) ? 'a result from a client' : 'approval'
+      output.note(`the question was not sent: this thread is waiting for ${what}`)
       if (flags.json)
         output.print(
           jsonLine({

@@ -6,7 +6,8 @@ import { readTranscript } from '../protocol/index.ts'
 import { play } from '../threads/test-script/test-script.test-kit.ts'
 import type { Home } from './cli.test-kit.ts'
 import { homeWith, linesOf, makeHome } from './cli.test-kit.ts'
-import { ruledFile, toolsFile } from './tools.test-kit.ts'
+import { openThread } from './open-threads.ts'
+import { clientToolFile, ruledFile, toolsFile } from './tools.test-kit.ts'
 
 const asksFirst = [
   [{ text: 'Money goes out.' }, { call: 'refund', input: { id: 'A' } }],
@@ -20,6 +21,8 @@ async function waiting(script: readonly (string | readonly object[])[] = asksFir
   const ended = await home.run(['refund A', '--tools', 'tools.ts', '--thread', 'mine', '--new'])
   return { home, ended }
 }
+
+const dataFile = ({ folder }: Home) => join(folder, '.local/share/millrace/threads.db')
 
 const refunds = ({ folder }: Home) => {
   const file = join(folder, 'refunds.txt')
@@ -165,6 +168,81 @@ describe.concurrent('a pending tool call', () => {
   })
 })
 
+describe.concurrent('a tool call that a client runs', () => {
+  const picking = (answer: string) => [[{ call: 'pick', input: { of: 'sky' } }], answer]
+  const tools = ['--tools', 'tools.ts']
+
+  async function unanswered() {
+    const { home, ended } = await waiting(picking('So be it.'), clientToolFile)
+    const [, callId = ''] = /respond mine (\S+)/.exec(ended.stderr) ?? []
+    return { home, ended, callId }
+  }
+
+  test('suspends the run, and prints how to respond', async () => {
+    const { ended, home, callId } = await unanswered()
+    expect(ended.exit).toBe(6)
+    expect(ended.stderr).toContain(
+      [
+        'pick is waiting for a result from a client: {"of":"sky"}',
+        `  to respond: millrace respond mine ${callId} RESULT --tools tools.ts`,
+        `  to deny:    millrace approve mine ${callId} --deny reason --tools tools.ts\n`,
+      ].join('\n'),
+    )
+    expect(ended.stderr).not.toContain('to approve')
+    expect((await home.run(['show', 'mine'])).stdout).toContain(
+      '(pick is waiting for a result from a client: {"of":"sky"})',
+    )
+    const asked = await home.run(['and now?', '--thread', 'mine', ...tools])
+    expect(asked).toMatchObject({
+      exit: 6,
+      stderr: expect.stringContaining('waiting for a result from a client'),
+    })
+  })
+
+  test('gets its result as JSON or text, and the answer continues', async () => {
+    for (const [words, result] of [
+      [['{"color": "red"}'], '{\\"color\\":\\"red\\"}'],
+      [['call', 'dark red'], 'dark red'],
+      [['no color', '--failed'], 'no color'],
+    ] as const) {
+      const { home, callId } = await unanswered()
+      const given = words.map((word) => (word === 'call' ? callId : word))
+      const ended = await home.run(['respond', 'mine', ...given, ...tools])
+      expect(ended).toMatchObject({ exit: 0, stdout: 'So be it.\n' })
+      expect(JSON.stringify(home.simulator.requests[1]?.body)).toContain(result)
+      const { entries } = JSON.parse((await home.run(['export', 'mine', '--format', 'json'])).stdout)
+      const results = entries.filter(({ event }: { event: { type: string } }) => event.type === 'tool-result')
+      expect(results).toMatchObject([{ event: { isError: words.some((word) => word === '--failed') } }])
+    }
+  })
+
+  test('cannot be approved, but denied', async () => {
+    const { home, callId } = await unanswered()
+    for (const words of [[], [callId]])
+      expect(await home.run(['approve', 'mine', ...words, ...tools])).toMatchObject({
+        exit: 2,
+        stderr: expect.stringContaining(
+          `'${callId}' (pick) in thread 'mine' is waiting for a result; use millrace respond`,
+        ),
+      })
+    const denied = await home.run(['approve', 'mine', '--deny', 'no colors', ...tools])
+    expect(denied).toMatchObject({ exit: 0, stdout: 'So be it.\n' })
+    expect(JSON.stringify(home.simulator.requests[1]?.body)).toContain('no colors')
+  })
+
+  test('is the only kind of call that takes a result', async () => {
+    const { home } = await waiting()
+    expect(await home.run(['respond', 'mine', 'refunded', ...tools])).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('is waiting for approval; use millrace approve'),
+    })
+    expect(await home.run(['respond', 'mine'])).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('millrace respond mine RESULT'),
+    })
+  })
+})
+
 describe.concurrent('threads', () => {
   test('are listed with their titles, most recent first', async () => {
     const home = await homeWith(['a', 'b', 'c'])
@@ -202,7 +280,7 @@ describe.concurrent('threads', () => {
     expect(existsSync(join(home.folder, 'none.db'))).toBe(false)
   })
 
-  test.each([['show'], ['export'], ['stop'], ['delete'], ['approve']])(
+  test.each([['show'], ['export'], ['stop'], ['delete'], ['approve'], ['respond']])(
     '%s needs a thread id',
     async (command) => {
       const home = makeHome()
@@ -220,6 +298,7 @@ describe.concurrent('one thread', () => {
       [{ text: 'Let me look.' }, { call: 'look_up', input: { id: 'A' } }],
       'It has **shipped**.',
       'You are welcome.',
+      'Any time.',
     ])
     home.write('tools.ts', toolsFile)
     await home.run(['Where is A?', '--tools', 'tools.ts', '--thread', 'mine', '--new'])
@@ -249,6 +328,24 @@ describe.concurrent('one thread', () => {
     expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' })
     const paced = await home.run(['show', 'mine', '--pace'])
     expect(paced).toMatchObject({ exit: 0, stdout })
+  })
+
+  test('shows its current conversation after it was rewound', async () => {
+    const home = await talked()
+    const { app, thread } = await openThread({ data: dataFile(home) }, 'mine')
+    const input = (await thread.read()).findLast(({ event }) => event.type === 'input')
+    await thread.rewind(input?.seq ?? 0)
+    await app.close()
+    await home.run(['Thanks a lot!', '--thread', 'mine'])
+    const { stdout } = await home.run(['show', 'mine'])
+    expect(stdout).toContain('It has **shipped**.\n\nyou › Thanks a lot!\n\nAny time.\n')
+    expect(stdout).not.toMatch(/Thanks!|welcome|went back/)
+    expect((await home.run(['show', 'mine', '--pace'])).stdout).toMatch(
+      /You are welcome\.[\s\S]*\(went back in the conversation\)[\s\S]*Any time\./,
+    )
+    const { stdout: markdown } = await home.run(['export', 'mine'])
+    expect(markdown).toContain('Any time.')
+    expect(markdown).not.toContain('welcome')
   })
 
   test('is replayed as JSON with every number once', async () => {
@@ -316,7 +413,7 @@ describe.concurrent('one thread', () => {
 
   test('is deleted with all others of its user', async () => {
     const home = await talked()
-    const store = sqliteStore(join(home.folder, '.local/share/millrace/threads.db'))
+    const store = sqliteStore(dataFile(home))
     for (const id of ['hers', 'too']) await store.create({ id, agent: 'cli', user: 'ada' })
     await store.close()
     expect(await home.run(['delete', 'mine', '--user', 'ada'])).toMatchObject({

@@ -12,7 +12,7 @@ export const exitCodes = {
   /** The provider's rate, context or output limit, or the agent's round limit. */
   limit: 4,
   timeout: 5,
-  /** A tool call needs approval before the run can continue. */
+  /** A tool call needs approval, or a result from a client, before the run can continue. */
   waiting: 6,
   interrupted: 130,
 } as const

@@ -6,6 +6,11 @@ export const commands = {
   show: { args: 'ID', maxArgs: 1, help: 'Replay a thread' },
   export: { args: 'ID', maxArgs: 1, help: 'Print a thread as Markdown, JSON or a test' },
   approve: { args: 'ID [CALL]', maxArgs: 2, help: 'Approve (or --deny) a pending tool call and continue' },
+  respond: {
+    args: 'ID [CALL] RESULT',
+    maxArgs: 3,
+    help: 'Give the result of a tool call that a client runs',
+  },
   stop: { args: 'ID', maxArgs: 1, help: "Stop a thread's run" },
   delete: { args: '[ID]', maxArgs: 1, help: 'Delete a thread and all its data' },
   migrate: { args: '', maxArgs: 0, help: 'Copy all threads to another store' },
@@ -25,7 +30,7 @@ interface Flag {
   readonly help: string
 }
 
-const answering = ['ask', 'approve'] as const
+const answering = ['ask', 'approve', 'respond'] as const
 const withAgent = [...answering, 'serve', 'mcp'] as const
 const withStore = [...withAgent, 'threads', 'show', 'export', 'stop', 'delete'] as const
 
@@ -80,6 +85,7 @@ export const flags = {
     commands: ['approve'],
     help: 'Allow the same from now on (if a permission rule asked)',
   },
+  failed: { type: 'boolean', commands: ['respond'], help: 'The call failed, and RESULT says why' },
   limit: {
     type: 'string',
     value: 'N',

@@ -92,7 +92,8 @@ export async function followAnswer(thread: Thread, options: FollowAnswerOptions)
   try {
     await follow(seq ?? 'idle')
     while (decide && !interruption && fold.result().outcome === 'suspended') {
-      const [request] = (await thread.state({ bytes: 0 })).approvals
+      // Results come from a client, not from the user.
+      const request = (await thread.state({ bytes: 0 })).approvals.find(({ wants }) => !wants)
       if (!request) break
       const answer = await decide(request, stopping.signal)
       if (answer) after = await thread.approve(request.callId, answer)

@@ -36,7 +36,7 @@ function footer(command: Command): string[] {
         'API keys are read from the environment: ANTHROPIC_API_KEY, OPENAI_API_KEY, …',
         'A local Ollama is detected automatically.',
         'To try it without a model: millrace --model simulator "hello"',
-        'Exit codes: 0 ok, 1 failed, 2 usage, 3 auth, 4 limit, 5 timeout, 6 waiting for approval, 130 interrupted.',
+        'Exit codes: 0 ok, 1 failed, 2 usage, 3 auth, 4 limit, 5 timeout, 6 waiting for an answer, 130 interrupted.',
       ]
     : ['See millrace --help for everything else.']
 }

@@ -1,5 +1,5 @@
 import type { ApprovalRequestEvent } from '../protocol/index.ts'
-import { approvalQuestion } from './ask-approval.ts'
+import { approvalQuestion, resultRequest } from './ask-approval.ts'
 import type { Flags } from './flags.ts'
 import { shellCommand } from './shell-words.ts'
 import { withoutPassword } from './store-address.ts'
@@ -19,30 +19,32 @@ export function resumeHint(threadId: string, flags: Flags): string {
   return `continue with: ${shellCommand(['--thread', threadId, ...repeatedFlags(flags)])}`
 }
 
-/** The pending tool calls, and the commands that approve or deny them. */
+/** The pending tool calls, and the commands that answer them. */
 export function approvalHints(
   threadId: string,
   flags: Flags,
   approvals: readonly ApprovalRequestEvent[],
 ): string[] {
   return approvals.flatMap((request) => {
-    const command = (...words: string[]) =>
+    const command = (name: 'approve' | 'respond', ...words: string[]) =>
       shellCommand([
-        'approve',
+        name,
         threadId,
         // An id with unprintable characters cannot be pasted. A single pending call does not need its id.
         ...(cleanLine(request.callId) === request.callId ? [request.callId] : []),
         ...words,
         ...repeatedFlags(flags),
       ])
+    const deny = `  to deny:    ${command('approve', '--deny', 'reason')}`
+    if (request.wants) return [resultRequest(request), `  to respond: ${command('respond', 'RESULT')}`, deny]
     return [
       `${cleanLine(request.name)} is waiting for approval: ${approvalQuestion(request)}`,
-      `  to approve: ${command()}`,
+      `  to approve: ${command('approve')}`,
       ...(request.remember?.for ?? []).map(
         (how) =>
-          `  to approve ${how === 'thread' ? 'in this thread' : 'always'}: ${command('--remember', how)}`,
+          `  to approve ${how === 'thread' ? 'in this thread' : 'always'}: ${command('approve', '--remember', how)}`,
       ),
-      `  to deny:    ${command('--deny', 'reason')}`,
+      deny,
     ]
   })
 }

@@ -10,6 +10,7 @@ if (major < 22 || (major === 22 && minor < 13)) {
 }
 
 // Without the cache, compiling takes several times as long as starting.
-module.enableCompileCache()
+// Deno does not have it.
+module.enableCompileCache?.()
 const { run } = await import('./run.ts')
 await run(process.argv.slice(2))

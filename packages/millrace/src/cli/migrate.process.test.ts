@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { afterFile } from '../../../../test/clean-up.ts'
 import type { PostgresServer } from '../../../../test/postgres-server.ts'
 import { postgresServer } from '../../../../test/postgres-server.ts'
-import { sized } from '../../../../test/size.ts'
+import { isWhole, sized } from '../../../../test/size.ts'
 import { postgresStore } from '../../../postgres/src/index.ts'
 import { sqliteStore } from '../log/sqlite.ts'
 import type { Entry } from '../protocol/index.ts'
@@ -114,7 +114,7 @@ describe.each([
     expect({ exit, stderr }).toEqual({ exit: 0, stderr: 'copied 1 thread, 5 were already there\n' })
   })
 
-  test('can be killed and repeated', async () => {
+  test.runIf(isWhole || to === 'PostgreSQL')('can be killed and repeated', async () => {
     const { home, source, target } = await stores()
     const count = Math.max(200, sized(2000))
     await fill(source.store, count)

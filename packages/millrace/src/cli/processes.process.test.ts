@@ -68,11 +68,15 @@ function pidsAt(url: string) {
   return async function pids(count: number, before: readonly number[] = []): Promise<number[]> {
     const found = new Set<number>()
     await expect
-      .poll(async () => {
-        for (const one of await Promise.all([pid(), pid(), pid()]))
-          if (one !== undefined && !before.includes(one)) found.add(one)
-        return found.size
-      })
+      .poll(
+        async () => {
+          for (const one of await Promise.all([pid(), pid(), pid()]))
+            if (one !== undefined && !before.includes(one)) found.add(one)
+          return found.size
+        },
+        // Asking is work, and slows down the start of a process.
+        { interval: 300 },
+      )
       .toBe(count)
     return [...found]
   }

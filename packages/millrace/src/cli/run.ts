@@ -46,7 +46,7 @@ async function execute(argv: readonly string[], output: Output): Promise<number>
     return await (await commandOf(command))(line, output)
   } catch (thrown) {
     // With `--json` the last line is always the result, even without an answer.
-    if (flags.json && (command === 'ask' || command === 'approve'))
+    if (flags.json && (command === 'ask' || command === 'approve' || command === 'respond'))
       output.print(
         jsonLine({
           result: {
@@ -78,6 +78,8 @@ async function commandOf(
       return (await import('./export.ts')).exportThread
     case 'approve':
       return (await import('./approve.ts')).approve
+    case 'respond':
+      return (await import('./respond.ts')).respond
     case 'stop':
       return (await import('./stop.ts')).stopThread
     case 'delete':

@@ -4,8 +4,9 @@ import { sleep, systemClock, textOf } from '../protocol/index.ts'
 import type { Thread } from '../threads/index.ts'
 import { applyEntry, createView } from '../view/index.ts'
 import type { CommandLine } from './args.ts'
-import { approvalQuestion } from './ask-approval.ts'
+import { approvalQuestion, resultRequest } from './ask-approval.ts'
 import { wantsColor } from './colors.ts'
+import { currentParts, partOf } from './current-parts.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { Interruption } from './interrupts.ts'
 import { onInterrupt } from './interrupts.ts'
@@ -29,9 +30,10 @@ export async function showThread({ words, flags }: CommandLine, output: Output):
     interruption = why
     leaving.abort()
   })
-  const show = flags.json ? (entry: Entry) => output.print(jsonLine(entry)) : entryPrinter(output)
   let before: number | undefined
   try {
+    const parts = flags.json || flags.pace ? undefined : await readParts(thread)
+    const show = flags.json ? (entry: Entry) => output.print(jsonLine(entry)) : entryPrinter(output, parts)
     for await (const entry of allEntries(thread, { split: flags.pace === true })) {
       const gapMs = Math.min(maxGapMs, entry.at - (before ?? entry.at))
       before = entry.at
@@ -55,8 +57,15 @@ async function* allEntries(thread: Thread, { split }: { split: boolean }): Async
   }
 }
 
-/** Prints messages, answers and notes, all to stdout. */
-function entryPrinter(output: Output): (entry: Entry) => void {
+/** The parts of the current conversation; undefined if nothing in the log was replaced. */
+async function readParts(thread: Thread): Promise<ReadonlySet<number> | undefined> {
+  const view = createView()
+  for await (const entry of allEntries(thread, { split: false })) applyEntry(view, entry)
+  return view.versions.size > 0 ? currentParts(view) : undefined
+}
+
+/** Prints messages, answers and notes, all to stdout; if `parts` is given, only those parts. */
+function entryPrinter(output: Output, parts: ReadonlySet<number> | undefined): (entry: Entry) => void {
   const color = wantsColor(process.stdout)
   const styled = (format: 'dim' | 'cyan', text: string) =>
     color ? styleText(format, text, { validateStream: false }) : text
@@ -75,6 +84,7 @@ function entryPrinter(output: Output): (entry: Entry) => void {
   return (entry) => {
     const { event } = entry
     const change = applyEntry(log, entry)
+    if (parts && !parts.has(partOf(change) ?? 0)) return
     if (event.type === 'input') {
       const text = cleanText(textOf(event.message)).trim() || '(no text)'
       line(`${styled('cyan', 'you ›')} ${text}\n`)
@@ -90,10 +100,12 @@ function entryPrinter(output: Output): (entry: Entry) => void {
 
 /** The line for an event between paragraphs. */
 function eventNote(event: ThreadEvent): string | undefined {
+  if (event.type === 'rewind') return '(went back in the conversation)'
   switch (event.type) {
     case 'approval-request':
-      return `(waiting for approval: ${approvalQuestion(event)})`
+      return event.wants ? `(${resultRequest(event)})` : `(waiting for approval: ${approvalQuestion(event)})`
     case 'approval':
+      if (event.output) return undefined
       return `(${event.approved ? 'approved' : 'denied'}${event.remember ? ` ${event.remember.for === 'thread' ? 'in this thread' : 'always'}` : ''}${event.reason ? `: ${cleanLine(event.reason)}` : ''})`
     case 'run-end': {
       const why = event.error ? `: ${cleanLine(event.error.message)}` : ''

@@ -72,7 +72,8 @@ function isTool(value: unknown): value is Tool {
   return (
     isObject(value) &&
     typeof value.name === 'string' &&
-    typeof value.run === 'function' &&
+    // Without `run`, a client runs it.
+    (value.run === undefined || typeof value.run === 'function') &&
     isObject(value.schema) &&
     isObject(value.inputSchema)
   )

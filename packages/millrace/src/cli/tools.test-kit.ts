@@ -18,6 +18,13 @@ export const ruledFile = `
   })
 `
 
+/** A tools file with a tool that a client runs. */
+export const clientToolFile = `
+  import { tool } from ${JSON.stringify(built('index'))}
+  const input = { jsonSchema: { type: 'object', properties: { of: { type: 'string' } } } }
+  export const pick = tool({ name: 'pick', description: 'Lets the user pick a color', input })
+`
+
 /** A tools file with two tools, one of which needs approval. */
 export const toolsFile = `
   import { appendFileSync } from 'node:fs'

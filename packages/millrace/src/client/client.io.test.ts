@@ -6,7 +6,7 @@ import { cuttingProxy } from './cutting-proxy.test-kit.ts'
 import { errorOf, fastRetry, take } from './follow.test-kit.ts'
 import type * as api from './index.ts'
 import type { ClientOptions, RemoteThread } from './index.ts'
-import { client } from './index.ts'
+import { client, toolContent } from './index.ts'
 import type { LogServerOptions } from './log-server.test-kit.ts'
 import { logOf, logServer } from './log-server.test-kit.ts'
 
@@ -60,6 +60,61 @@ describe('each method sends one request', () => {
       9,
     ],
     [
+      'send with tools of its own',
+      (thread) => thread.send('Hello', { key: 'k2', request: { toolChoice: 'none' } }),
+      {
+        method: 'POST',
+        url: '/threads/t1/messages',
+        body: { message: 'Hello', key: 'k2', request: { toolChoice: 'none' } },
+      },
+      { seq: 7 },
+      7,
+    ],
+    [
+      'respond',
+      (thread) => thread.respond('call_1/call 7', { color: 'red' }, { isError: true }),
+      {
+        method: 'POST',
+        url: '/threads/t1/calls/call_1%2Fcall%207/result',
+        body: { output: { color: 'red' }, isError: true },
+      },
+      { seq: 9 },
+      9,
+    ],
+    [
+      'respond without a value',
+      (thread) => thread.respond('c', undefined),
+      { method: 'POST', url: '/threads/t1/calls/c/result', body: { output: '' } },
+      { seq: 9 },
+      9,
+    ],
+    [
+      'respond with an image',
+      (thread) =>
+        thread.respond(
+          'c',
+          toolContent([{ type: 'image', data: new Uint8Array([1]), mediaType: 'image/png' }]),
+        ),
+      {
+        method: 'POST',
+        url: '/threads/t1/calls/c/result',
+        body: { content: [{ type: 'image', data: 'AQ==', mediaType: 'image/png' }] },
+      },
+      { seq: 9 },
+      9,
+    ],
+    [
+      'rewind',
+      (thread) => thread.rewind(4, { key: 'k3', request: { toolChoice: 'none' } }),
+      {
+        method: 'POST',
+        url: '/threads/t1/rewind',
+        body: { before: 4, key: 'k3', request: { toolChoice: 'none' } },
+      },
+      { seq: 10 },
+      10,
+    ],
+    [
       'read',
       (thread) => thread.read({ after: 3, limit: 2, split: true }),
       { method: 'GET', url: '/threads/t1/events?after=3&limit=2&split=true', body: '' },
@@ -88,6 +143,25 @@ describe('each method sends one request', () => {
       { method: 'POST', url: '/threads/t1/fork', body: { at: 4, id: 'f1' } },
       { id: 'f1' },
       'f1',
+    ],
+    [
+      'create with a history',
+      async (_, desk) => {
+        const image = { type: 'image', data: new Uint8Array([1]), mediaType: 'image/png' } as const
+        const messages = [{ role: 'user', content: [image] }] as const
+        return (await desk.create({ id: 'c1', messages, request: { toolChoice: 'none' } })).id
+      },
+      {
+        method: 'POST',
+        url: '/threads',
+        body: {
+          id: 'c1',
+          messages: [{ role: 'user', content: [{ type: 'image', data: 'AQ==', mediaType: 'image/png' }] }],
+          request: { toolChoice: 'none' },
+        },
+      },
+      { id: 'c1' },
+      'c1',
     ],
     [
       'create',
@@ -196,6 +270,16 @@ describe('a request that fails', () => {
     expect(new Set(bodies.map(({ key }) => key)).size).toBe(1)
     expect(bodies[0]?.key).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/)
     expect(retried).toEqual(['stream_error', 'overloaded', 'overloaded'])
+  })
+
+  test('to rewind is retried with one key, and a result is sent again', async () => {
+    await using server = await answering([0, ''], [202, { seq: 3 }], [0, ''], [202, { seq: 4 }])
+    const thread = client(server.url, fastRetry).thread('t1')
+    expect([await thread.rewind(1), await thread.respond('c', 'x')]).toEqual([3, 4])
+    const [first, second, ...results] = server.requests.map(({ body }) => body as { key?: string })
+    expect(first?.key).toMatch(/^[0-9a-f-]{36}$/)
+    expect(second).toEqual(first)
+    expect(results).toEqual([{ output: 'x' }, { output: 'x' }])
   })
 
   test('is retried when its response is cut off at any byte', async () => {
@@ -331,6 +415,11 @@ describe('invalid arguments are rejected with a hint', () => {
     ['a decision', () => thread.approve('c', {} as never), "'approved' must be true or false"],
     ['no decision', () => thread.approve('c', undefined as never), "'approved' must be true or false"],
     ['a call', () => thread.approve('', { approved: true }), "'callId' must be text"],
+    ['a result', () => thread.respond('', 'x'), "'callId' must be text"],
+    ['a failure', () => thread.respond('c', 'x', { isError: 1 as never }), "'isError' must be true or false"],
+    ['a rewind', () => thread.rewind(0), "'before' must be a whole number of at least 1, not 0"],
+    ['a request', () => thread.send('x', { request: [] as never }), "'request' must be an object"],
+    ['a history', () => desk.create({ messages: 'x' as never }), "'messages' must be a list of messages"],
     ['a reason', () => thread.stop(' '), "'reason' must be text"],
     ['a fork position', () => thread.fork(-1), "'at' must be a whole number of at least 0, not -1"],
     ['a limit', () => thread.read({ limit: 0 }), "'limit' must be a whole number of at least 1"],

@@ -1,6 +1,7 @@
 import type { ThreadPage } from '../protocol/index.ts'
 import { invalidInput, isMillraceError, nameOf } from '../protocol/index.ts'
 import { http as httpTo } from './http.ts'
+import { messageJson } from './message.ts'
 import { createThread } from './new-thread.ts'
 import type { ClientOptions, CreateThreadOptions, ListThreadsOptions } from './options.ts'
 import { checkClientOptions, checkFor, threadId } from './options.ts'
@@ -90,7 +91,8 @@ export function client(url: string, options: ClientOptions = {}): Client {
 
     async create(createOptions = {}) {
       checkFor('create', createOptions)
-      const { id, ...body } = createOptions
+      const { id, messages, ...rest } = createOptions
+      const body = { ...rest, messages: messages?.map(messageJson) }
       return remoteThread(
         await createThread(http, { op: 'client.create', path: '/threads', body, id }),
         remote,

@@ -9,6 +9,9 @@ export type {
   ReadableThread,
   Remembered,
   RememberFor,
+  RespondOptions,
+  RewindOptions,
+  RunRequest,
   SendOptions,
   ThreadEvent,
   ThreadInfo,
@@ -16,11 +19,12 @@ export type {
   ThreadSnapshot,
   ThreadStatus,
   ThreadView,
+  ToolContent,
   TurnRecord,
   VoicePosition,
   WireExchange,
 } from '../protocol/index.ts'
-export { exportThread, isMillraceError, MillraceError, wholeLog } from '../protocol/index.ts'
+export { exportThread, isMillraceError, MillraceError, toolContent, wholeLog } from '../protocol/index.ts'
 export type { BrowserMicrophoneOptions } from './browser-microphone.ts'
 export { browserMicrophone } from './browser-microphone.ts'
 export type { BrowserPlayerOptions } from './browser-player.ts'

@@ -2,9 +2,13 @@ import type {
   ApprovalAnswer,
   ExchangesOptions,
   FollowOptions,
+  InputMessage,
   JsonObject,
   MillraceError,
   OptionTable,
+  RespondOptions,
+  RewindOptions,
+  RunRequest,
   SendOptions,
   ThreadStatus,
 } from '../protocol/index.ts'
@@ -112,6 +116,10 @@ export interface CreateThreadOptions {
   readonly id?: string | undefined
   readonly agent?: string | undefined
   readonly metadata?: JsonObject | undefined
+  /** The conversation so far. If it ends with a user message or tool results, the agent answers. */
+  readonly messages?: readonly InputMessage[] | undefined
+  /** For the run that answers `messages`. */
+  readonly request?: RunRequest | undefined
 }
 
 export interface ForkThreadOptions {
@@ -160,7 +168,14 @@ export const threadId = (value: unknown) =>
   !(typeof value === 'string' && /^(?!\.{1,2}$)[\w.-]{1,128}$/.test(value)) &&
   `must be 1 to 128 letters, digits, dots, dashes and underscores, not ${nameOf(value)}`
 
-const sendTable: OptionTable<SendOptions> = { mode: oneOf('queue', 'steer', 'interrupt'), key: someText }
+/** The server checks the values of `request`, and the messages of a new thread. */
+const sendTable: OptionTable<SendOptions> = {
+  mode: oneOf('queue', 'steer', 'interrupt'),
+  key: someText,
+  request: anObject,
+}
+const respondTable: OptionTable<RespondOptions> = { isError: yesOrNo }
+const rewindTable: OptionTable<RewindOptions> = { key: someText, request: anObject }
 const followTable: OptionTable<FollowOptions> = {
   after: logPosition,
   signal: aSignal,
@@ -195,7 +210,13 @@ const answerTable: OptionTable<ApprovalAnswer> = {
   input: anObject,
   remember: (value) => (typeof value === 'string' ? oneOf('thread', 'always')(value) : anObject(value)),
 }
-const createTable: OptionTable<CreateThreadOptions> = { id: threadId, agent: someText, metadata: anObject }
+const createTable: OptionTable<CreateThreadOptions> = {
+  id: threadId,
+  agent: someText,
+  metadata: anObject,
+  messages: (value) => !Array.isArray(value) && `must be a list of messages, not ${kindOf(value)}`,
+  request: anObject,
+}
 const forkTable: OptionTable<ForkThreadOptions> = { id: threadId }
 const listTable: OptionTable<ListThreadsOptions> = {
   limit: wholeNumber(1),
@@ -214,6 +235,8 @@ const tables = {
   read: readTable,
   exchanges: exchangesTable,
   approve: answerTable,
+  respond: respondTable,
+  rewind: rewindTable,
   create: createTable,
   fork: forkTable,
   threads: listTable,

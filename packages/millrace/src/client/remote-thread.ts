@@ -6,6 +6,8 @@ import type {
   ExchangesOptions,
   FollowOptions,
   InputUserMessage,
+  RespondOptions,
+  RewindOptions,
   SendOptions,
   StateOptions,
   ThreadView,
@@ -14,7 +16,7 @@ import { invalidInput, isMillraceError, someText, wholeNumber } from '../protoco
 import { cancelable } from './cancelable.ts'
 import { entries } from './follow.ts'
 import type { Http } from './http.ts'
-import { messageJson } from './message.ts'
+import { resultJson, userMessageJson } from './message.ts'
 import { createThread, uuid } from './new-thread.ts'
 import type { ClientOptions, ForkThreadOptions, ReadEntriesOptions, Sockets } from './options.ts'
 import { checkFor } from './options.ts'
@@ -58,6 +60,19 @@ export interface RemoteThread {
    */
   approve(callId: string, answer: ApprovalAnswer): Promise<number>
   /**
+   * Sends the result of a tool call that waits for one: text, JSON or `toolContent()`. Does nothing
+   * if the call already has a result, or its run has ended.
+   */
+  respond(callId: string, output: unknown, options?: RespondOptions): Promise<number>
+  /**
+   * Continues the conversation as it was before an entry, and resolves with the number of the new
+   * entry. Cancels a run in progress. `before` is the number of
+   * - an input: send the new message afterwards
+   * - the `run-start` of a run: its inputs are answered again
+   * - an earlier rewind: what it replaced is restored
+   */
+  rewind(before: number, options?: RewindOptions): Promise<number>
+  /**
    * The source of a test that replays the conversation, as `millrace export --format test` writes
    * it.
    */
@@ -84,8 +99,8 @@ export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
   const path = `/threads/${id}`
 
   const post = async (op: string, where: string, body: object) => {
-    // All of these are idempotent: inputs have a key, decisions have a call id, and stopping twice
-    // is harmless.
+    // All of these are idempotent: inputs and rewinds have a key, decisions and results have a call
+    // id, and stopping twice is harmless.
     const answer = await http.request({
       op,
       method: 'POST',
@@ -111,8 +126,8 @@ export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
     async send(message, options = {}) {
       const op = 'client.send'
       checkFor('send', options)
-      const { mode, key = uuid() } = options
-      return post(op, 'messages', { message: messageJson(message, op), mode, key })
+      const { mode, key = uuid(), request } = options
+      return post(op, 'messages', { message: userMessageJson(message, op), mode, key, request })
     },
 
     follow(options = {}) {
@@ -172,6 +187,22 @@ export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
       checkArgument(op, 'callId', someText(callId))
       checkFor('approve', { ...answer, approved: answer?.approved ?? null })
       return post(op, `approvals/${encodeURIComponent(callId)}`, answer)
+    },
+
+    async respond(callId, output, options = {}) {
+      const op = 'client.respond'
+      checkArgument(op, 'callId', someText(callId))
+      checkFor('respond', options)
+      const { isError } = options
+      return post(op, `calls/${encodeURIComponent(callId)}/result`, { ...resultJson(output), isError })
+    },
+
+    async rewind(before, options = {}) {
+      const op = 'client.rewind'
+      checkArgument(op, 'before', wholeNumber(1)(before))
+      checkFor('rewind', options)
+      const { key = uuid(), request } = options
+      return post(op, 'rewind', { before, key, request })
     },
 
     async testScript() {

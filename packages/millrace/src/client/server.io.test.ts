@@ -14,7 +14,7 @@ import { tool } from '../tools/index.ts'
 import { cuttingProxy } from './cutting-proxy.test-kit.ts'
 import { errorOf, expectWhole, fastRetry, until } from './follow.test-kit.ts'
 import type { ThreadSnapshot } from './index.ts'
-import { client, watch } from './index.ts'
+import { client, toolContent, watch } from './index.ts'
 import { logOf } from './log-server.test-kit.ts'
 
 const transports = ['sse', 'websocket', 'auto'] as const
@@ -38,6 +38,7 @@ const desk = agent({
       const last = messages.at(-1)
       if (last?.role === 'tool') return 'Done.'
       const said = last?.role === 'user' ? textOf(last) : ''
+      if (said.startsWith('Show')) return [{ call: 'look', input: {} }]
       if (said.startsWith('Refund')) return [{ call: 'refund', input: { amount: 5 } }]
       if (said.startsWith('Hang')) return [{ text: 'Well …' }, { hang: true }]
       return said.startsWith('Talk') ? long : 'It is on its way.'
@@ -119,6 +120,38 @@ describe.each(transports)('with the real server, over %s', (transport) => {
 
     const fork = await thread.fork(seq)
     expect((await fork.state()).forkedFrom).toEqual({ id: thread.id, seq })
+  })
+
+  test('a client runs its own tool, answers again and goes back, with a connection that is cut', async () => {
+    await using server = await served()
+    await using proxy = await cuttingProxy({
+      port: server.port,
+      // Every other connection is cut before its response is complete.
+      bytes: (nth) => (nth % 2 === 0 ? 150 : undefined),
+    })
+    const threads = client(proxy.url, { ...fastRetry, transport })
+    const messages = [{ role: 'user', content: 'Show me a color' }] as const
+    const look = { name: 'look', description: 'Looks', inputSchema: { type: 'object' } }
+    const thread = await threads.create({ messages, request: { tools: [look] } })
+    const follow = (after: number) => all(thread.follow({ after, until: 'idle' }))
+    const asked = await follow(0)
+    expect((await thread.state()).approvals).toMatchObject([{ name: 'look', wants: 'result' }])
+    const [{ callId } = { callId: '' }] = (await thread.state()).approvals
+    const image = { type: 'image', data: new Uint8Array([1]), mediaType: 'image/png' } as const
+    await follow(await thread.respond(callId, toolContent([image])))
+    const answered = await thread.state()
+    expect(answered.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant'])
+    expect(answered.messages[2]?.content).toEqual([{ ...image, data: 'AQ==' }])
+
+    const run = asked.find(({ event }) => event.type === 'run-start')?.seq ?? 0
+    const rewound = await thread.rewind(run, { request: { tools: [look] } })
+    await all(thread.follow({ after: rewound, until: rewound }))
+    expect((await thread.state()).messages).toHaveLength(2)
+    const restored = await thread.rewind(rewound)
+    await all(thread.follow({ after: restored, until: restored }))
+    expect((await thread.state()).messages).toEqual(answered.messages)
+    const kept = (await thread.read()).filter(({ event }) => event.type === 'rewind')
+    expect(kept.map(({ seq }) => seq)).toEqual([rewound, restored])
   })
 
   test('a client that is cut off repeatedly gets the same entries as one that is not', async () => {

@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocketServer } from 'ws'
 import type { Agent } from '../agent/index.ts'
+import { textOf } from '../protocol/index.ts'
 import type { App, Thread } from '../threads/index.ts'
 import { millrace } from '../threads/index.ts'
 import type { SocketConnection, SocketOptions } from './attach-socket.ts'
@@ -10,7 +11,9 @@ import { attachSocket } from './attach-socket.ts'
 import {
   asker,
   contiguousText,
+  counter,
   muser,
+  picker,
   ruled,
   socketClient,
   story,
@@ -186,6 +189,61 @@ describe('a socket', () => {
     expect((await thread.state()).run?.outcome).toBe('completed')
   })
 
+  test('accepts results of calls that the client runs, and rewinds', async () => {
+    const { url, thread } = await attached(picker())
+    const client = await socketClient(url)
+    const answerTo = async (frame: Readonly<Record<string, unknown>>) => {
+      client.send(frame)
+      await until(() => client.frames.some(({ id }) => id === frame.id))
+      for await (const _ of thread.follow({ until: 'idle' }));
+      return client.frames.find(({ id }) => id === frame.id)
+    }
+    const answers = async () =>
+      (await thread.state()).messages.flatMap((message) =>
+        message.role === 'assistant' ? [textOf(message)] : [],
+      )
+    const result = { type: 'respond', callId: 'call_1' }
+    await answerTo({ type: 'send', id: 'a', message: 'Pick one.' })
+    expect(await answerTo({ ...result, id: 'b' })).toMatchObject({ code: 'invalid_input' })
+    expect(await answerTo({ ...result, id: 'c', output: 'red' })).toMatchObject({ type: 'ack' })
+    const { head } = await thread.info()
+    expect(await answerTo({ ...result, id: 'd', output: 'blue' })).toMatchObject({ type: 'ack' })
+    expect((await thread.info()).head).toBe(head)
+    expect(await answers()).toEqual(['', expect.stringContaining('red')])
+    const again = { type: 'rewind', before: 2, key: 'k' }
+    const rewound = await answerTo({ ...again, id: 'e' })
+    expect(await answerTo({ ...again, id: 'f' })).toMatchObject({ type: 'ack', seq: rewound?.seq })
+    expect(await answers()).toEqual([''])
+    const content = [{ type: 'text', text: 'green' }]
+    const [{ callId = '' } = {}] = (await thread.state()).approvals
+    await answerTo({ ...result, callId, id: 'g', content, isError: true })
+    expect(await answers()).toEqual(['', expect.stringContaining('green')])
+  })
+
+  test('accepts with a message only what the option clientOptions names', async () => {
+    const request = { system: 'Be brief.' }
+    const commands = [
+      { type: 'send', message: 'One', request },
+      { type: 'rewind', before: 1, request },
+    ]
+    const { url, thread } = await attached(counter())
+    const client = await socketClient(url)
+    for (const [id, command] of commands.entries()) {
+      client.send({ ...command, id })
+      await until(() => client.frames.some((frame) => frame.id === id))
+      expect(client.frames.at(-1)).toMatchObject({
+        code: 'invalid_input',
+        message: expect.stringMatching(/'request.system'.*clientOptions/),
+      })
+    }
+    expect((await thread.info()).head).toBe(0)
+    const open = await attached(counter(), { clientOptions: ['system'] })
+    const allowed = await socketClient(open.url)
+    allowed.send({ ...commands[0], id: 'x' })
+    await allowed.frame('ack')
+    expect((await open.thread.read())[0]?.event).toMatchObject({ type: 'input', request })
+  })
+
   test('handles messages in order', async () => {
     let asked = 0
     const { url, thread } = await attached(muser(), {
@@ -321,6 +379,11 @@ describe('an invalid frame', () => {
     ['{"type":"resume","after":99}', 'the log ends at 0'],
     ['{"type":"approve","callId":"c"}', "'approved' is missing"],
     ['{"type":"stop","reason":7}', "'reason'"],
+    ['{"type":"respond","output":1}', "'callId' is missing"],
+    ['{"type":"respond","callId":"c","output":1}', "'c'"],
+    ['{"type":"rewind"}', "'before' is missing"],
+    ['{"type":"rewind","before":1}', "'before' must be"],
+    ['{"type":"send","message":"x","request":[]}', "'request'"],
   ])('%s is rejected, and the connection stays open', async (text, says) => {
     const { url, errors } = await attached()
     const client = await socketClient(url)
@@ -435,5 +498,9 @@ test('options are checked', async () => {
   expect(() => attachSocket(ws, { thread } as never)).toThrow("'socket' must be")
   expect(() => attachSocket(ws, { thread, socket: {}, heartbeat: 1 } as never)).toThrow(
     "did you mean 'heartbeatMs'",
+  )
+  const clientOptions = ['model'] as never
+  expect(() => attachSocket(ws, { thread, socket: {} as never, clientOptions })).toThrow(
+    'any of tools, system',
   )
 })

@@ -1,6 +1,6 @@
 import type { Entry, VoiceCommand } from '../protocol/index.ts'
-import { invalidInput, isMillraceError, publicError, systemClock } from '../protocol/index.ts'
-import { approvalAnswerOf } from './commands.ts'
+import { invalidInput, isMillraceError, publicError, repeatEvery, systemClock } from '../protocol/index.ts'
+import { approvalAnswerOf, checkRequest, resultOf } from './commands.ts'
 import { finalMessagesAfter } from './final-message.ts'
 import { atTurnEnd, waitForDrain } from './node-stream.ts'
 import type { ServerSocket, SocketConnection } from './protocol.ts'
@@ -9,7 +9,6 @@ import { idOf, socketFrame } from './socket-frames.ts'
 import { frameHeaderReader, socketInbox } from './socket-inbox.ts'
 import type { SocketOptions } from './socket-options.ts'
 import { readSocketOptions } from './socket-options.ts'
-import { repeatEvery } from './thread-stream.ts'
 import type { VoiceSession } from './voice.ts'
 
 export type { ServerSocket, SocketConnection } from './protocol.ts'
@@ -36,8 +35,9 @@ const maxMissedPongs = 2
  * there is room for it, so a slow client costs one buffer and does not delay others.
  */
 export function attachSocket(ws: ServerSocket, options: SocketOptions): SocketConnection {
-  const { socket, thread, after, stream, heartbeatMs, stuckMs, framesPerSecond, voice, authorize, onError } =
+  const { socket, thread, after, stream, heartbeatMs, stuckMs, framesPerSecond, voice, ...rest } =
     readSocketOptions(options)
+  const { clientOptions, authorize, onError } = rest
   let following: AbortController | undefined
   let isCorked = false
   let isPaused = false
@@ -187,10 +187,24 @@ export function attachSocket(ws: ServerSocket, options: SocketOptions): SocketCo
     }
   }
 
-  function runCommand(frame: Extract<ClientFrame, { type: 'send' | 'stop' | 'approve' }>): Promise<number> {
-    if (frame.type === 'stop') return thread.stop(frame.reason)
-    if (frame.type === 'approve') return thread.approve(frame.callId, approvalAnswerOf(frame))
-    return thread.send(frame.message, { mode: frame.mode, key: frame.key })
+  function runCommand(frame: CommandFrame): Promise<number> {
+    const op = 'socket.frame'
+    switch (frame.type) {
+      case 'stop':
+        return thread.stop(frame.reason)
+      case 'approve':
+        return thread.approve(frame.callId, approvalAnswerOf(frame))
+      case 'respond':
+        return thread.respond(frame.callId, resultOf(frame, op), { isError: frame.isError })
+      case 'rewind': {
+        const request = checkRequest(frame.request, clientOptions, op)
+        return thread.rewind(frame.before, { key: frame.key, request })
+      }
+      case 'send': {
+        const request = checkRequest(frame.request, clientOptions, op)
+        return thread.send(frame.message, { mode: frame.mode, key: frame.key, request })
+      }
+    }
   }
 
   async function resume(after: number | 'now') {
@@ -307,6 +321,8 @@ export function attachSocket(ws: ServerSocket, options: SocketOptions): SocketCo
 
   return { closed, close: (code, reason) => close(code, reason) }
 }
+
+type CommandFrame = Extract<ClientFrame, { type: 'send' | 'stop' | 'approve' | 'respond' | 'rewind' }>
 
 function isVoice(frame: ClientFrame): frame is Extract<ClientFrame, VoiceCommand> {
   return frame.type === 'voice' || frame.type === 'voice_played' || frame.type === 'voice_interrupt'

@@ -1,7 +1,21 @@
-import type { ApprovalAnswer, InputMode, InputUserMessage } from '../protocol/index.ts'
-import { isObject, kindOf } from '../protocol/index.ts'
-import type { Fields } from './fields.ts'
-import { booleanField, choiceField, objectField, required, textField } from './fields.ts'
+import type {
+  ApprovalAnswer,
+  InputMode,
+  InputUserMessage,
+  RunRequest,
+  ToolResultPart,
+} from '../protocol/index.ts'
+import { anObject, anything, invalidInput, isObject, kindOf, toolContent } from '../protocol/index.ts'
+import type { Field, Fields } from './fields.ts'
+import {
+  booleanField,
+  choiceField,
+  listField,
+  numberField,
+  objectField,
+  required,
+  textField,
+} from './fields.ts'
 
 // The commands that clients send to a thread, as the body of a request or as a WebSocket frame.
 
@@ -9,6 +23,7 @@ export interface SendCommand {
   readonly message: string | InputUserMessage
   readonly mode?: InputMode
   readonly key?: string
+  readonly request?: RunRequest
 }
 
 export interface StopCommand {
@@ -19,10 +34,42 @@ export interface ApproveCommand extends ApprovalAnswer {
   readonly callId: string
 }
 
+/** The result of a call that a client has run: `output`, or `content` for several parts. */
+export interface RespondCommand {
+  readonly callId: string
+  readonly output?: unknown
+  readonly content?: readonly ToolResultPart[]
+  readonly isError?: boolean
+}
+
+export interface RewindCommand {
+  readonly before: number
+  readonly key?: string
+  readonly request?: RunRequest
+}
+
+/** Everything that a message can come with. */
+export const requestOptions: readonly (keyof RunRequest)[] = [
+  'tools',
+  'system',
+  'settings',
+  'toolChoice',
+  'output',
+]
+
+/** What a server accepts in `request` by default. */
+export const defaultClientOptions: readonly (keyof RunRequest)[] = ['tools', 'toolChoice', 'output']
+
 export const keyField = textField({
   max: 256,
-  description: 'An idempotency key for this message: sending the same key twice creates one input.',
+  description: 'An idempotency key: sending the same key twice creates one entry.',
 })
+
+/** The thread checks the values. */
+export const requestField: Field = {
+  schema: { $ref: '#/components/schemas/RunRequest' },
+  problem: anObject,
+}
 
 /** Only checks that it is text or an object. The thread checks the rest. */
 const message = {
@@ -68,6 +115,7 @@ export const sendFields: Fields = {
   message: required(message),
   mode: choiceField('queue', 'steer', 'interrupt'),
   key: keyField,
+  request: requestField,
 }
 
 export const stopFields: Fields = { reason }
@@ -81,9 +129,59 @@ export const approvalAnswerFields: Fields = {
   remember,
 }
 
-export const approveFields: Fields = { callId: required(textField({ max: 1000 })), ...approvalAnswerFields }
+const callId = required(textField({ max: 1000 }))
+
+export const approveFields: Fields = { callId, ...approvalAnswerFields }
+
+export const resultFields: Fields = {
+  output: { schema: { description: 'The result: text or any other JSON value.' }, problem: anything },
+  content: listField({
+    description: 'In place of output: parts of type text, json or image.',
+    items: { type: 'object', properties: { type: { enum: ['text', 'json', 'image'] } }, required: ['type'] },
+  }),
+  isError: booleanField({ description: 'The call failed, and the result says why.' }),
+}
+
+export const respondFields: Fields = { callId, ...resultFields }
+
+export const rewindFields: Fields = {
+  before: required(
+    numberField({
+      min: 1,
+      description:
+        'The number of an input (to replace it), of the run-start of a run (to answer again), or of a rewind (to restore what it replaced).',
+    }),
+  ),
+  key: keyField,
+  request: requestField,
+}
 
 /** The decision in a command, without its other fields. */
 export function approvalAnswerOf({ approved, reason, input, remember }: ApprovalAnswer): ApprovalAnswer {
   return { approved, reason, input, remember }
+}
+
+/** The result in a command. Throws `invalid_input` unless it has either `output` or `content`. */
+export function resultOf({ output, content }: Omit<RespondCommand, 'callId'>, op: string): unknown {
+  if ((output === undefined) === (content === undefined))
+    throw invalidInput(op, "a result needs either the field 'output' or the field 'content'")
+  return content ? toolContent(content) : output
+}
+
+/** Throws `invalid_input` for a field that the server does not accept. The thread checks the rest. */
+export function checkRequest(
+  request: RunRequest | undefined,
+  allowed: ReadonlySet<keyof RunRequest>,
+  op: string,
+): RunRequest | undefined {
+  const rejected = requestOptions.find((name) => request?.[name] !== undefined && !allowed.has(name))
+  if (rejected !== undefined)
+    throw invalidInput(
+      op,
+      `the field 'request.${rejected}' is not accepted by this server: add '${rejected}' to its option clientOptions to allow it`,
+    )
+  // These would change the request to the provider, with the key of the server.
+  const secret = (['extra', 'headers'] as const).find((name) => request?.settings?.[name] !== undefined)
+  if (secret) throw invalidInput(op, `the field 'request.settings.${secret}' is not accepted from clients`)
+  return request
 }

@@ -78,6 +78,13 @@ export function objectField(more: { description?: string } = {}): Field {
   return { schema: { type: 'object', ...more }, problem: anObject }
 }
 
+export function listField(more: { items: JsonObject; description?: string }): Field {
+  return {
+    schema: { type: 'array', ...more },
+    problem: (value) => !Array.isArray(value) && `must be a list, not ${kindOf(value)}`,
+  }
+}
+
 export function required(field: Field): Field {
   return { ...field, required: true }
 }

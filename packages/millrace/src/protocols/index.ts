@@ -1,9 +1,13 @@
+export type { AiSdkUiOptions } from './ai-sdk-ui/index.ts'
+export { aiSdkUi } from './ai-sdk-ui/index.ts'
 export { closeCodes } from './attach-socket.ts'
 export { onBodyEnd } from './body-end.ts'
+export { checkRequest, defaultClientOptions, requestField, requestOptions } from './commands.ts'
 export type { Field, Fields } from './fields.ts'
 export {
   checkFields,
   choiceField,
+  listField,
   numberField,
   objectField,
   parseJson,

@@ -18,7 +18,7 @@ const query = {
 export function millraceSocket({ voice }: { readonly voice: Voice | undefined }): Protocol {
   return {
     name: 'millrace-socket',
-    mount({ limits, heartbeatMs, stuckMs, onError }) {
+    mount({ limits, heartbeatMs, stuckMs, clientOptions, onError }) {
       const route: Route = {
         method: 'GET',
         path: '/threads/:id/socket',
@@ -43,6 +43,7 @@ export function millraceSocket({ voice }: { readonly voice: Voice | undefined })
                 stuckMs,
                 framesPerSecond: limits.framesPerSecond,
                 voice,
+                clientOptions,
                 onError,
                 async authorize() {
                   caller.rateLimit()

@@ -1,13 +1,31 @@
-import type { Entry, JsonObject, SendOptions } from '../protocol/index.ts'
-import { isTraceContext, wholeNumber } from '../protocol/index.ts'
+import type { Entry, JsonObject } from '../protocol/index.ts'
+import {
+  endFrame,
+  entryFrame,
+  eventStreamHeaders,
+  heartbeatFrame,
+  isTraceContext,
+  wholeNumber,
+} from '../protocol/index.ts'
+import type { Thread } from '../threads/index.ts'
 import { entryBytes } from '../threads/index.ts'
-import type { ApproveCommand, SendCommand, StopCommand } from './commands.ts'
-import { approvalAnswerFields, approvalAnswerOf, keyField, sendFields, stopFields } from './commands.ts'
+import type { ApproveCommand, RespondCommand, RewindCommand, SendCommand, StopCommand } from './commands.ts'
+import {
+  approvalAnswerFields,
+  approvalAnswerOf,
+  checkRequest,
+  keyField,
+  resultFields,
+  resultOf,
+  rewindFields,
+  sendFields,
+  stopFields,
+} from './commands.ts'
 import type { Field, Fields } from './fields.ts'
 import { choiceField, numberField, positionField } from './fields.ts'
 import { checkCursor, httpError } from './http-error.ts'
 import { encoder, oncePerEntry } from './once-per-entry.ts'
-import type { Frames, Protocol, Route, RouteContext } from './protocol.ts'
+import type { Frames, Protocol, ProtocolHost, Route, RouteContext } from './protocol.ts'
 import { json, ref } from './protocol.ts'
 
 /**
@@ -16,24 +34,20 @@ import { json, ref } from './protocol.ts'
 export function millraceSse(): Protocol {
   return {
     name: 'millrace-sse',
-    mount: ({ limits }) => ({
-      routes: [followEvents(limits.responseBytes), sendMessage, stopThread, answerApproval],
+    mount: (host) => ({
+      routes: [
+        followEvents(host.limits.responseBytes),
+        sendMessage(host),
+        stopThread,
+        answerApproval,
+        respondToCall,
+        rewindThread(host),
+      ],
     }),
   }
 }
 
-const eventHeaders = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-store, no-transform',
-  // nginx and similar proxies would buffer the events.
-  'x-accel-buffering': 'no',
-}
-
-/**
- * JSON has no line breaks, so one `data:` line is enough. LF only: some readers split at nothing
- * else.
- */
-const entry = oncePerEntry((entry) => encoder.encode(`id: ${entry.seq}\ndata: ${JSON.stringify(entry)}\n\n`))
+const entry = oncePerEntry((entry) => encoder.encode(entryFrame(entry)))
 
 /**
  * `now` is the number that `after=now` stands for. It is sent first, so that a client can resume
@@ -41,12 +55,13 @@ const entry = oncePerEntry((entry) => encoder.encode(`id: ${entry.seq}\ndata: ${
  */
 export function eventFrames(now?: number): Frames {
   return {
-    headers: eventHeaders,
+    headers: eventStreamHeaders,
     // An `id` without data is not an event, but a browser reconnects with it (HTML, 9.2.6).
     open: () => `${now === undefined ? '' : `id: ${now}\n`}retry: 1000\n\n`,
     entry,
-    end: () => 'event: end\ndata: {}\n\n',
-    heartbeat: ': \n\n',
+    end: () => endFrame,
+    heartbeat: heartbeatFrame,
+    marksEnd: true,
   }
 }
 
@@ -153,39 +168,53 @@ const traceField: Field = {
   problem: () => false,
 }
 
-const sendMessage: Route = {
-  method: 'POST',
-  path: '/threads/:id/messages',
-  name: 'sendMessage',
-  summary:
-    'Send a message. A client that accepts text/event-stream gets the resulting events until the message has been handled',
-  headers: { 'idempotency-key': keyField, traceparent: traceField },
-  body: sendFields,
-  responses: {
-    200: { description: 'The events from the message on, ending with `event: end`', content: eventContent },
-    202: json(ref('Written'), 'The message is stored and will be answered'),
-  },
-  async handle(context) {
-    const { thread } = await context.caller.getThread(context.params.id as string)
-    const { message, mode, key } = context.body as unknown as SendCommand
-    const headerKey = context.headers['idempotency-key'] as string | undefined
-    if (headerKey !== undefined && key !== undefined && headerKey !== key)
-      throw httpError(
-        400,
-        'invalid_input',
-        'the field key and the header idempotency-key differ: send only one of them',
-      )
-    const options: SendOptions & { trace?: string | undefined } = {
-      mode,
-      key: headerKey ?? key,
-      trace: traceOf(context),
-    }
-    if (!wantsEvents(context)) return written(await thread.send(message, options))
-    // The slot first: a request that is rejected for lack of one must not have sent the message.
-    const stream = context.openStream()
-    const seq = await thread.send(message, options)
-    return stream.follow(thread, { after: seq - 1, until: seq }, eventFrames())
-  },
+const op = 'server.fetch'
+
+function sendMessage({ clientOptions }: ProtocolHost): Route {
+  return {
+    method: 'POST',
+    path: '/threads/:id/messages',
+    name: 'sendMessage',
+    summary:
+      'Send a message. A client that accepts text/event-stream gets the resulting events until the message has been handled',
+    headers: { 'idempotency-key': keyField, traceparent: traceField },
+    body: sendFields,
+    responses: {
+      200: { description: 'The events from the message on, ending with `event: end`', content: eventContent },
+      202: json(ref('Written'), 'The message is stored and will be answered'),
+    },
+    async handle(context) {
+      const { thread } = await context.caller.getThread(context.params.id as string)
+      const { message, mode, ...body } = context.body as unknown as SendCommand
+      const request = checkRequest(body.request, clientOptions, op)
+      const options = { mode, key: keyOf(context, body), trace: traceOf(context), request }
+      return writeAndFollow(context, thread, () => thread.send(message, options))
+    },
+  }
+}
+
+/** The response to a command that is answered by a run: its number, or the events that follow it. */
+async function writeAndFollow(
+  context: RouteContext,
+  thread: Thread,
+  write: () => Promise<number>,
+): Promise<Response> {
+  if (!wantsEvents(context)) return written(await write())
+  // The slot first: a request that is rejected for lack of one must not have written anything.
+  const stream = context.openStream()
+  const seq = await write()
+  return stream.follow(thread, { after: seq - 1, until: seq }, eventFrames())
+}
+
+function keyOf({ headers }: RouteContext, { key }: { readonly key?: string }): string | undefined {
+  const headerKey = headers['idempotency-key'] as string | undefined
+  if (headerKey !== undefined && key !== undefined && headerKey !== key)
+    throw httpError(
+      400,
+      'invalid_input',
+      'the field key and the header idempotency-key differ: send only one of them',
+    )
+  return headerKey ?? key
 }
 
 /** For a future version, W3C Trace Context says to read the known part and cut off the rest. */
@@ -222,6 +251,43 @@ const answerApproval: Route = {
       await thread.approve(params.callId as string, approvalAnswerOf(body as unknown as ApproveCommand)),
     )
   },
+}
+
+const respondToCall: Route = {
+  method: 'POST',
+  path: '/threads/:id/calls/:callId/result',
+  name: 'respondToCall',
+  summary: 'Send the result of a tool call that a client runs. Write a slash in its id as %2F',
+  body: resultFields,
+  responses: { 202: json(ref('Written'), 'The result is stored, or the call already had one') },
+  async handle({ caller, params, body }) {
+    const { thread } = await caller.getThread(params.id as string)
+    const { isError, ...result } = body as unknown as RespondCommand
+    return written(await thread.respond(params.callId as string, resultOf(result, op), { isError }))
+  },
+}
+
+function rewindThread({ clientOptions }: ProtocolHost): Route {
+  return {
+    method: 'POST',
+    path: '/threads/:id/rewind',
+    name: 'rewindThread',
+    summary:
+      'Go back to an earlier point of the conversation, to edit a message, to get another answer, or to restore what was replaced. A client that accepts text/event-stream gets the resulting events',
+    headers: { 'idempotency-key': keyField },
+    body: rewindFields,
+    responses: {
+      200: { description: 'The events from the rewind on, ending with `event: end`', content: eventContent },
+      202: json(ref('Written'), 'The conversation continues from there'),
+    },
+    async handle(context) {
+      const { thread } = await context.caller.getThread(context.params.id as string)
+      const { before, ...body } = context.body as unknown as RewindCommand
+      const request = checkRequest(body.request, clientOptions, op)
+      const options = { key: keyOf(context, body), request }
+      return writeAndFollow(context, thread, () => thread.rewind(before, options))
+    },
+  }
 }
 
 function written(seq: number): Response {

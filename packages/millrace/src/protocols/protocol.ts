@@ -4,10 +4,11 @@ import type {
   FollowOptions,
   JsonObject,
   PublicError,
+  RunRequest,
   ThreadInfo,
   ThreadPage,
 } from '../protocol/index.ts'
-import type { Thread, ThreadsOptions } from '../threads/index.ts'
+import type { Thread, ThreadCreateOptions, ThreadsOptions } from '../threads/index.ts'
 import type { Fields } from './fields.ts'
 
 /**
@@ -38,6 +39,11 @@ export interface ProtocolHost {
   }
   readonly heartbeatMs: number
   readonly stuckMs: number
+  /**
+   * What a message from a client may come with. A foreign protocol ignores the rest, since its
+   * clients send it without being asked.
+   */
+  readonly clientOptions: ReadonlySet<keyof RunRequest>
   /**
    * The error as a client may see it. An error that the client did not cause gets an id, and is
    * reported to the server's owner under that id.
@@ -89,7 +95,10 @@ export interface Route {
    * The fields of the JSON body; others are rejected. Without it, `handle` reads the body itself.
    */
   readonly body?: Fields
-  /** The largest body. Defaults to `limits.bodyBytes`. */
+  /**
+   * The largest body, or message of a WebSocket. Defaults to `limits.bodyBytes` and
+   * `limits.frameBytes`.
+   */
   readonly bodyBytes?: number
   /** Answers a request. An exception becomes an error response. */
   readonly handle?: (call: RouteContext) => Response | Promise<Response>
@@ -165,6 +174,10 @@ export interface NewThreadOptions {
   readonly id?: string | undefined
   readonly agent?: string | undefined
   readonly metadata?: JsonObject | undefined
+  /** The conversation so far, with `keys` and `request`, as for `thread.create`. */
+  readonly messages?: ThreadCreateOptions['messages']
+  readonly keys?: ThreadCreateOptions['keys']
+  readonly request?: ThreadCreateOptions['request']
 }
 
 export interface StreamSlot {
@@ -204,6 +217,11 @@ export interface Frames {
   fail?(error: PublicError): Frame
   /** Sent every `heartbeatMs`. Without it there are no heartbeats. */
   readonly heartbeat?: Frame
+  /**
+   * Whether clients wait for the frame of `end` and reconnect without it. Other clients only notice
+   * a cut with chunked encoding, which costs as much as the frames.
+   */
+  readonly marksEnd?: boolean
 }
 
 /** The server side of a WebSocket, as created by the package `ws`. */

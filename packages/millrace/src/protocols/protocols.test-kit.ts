@@ -4,7 +4,7 @@ import { WebSocket } from 'ws'
 import { z } from 'zod'
 import type { Agent } from '../agent/index.ts'
 import { agent } from '../agent/index.ts'
-import type { Entry, JsonObject } from '../protocol/index.ts'
+import type { Entry, JsonObject, ToolMessage } from '../protocol/index.ts'
 import { scriptedModel } from '../testing/index.ts'
 import { tool } from '../tools/index.ts'
 
@@ -31,6 +31,29 @@ export function asker(): Agent {
   })
 }
 
+/** An agent whose tool is run by a client. */
+export function picker(): Agent {
+  const pick = tool({
+    name: 'pick_color',
+    description: 'Asks the user for a color',
+    input: z.object({ of: z.string() }),
+  })
+  return agent({
+    name: 'picker',
+    model: callsOnce('pick_color', { of: 'sky' }, ({ content }) => `It is ${JSON.stringify(content)}.`),
+    tools: [pick],
+  })
+}
+
+/** An agent whose answers are numbered, and which repeats what the client wants of it. */
+export function counter(): Agent {
+  const model = scriptedModel(({ messages, tools, toolChoice, output, settings }, index) => {
+    const asked = { tools: tools.map(({ name }) => name), toolChoice, output, ...settings }
+    return `Answer ${index + 1} to ${messages.length} messages: ${JSON.stringify(asked)}`
+  })
+  return agent({ name: 'counter', model })
+}
+
 /** An agent whose permission rules ask, and can remember the answer. */
 export function ruled(): Agent {
   const tie = tool({
@@ -51,10 +74,12 @@ export function delegator(): Agent {
   return agent({ name: 'delegator', model, tools: [helper] })
 }
 
-function callsOnce(name: string, input: JsonObject, answer: string) {
-  return scriptedModel(({ messages }) =>
-    messages.at(-1)?.role === 'tool' ? answer : [{ call: name, input, id: 'call_1' }],
-  )
+function callsOnce(name: string, input: JsonObject, answer: string | ((result: ToolMessage) => string)) {
+  return scriptedModel(({ messages }) => {
+    const last = messages.at(-1)
+    if (last?.role !== 'tool') return [{ call: name, input, id: 'call_1' }]
+    return typeof answer === 'string' ? answer : answer(last)
+  })
 }
 
 /** An agent that never finishes its answer. */

@@ -1,7 +1,7 @@
 import type { ErrorCode, ThreadEvent, VoiceCommand, VoiceEvent } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf, nameOf } from '../protocol/index.ts'
-import type { ApproveCommand, SendCommand, StopCommand } from './commands.ts'
-import { approveFields, sendFields, stopFields } from './commands.ts'
+import type { ApproveCommand, RespondCommand, RewindCommand, SendCommand, StopCommand } from './commands.ts'
+import { approveFields, respondFields, rewindFields, sendFields, stopFields } from './commands.ts'
 import type { Fields } from './fields.ts'
 import {
   booleanField,
@@ -47,6 +47,8 @@ export type ClientFrame =
   | ({ readonly type: 'send' } & WithId & SendCommand)
   | ({ readonly type: 'stop' } & WithId & StopCommand)
   | ({ readonly type: 'approve' } & WithId & ApproveCommand)
+  | ({ readonly type: 'respond' } & WithId & RespondCommand)
+  | ({ readonly type: 'rewind' } & WithId & RewindCommand)
   | ({ readonly type: 'resume'; readonly after: number | 'now' } & WithId)
   | ({ readonly type: 'ping' } & WithId)
   | ({ readonly type: 'pong' } & WithId)
@@ -80,6 +82,8 @@ const frameFields: Readonly<Record<ClientFrame['type'], Fields>> = {
   send: { ...commonFields, ...sendFields },
   stop: { ...commonFields, ...stopFields },
   approve: { ...commonFields, ...approveFields },
+  respond: { ...commonFields, ...respondFields },
+  rewind: { ...commonFields, ...rewindFields },
   resume: { ...commonFields, after: required(positionField()) },
   ping: commonFields,
   pong: commonFields,

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { OptionTable } from '../protocol/index.ts'
+import type { OptionTable, RunRequest } from '../protocol/index.ts'
 import {
   aFunction,
   anObject,
@@ -11,6 +11,7 @@ import {
   yesOrNo,
 } from '../protocol/index.ts'
 import type { Thread } from '../threads/index.ts'
+import { defaultClientOptions, requestOptions } from './commands.ts'
 import type { Voice } from './voice.ts'
 
 export interface SocketOptions {
@@ -35,6 +36,8 @@ export interface SocketOptions {
   readonly framesPerSecond?: number | undefined
   /** Adds voice for clients that request it: `voice()` from `@millrace/voice`. */
   readonly voice?: Voice | undefined
+  /** What clients may send in `request`. Defaults to `tools`, `toolChoice` and `output`. */
+  readonly clientOptions?: Iterable<keyof RunRequest> | undefined
   /** Called before each command of the client. An exception rejects the command. */
   readonly authorize?: (() => void | Promise<void>) | undefined
   /** Called with errors that the client did not cause. */
@@ -52,6 +55,11 @@ const table: OptionTable<SocketOptions> = {
   voice: (value) =>
     !(isObject(value) && typeof value.open === 'function') &&
     'must be the result of voice() from @millrace/voice',
+  clientOptions: (value) =>
+    !(
+      Symbol.iterator in Object(value) &&
+      [...(value as Iterable<keyof RunRequest>)].every((name) => requestOptions.includes(name))
+    ) && `must be a list with any of ${requestOptions.join(', ')}`,
   authorize: aFunction,
   onError: aFunction,
 }
@@ -66,8 +74,12 @@ export function readSocketOptions(options: SocketOptions) {
     heartbeatMs = 15_000,
     stuckMs = 30_000,
     framesPerSecond = 50,
+    clientOptions = defaultClientOptions,
     authorize = () => {},
     onError = () => {},
   } = options
-  return { ...options, after, stream, heartbeatMs, stuckMs, framesPerSecond, authorize, onError }
+  return {
+    ...{ ...options, after, stream, heartbeatMs, stuckMs, framesPerSecond, authorize, onError },
+    clientOptions: new Set(clientOptions),
+  }
 }

@@ -115,6 +115,21 @@ describe.each(['over Node', 'as a web stream'])('events %s', (output) => {
     expect(await new Response(body).text()).toMatch(/! overloaded: going away\n$/)
   })
 
+  test('that the client stops reading are not reported as failed', async () => {
+    const frames = { ...eventFrames(), fail: () => 'failed' }
+    const waiting = Promise.withResolvers<IteratorResult<Entry, undefined>>()
+    const feed = testStream(0, { frames, entries: { next: () => waiting.promise } })
+    const reader = (await open(feed))?.getReader()
+    await reader?.read()
+    const reading = reader?.read()
+    await reader?.cancel()
+    await until(() => feed.ended() > 0)
+    waiting.resolve({ done: true, value: undefined })
+    await reading
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(feed.errors).toEqual([])
+  })
+
   test('without a frame are left out, and heartbeats are optional', async () => {
     const frames = {
       headers: {},

@@ -1,5 +1,5 @@
 import type { Entry, PublicError } from '../protocol/index.ts'
-import { systemClock } from '../protocol/index.ts'
+import { repeatEvery } from '../protocol/index.ts'
 import { encoder } from './once-per-entry.ts'
 import type { Frame, Frames } from './protocol.ts'
 
@@ -35,6 +35,7 @@ export function threadStreamOf(body: ReadableStream | null): ThreadStream | unde
 export function streamBody(stream: ThreadStream): ReadableStream<Uint8Array> {
   const { frames, entries } = stream
   let stopHeartbeats: (() => void) | undefined
+  let isCanceled = false
   const end = () => {
     stopHeartbeats?.()
     stream.end()
@@ -43,7 +44,7 @@ export function streamBody(stream: ThreadStream): ReadableStream<Uint8Array> {
     {
       async pull(controller) {
         const enqueue = (frame: Frame | undefined) => {
-          if (frame) controller.enqueue(bytesOf(frame))
+          if (frame && !isCanceled) controller.enqueue(bytesOf(frame))
           return Boolean(frame)
         }
         if (!stopHeartbeats) {
@@ -62,9 +63,12 @@ export function streamBody(stream: ThreadStream): ReadableStream<Uint8Array> {
           enqueue(failureFrame(stream, error))
         }
         end()
-        controller.close()
+        if (!isCanceled) controller.close()
       },
-      cancel: end,
+      cancel() {
+        isCanceled = true
+        end()
+      },
     },
     // Nothing is read from the thread before the body is read.
     { highWaterMark: 0 },
@@ -99,14 +103,4 @@ export function startHeartbeats(
 ): () => void {
   const { heartbeat } = frames
   return heartbeat === undefined ? () => {} : repeatEvery(heartbeatMs, () => beat(heartbeat))
-}
-
-/** Calls `callback` every `ms`. Returns a function that stops it. */
-export function repeatEvery(ms: number, callback: () => void): () => void {
-  const tick = () => {
-    cancel = systemClock.after(ms, tick)
-    callback()
-  }
-  let cancel = systemClock.after(ms, tick)
-  return () => cancel()
 }

@@ -114,11 +114,14 @@ export function callers(options: CallersOptions): Callers {
         if (!(await canSee(info))) throw noThread()
         return found(thread, info)
       },
-      async createThread({ id, ...options }) {
+      async createThread({ id, messages, keys, request, ...options }) {
         if (id !== undefined && !threadId.test(id))
           throw httpError(400, 'invalid_input', 'a thread id must be 1 to 128 letters, digits, _, - or .')
         const thread = app.thread(id, { ...options, user, caller: key })
-        return found(thread, await thread.create({ failIfExists: true }).catch(rethrowConflict))
+        return found(
+          thread,
+          await thread.create({ failIfExists: true, messages, keys, request }).catch(rethrowConflict),
+        )
       },
       listThreads: (options) =>
         identity?.canSee ? listVisible(app, options, canSee) : app.threads({ ...options, user }),

@@ -1,4 +1,5 @@
 export type {
+  AiSdkUiOptions,
   Caller,
   Field,
   FoundThread,
@@ -21,7 +22,7 @@ export type {
   VoiceOutlet,
   VoiceSession,
 } from '../protocols/index.ts'
-export { httpError } from '../protocols/index.ts'
+export { aiSdkUi, httpError } from '../protocols/index.ts'
 export type { ExchangeFolderOptions } from './exchange-folder.ts'
 export { exchangeFolder } from './exchange-folder.ts'
 export type { ListeningServer } from './listen.ts'

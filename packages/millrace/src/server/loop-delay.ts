@@ -1,24 +1,23 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
-
 /** A finer resolution costs more: at 20 ms an idle process uses 0.15 % of a CPU. */
 const resolutionMs = 20
 const windowMs = 5000
 
-let delay: (() => number) | undefined
+let delay: (() => number | undefined) | undefined
 
 /**
  * How long a new request waits for the event loop, on average over the last five to ten seconds.
  * The first call starts the measurement. Unlike a percentile, it does not jump because of a single
- * garbage collection, or because long pauses leave few samples.
+ * garbage collection, or because long pauses leave few samples. Undefined on a runtime that cannot
+ * measure it.
  */
-export function loopDelayMs(): number {
+export function loopDelayMs(): number | undefined {
   delay ??= startMeasuring()
   return delay()
 }
 
-function startMeasuring(): () => number {
-  const histogram = monitorEventLoopDelay({ resolution: resolutionMs })
-  histogram.enable()
+function startMeasuring(): () => number | undefined {
+  const histogram = openHistogram()
+  if (!histogram) return () => undefined
   let since = performance.now()
   let before = 0
 
@@ -26,7 +25,7 @@ function startMeasuring(): () => number {
    * A request that arrives during an interval of length d waits d/2 on average, and arrives in it
    * with the probability d/window. The expected wait is the sum of d²/2, divided by the window.
    */
-  function now(): number {
+  const now = (): number => {
     const { count } = histogram
     if (count === 0) return 0
     const [mean, deviation] = [histogram.mean / 1e6, histogram.stddev / 1e6]
@@ -40,6 +39,21 @@ function startMeasuring(): () => number {
     before = now()
     histogram.reset()
     since = performance.now()
-  }, windowMs).unref()
+  }, windowMs).unref?.()
   return () => Math.max(before, now())
+}
+
+/**
+ * Not imported: a bundle for another runtime would load it at its start. Deno and workerd have the
+ * function, but it may throw.
+ */
+function openHistogram() {
+  try {
+    const { monitorEventLoopDelay } = process.getBuiltinModule('node:perf_hooks')
+    const histogram = monitorEventLoopDelay({ resolution: resolutionMs })
+    histogram.enable()
+    return histogram
+  } catch {
+    return undefined
+  }
 }

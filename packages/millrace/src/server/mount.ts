@@ -27,13 +27,14 @@ interface OwnRoutesOptions {
 
 /** Mounts protocols on an app. Throws `invalid_input` if one does not fit. */
 export function mountProtocols(app: App, { settings, protocols, ownRoutes, isClosing }: MountOptions) {
-  const { limits, heartbeatMs, stuckMs } = settings
+  const { limits, heartbeatMs, stuckMs, clientOptions } = settings
   const onError: ProtocolHost['onError'] = (error, id) => settings.onError(errorReport(error, id))
   const host: ProtocolHost = {
     agents: app.agents,
     limits,
     heartbeatMs,
     stuckMs,
+    clientOptions,
     publicError: (thrown) => publicError(thrown, onError),
     onError,
   }

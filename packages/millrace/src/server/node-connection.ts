@@ -56,11 +56,12 @@ export async function serveRequest(
   const stream = threadStreamOf(result.body)
   if (stream) {
     response.once('close', track(stream.end))
-    // The end of the connection is the end of the stream, so that chunked encoding is not needed.
-    // It would
-    // cost as much as the frames themselves.
-    response.removeHeader('transfer-encoding')
-    response.setHeader('connection', 'close')
+    if (stream.frames.marksEnd) {
+      // The end of the connection is the end of the stream. For the fetch of Node 22, this header says
+      // so even with chunked encoding, so a cut would look like the end.
+      response.removeHeader('transfer-encoding')
+      response.setHeader('connection', 'close')
+    }
     return writeThread(response, stream)
   }
   if (result.body && isStream(result)) return writeBody(response, result.body, { stuckMs })

@@ -142,6 +142,20 @@ describe('openapi.json', () => {
     const message = { role: 'user', content: [{ type: 'text', text: 'More.' }] }
     await check('sendMessage', '/threads/one/messages', { body: { message, mode: 'interrupt' } })
     await check('sendMessage', '/threads/none/messages', { body: { message } })
+    await check('rewindThread', '/threads/one/rewind', { body: { before: 2, key: 'r' } })
+    await check('rewindThread', '/threads/one/rewind', {
+      body: { before: 2, key: 'r', request: { toolChoice: { name: 'cut_rope' } } },
+      ...events,
+    })
+    await check('rewindThread', '/threads/none/rewind', { body: { before: 1 } })
+    const tools = [{ name: 'look', description: 'Looks', inputSchema: { type: 'object' }, strict: false }]
+    const request = { tools, toolChoice: 'none', output: { type: 'object' } }
+    const messages = [{ role: 'user', content: 'Look.' }]
+    await check('createThread', '/threads', { body: { id: 'three', messages, request } })
+    await check('respondToCall', `/threads/one/calls/${encodeURIComponent(callId)}/result`, {
+      body: { output: [1], isError: false },
+    })
+    await check('respondToCall', '/threads/none/calls/call_1/result', { body: { output: null } })
     await check('stopThread', '/threads/one/stop', { body: { reason: 'enough' } })
     await check('stopThread', '/threads/none/stop', { body: {} })
     await check('getThread', '/threads/one')
@@ -214,6 +228,19 @@ describe('openapi.json', () => {
       { at: -1 },
       { at: 1.5 },
       { at: 0, id: '..' },
+      { messages: {} },
+      { messages: [{}] },
+      { message: 'x', request: [] },
+      { message: 'x', request: { tools: {} } },
+      { message: 'x', request: { tools: [{ name: 'look' }] } },
+      { message: 'x', request: { toolChoice: 'maybe' } },
+      { message: 'x', request: { surprise: true } },
+      { output: 'x', isError: 'no' },
+      { content: 'x' },
+      { content: [{ type: 'video' }] },
+      { before: 0 },
+      { before: 1, key: 7 },
+      { before: 1, request: { output: 'x' } },
       { surprise: true },
     ]
     for (const [path, methods] of Object.entries(document.paths)) {

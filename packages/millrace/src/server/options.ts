@@ -1,4 +1,4 @@
-import type { MillraceError, OptionTable, ThreadInfo } from '../protocol/index.ts'
+import type { MillraceError, OptionTable, RunRequest, ThreadInfo } from '../protocol/index.ts'
 import {
   aFunction,
   anObject,
@@ -12,6 +12,7 @@ import {
   yesOrNo,
 } from '../protocol/index.ts'
 import type { Protocol, Voice } from '../protocols/index.ts'
+import { defaultClientOptions, requestOptions } from '../protocols/index.ts'
 
 /** Who sent a request. */
 export interface Identity {
@@ -102,6 +103,13 @@ export interface ServerOptions {
    */
   readonly protocols?: readonly Protocol[] | undefined
   /**
+   * What clients may send along with a message, in `request`. Defaults to `['tools', 'toolChoice',
+   * 'output']`: they can bring tools that they run themselves. With `system` they can add to the
+   * system prompt, and with `settings` they can change the settings of the model, except for `extra`
+   * and `headers`.
+   */
+  readonly clientOptions?: readonly (keyof RunRequest)[] | undefined
+  /**
    * Adds voice to the WebSockets: `voice()` from `@millrace/voice`. The server does not close it.
    */
   readonly voice?: Voice | undefined
@@ -130,6 +138,7 @@ export interface ServerSettings {
   readonly page: boolean
   readonly clients: boolean
   readonly protocols: readonly Protocol[]
+  readonly clientOptions: ReadonlySet<keyof RunRequest>
   readonly voice: Voice | undefined
   readonly recheckMs: number
   readonly heartbeatMs: number
@@ -170,6 +179,9 @@ export const serverTable: OptionTable<ServerOptions> = {
   protocols: (value) =>
     !(Array.isArray(value) && value.every((one) => isObject(one) && typeof one.mount === 'function')) &&
     'must be a list of protocols, each an object with name and mount()',
+  clientOptions: list(`any of ${requestOptions.join(', ')}`, (name) =>
+    requestOptions.includes(name as keyof RunRequest),
+  ),
   voice: (value) =>
     !(isObject(value) && typeof value.open === 'function') &&
     'must be the result of voice() from @millrace/voice, such as voice({ speech: flite() })',
@@ -202,6 +214,7 @@ export function readServerOptions(options: ServerOptions, op: string): ServerSet
     page = true,
     clients = true,
     protocols = [],
+    clientOptions = defaultClientOptions,
     recheckMs = 30_000,
     heartbeatMs = 15_000,
     stuckMs = 30_000,
@@ -216,6 +229,7 @@ export function readServerOptions(options: ServerOptions, op: string): ServerSet
     page,
     clients,
     protocols,
+    clientOptions: new Set(clientOptions),
     voice: options.voice,
     recheckMs,
     heartbeatMs,

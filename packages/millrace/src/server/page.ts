@@ -36,6 +36,9 @@ const revalidate = 'no-cache'
 /** File names contain a hash of the content. */
 const cacheForever = 'public, max-age=31536000, immutable'
 
+/** Otherwise workerd compresses the body again. Other runtimes ignore it. */
+const isEncoded = { encodeBody: 'manual' }
+
 /**
  * The built-in chat and inspector page. It contains no secrets: it loads its data through the API.
  */
@@ -69,6 +72,7 @@ async function serveFile(path: string, request: Request, cacheControl: string): 
   const useGzip = acceptsGzip(request.headers.get('accept-encoding'))
   const body = await bodyOf(file, useGzip)
   return new Response(body, {
+    ...isEncoded,
     headers: {
       ...headers,
       ...(useGzip && { 'content-encoding': 'gzip' }),

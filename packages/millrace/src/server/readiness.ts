@@ -1,5 +1,6 @@
 import { isMillraceError, systemClock } from '../protocol/index.ts'
 import type { App } from '../threads/index.ts'
+import { loopDelayMs } from './loop-delay.ts'
 
 /** Whether requests should be sent here. */
 export interface Readiness {
@@ -48,17 +49,17 @@ export function readinessOf(app: App): () => Promise<Readiness> {
     const startedAt = systemClock.now()
     const store = await withTimeout(storeDeadlineMs, readStore())
     const storeMs = Math.round(systemClock.now() - startedAt)
-    const loopDelayMs = await measureLoop()
+    const lagMs = loopDelayMs()
     const problems: string[] = []
     if (store === undefined) problems.push(`the store did not answer within ${storeDeadlineMs} ms`)
     else if (!store) problems.push('the store cannot be read')
-    if (loopDelayMs !== undefined && loopDelayMs > maxLoopDelayMs)
-      problems.push(`the event loop lags by ${loopDelayMs} ms, more than ${maxLoopDelayMs} ms`)
+    if (lagMs !== undefined && lagMs > maxLoopDelayMs)
+      problems.push(`the event loop lags by ${lagMs} ms, more than ${maxLoopDelayMs} ms`)
     return {
       status: problems.length > 0 ? 'unready' : 'ready',
       problems,
       ...(store && { storeMs }),
-      ...(loopDelayMs !== undefined && { loopDelayMs }),
+      ...(lagMs !== undefined && { loopDelayMs: lagMs }),
     }
   }
 
@@ -67,12 +68,6 @@ export function readinessOf(app: App): () => Promise<Readiness> {
     if (!last || now - last.at >= cachedMs) last = { at: now, readiness: check() }
     return last.readiness
   }
-}
-
-/** Loaded on demand, since only Node can measure it. */
-async function measureLoop(): Promise<number | undefined> {
-  const measured = await import('./loop-delay.ts').catch(() => undefined)
-  return measured?.loopDelayMs()
 }
 
 /** Resolves with undefined if it takes longer. */

@@ -7,11 +7,12 @@ import { exchangeRoutes } from './exchange-routes.ts'
 import { exportRoutes } from './export-routes.ts'
 import { openApi } from './openapi.ts'
 import { readinessOf } from './readiness.ts'
+import type { ThreadRoutesOptions } from './thread-routes.ts'
 import { threadRoutes } from './thread-routes.ts'
 import type { UsageRoutesOptions } from './usage-routes.ts'
 import { usageRoutes } from './usage-routes.ts'
 
-export interface RoutesOptions extends UsageRoutesOptions {
+export interface RoutesOptions extends UsageRoutesOptions, ThreadRoutesOptions {
   readonly voice: Voice | undefined
   /** The routes of the protocols, for `openapi.json`. */
   readonly protocolRoutes: readonly Route[]
@@ -22,7 +23,7 @@ export function allRoutes(app: App, options: RoutesOptions): readonly Route[] {
   const { voice, protocolRoutes } = options
   const { responseBytes } = options.limits
   const routes: Route[] = [
-    ...threadRoutes(responseBytes),
+    ...threadRoutes(options),
     ...exchangeRoutes(responseBytes),
     ...exportRoutes(responseBytes),
     ...usageRoutes(app, options),

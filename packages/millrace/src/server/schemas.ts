@@ -41,17 +41,41 @@ const userMessage = object({
   content: { anyOf: [text, listOf({ type: 'object', properties: { type: text }, required: ['type'] })] },
 })
 
+const message: JsonObject = {
+  type: 'object',
+  properties: { role: { enum: ['system', 'user', 'assistant', 'tool'] } },
+  required: ['role', 'content'],
+}
+
+const runRequest = object(
+  {},
+  {
+    tools: {
+      ...listOf(
+        object({ name: text, description: text, inputSchema: anyObject }, { strict: { type: 'boolean' } }),
+      ),
+      description: "Tools that the client runs itself. The agent's own tool of the same name wins.",
+    },
+    system: { type: 'string', description: "Added to the agent's system prompt." },
+    settings: { type: 'object', description: "Model settings that override the agent's." },
+    toolChoice: {
+      anyOf: [{ type: 'string', enum: ['auto', 'none', 'required'] }, object({ name: text })],
+    },
+    output: { type: 'object', description: 'The JSON Schema of the answer.' },
+  },
+  {
+    description:
+      'Holds for the run that answers. The server option `clientOptions` says which fields it accepts.',
+  },
+)
+
 const error = object({ error: object({ code: text, message: text }, { id: text, retryAfterMs: count }) })
 
 const view: JsonObject = {
   ...threadInfo,
   properties: {
     ...(threadInfo.properties as JsonObject),
-    messages: listOf({
-      type: 'object',
-      properties: { role: { enum: ['system', 'user', 'assistant', 'tool'] } },
-      required: ['role', 'content'],
-    }),
+    messages: listOf(message),
     earlier: object({
       messages: {
         ...count,
@@ -126,7 +150,9 @@ export const schemas = {
     { threads: listOf({ $ref: '#/components/schemas/ThreadInfo' }) },
     { next: { type: 'string', description: 'The cursor of the next page.' } },
   ),
+  Message: message,
   UserMessage: userMessage,
+  RunRequest: runRequest,
   Entry: entry,
   EntryPage: object(
     { entries: listOf({ $ref: '#/components/schemas/Entry' }), head: count },

@@ -99,8 +99,9 @@ export function serveApp(app: App, options: ServerOptions = {}): ServedApp {
   }
 
   async function close(options?: { readonly graceMs?: number | undefined }) {
-    const closed = [...listeners].map(async (listener) => (await listener).close())
+    // First, so that clients learn why their streams end.
     await mounted.close()
+    const closed = [...listeners].map(async (listener) => (await listener).close())
     await app.close(options)
     await Promise.allSettled(closed)
   }

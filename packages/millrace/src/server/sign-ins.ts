@@ -116,13 +116,15 @@ function credentialsOf({ headers, url }: Request): number {
   return secrets.length > 0 ? hash(secrets.join('\n')) : noCredentials
 }
 
-const seed = crypto.getRandomValues(new Uint32Array(1))[0] as number
+/** Made with the first hash: workerd has no random values while modules load. */
+let seed: number | undefined
 
 /**
  * 53 bits, so that no credentials are stored. The only effect of a collision is that one more guess
  * reaches `auth`.
  */
 function hash(text: string): number {
+  seed ??= crypto.getRandomValues(new Uint32Array(1))[0] as number
   let [high, low] = [seed, ~seed]
   for (let at = 0; at < text.length; at++) {
     high = Math.imul(high ^ text.charCodeAt(at), 0x9e3779b1)

@@ -1,16 +1,21 @@
-import type { Fields, Route, RouteContext } from '../protocols/index.ts'
+import type { RunRequest } from '../protocol/index.ts'
+import type { Fields, NewThreadOptions, Route, RouteContext } from '../protocols/index.ts'
 import {
+  checkRequest,
   choiceField,
   httpError,
   json,
+  listField,
   numberField,
   objectField,
   patternField,
   ref,
+  requestField,
   required,
   textField,
 } from '../protocols/index.ts'
 import { rethrowConflict, threadIdPattern } from './callers.ts'
+import type { Limits } from './options.ts'
 
 const idField = patternField({
   pattern: threadIdPattern,
@@ -22,6 +27,12 @@ const createFields: Fields = {
   id: idField,
   agent: textField({ max: 256, description: 'Defaults to the first agent.' }),
   metadata: objectField(),
+  messages: listField({
+    description:
+      'The conversation so far. If it ends with a user message or tool results, the agent answers.',
+    items: { $ref: '#/components/schemas/Message' },
+  }),
+  request: requestField,
 }
 const forkFields: Fields = {
   at: required(numberField({ min: 0, description: 'The number of the last entry to copy.' })),
@@ -47,7 +58,12 @@ const viewFields: Fields = {
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-export function threadRoutes(responseBytes: number): Route[] {
+export interface ThreadRoutesOptions {
+  readonly limits: Limits
+  readonly clientOptions: ReadonlySet<keyof RunRequest>
+}
+
+export function threadRoutes({ limits, clientOptions }: ThreadRoutesOptions): Route[] {
   /**
    * All threads share one namespace, so a user who can choose ids can find out which ones are
    * taken. On a server with users an id must be unguessable; then a conflict reveals nothing new.
@@ -66,13 +82,14 @@ export function threadRoutes(responseBytes: number): Route[] {
       method: 'POST',
       path: '/threads',
       name: 'createThread',
-      summary: 'Create a thread',
+      summary: 'Create a thread, empty or with a conversation',
       body: createFields,
       responses: { 201: json(ref('ThreadInfo'), 'The thread was created') },
       async handle(context) {
-        const { id, ...options } = context.body as { id?: string; agent?: string; metadata?: never }
-        checkChosenId(id, context)
-        const { info } = await context.caller.createThread({ id, ...options })
+        const options = context.body as NewThreadOptions
+        checkChosenId(options.id, context)
+        checkRequest(options.request, clientOptions, 'server.fetch')
+        const { info } = await context.caller.createThread(options)
         return Response.json(info, { status: 201, headers: { location: `/threads/${info.id}` } })
       },
     },
@@ -94,7 +111,7 @@ export function threadRoutes(responseBytes: number): Route[] {
       responses: { 200: json(ref('ThreadView'), 'The current state of the thread') },
       async handle({ caller, params, query }) {
         const { thread } = await caller.getThread(params.id as string)
-        return Response.json(await thread.state({ ...query, bytes: responseBytes }))
+        return Response.json(await thread.state({ ...query, bytes: limits.responseBytes }))
       },
     },
     {

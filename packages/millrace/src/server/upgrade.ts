@@ -54,14 +54,23 @@ export function upgrades(options: UpgradesOptions): Upgrade {
     onError,
   } = options
   const subprotocols = new WeakMap<IncomingMessage, readonly string[]>()
-  const sockets = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    maxPayload: limits.frameBytes,
-    // Never echoes the token, which is offered as a subprotocol too.
-    handleProtocols: (offered, incoming) =>
-      (subprotocols.get(incoming) ?? []).find((protocol) => offered.has(protocol)) ?? false,
-  })
+  const servers = new Map<number, WebSocketServer>()
+
+  /** The largest frame is a setting of the server that opens the socket. */
+  function serverFor(maxPayload: number): WebSocketServer {
+    const known = servers.get(maxPayload)
+    if (known) return known
+    const server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      maxPayload,
+      // Never echoes the token, which is offered as a subprotocol too.
+      handleProtocols: (offered, incoming) =>
+        (subprotocols.get(incoming) ?? []).find((protocol) => offered.has(protocol)) ?? false,
+    })
+    servers.set(maxPayload, server)
+    return server
+  }
 
   async function admit(incoming: IncomingMessage, socket: Socket, request: Request, match: RouteMatch) {
     if (isClosing()) throw shuttingDown()
@@ -94,7 +103,7 @@ export function upgrades(options: UpgradesOptions): Upgrade {
         release()
       }
       subprotocols.set(incoming, handler.subprotocols ?? [])
-      sockets.handleUpgrade(incoming, socket, head, (ws) => {
+      serverFor(match.route?.bodyBytes ?? limits.frameBytes).handleUpgrade(incoming, socket, head, (ws) => {
         connection = handler.open(ws, socket)
       })
       return connection

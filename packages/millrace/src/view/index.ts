@@ -1,4 +1,5 @@
 export type { ErrorJson, Outcome, ToolResultEvent, Usage, UserMessage } from '../protocol/index.ts'
+export { partialJson } from '../protocol/index.ts'
 export type { ViewOptions } from './fold.ts'
 export { applyEntry, createView, statusOf, textOf } from './fold.ts'
 export type { Detail, Sink, Tag } from './markdown/index.ts'
@@ -20,4 +21,18 @@ export type {
   Row,
   RunView,
   TextView,
+  Version,
+  Versions,
 } from './types.ts'
+export type { UIMessageChunks, UIMessageChunksOptions } from './ui-message-chunks.ts'
+export { sseEnd, sseOfChunks, uiMessageChunks, uiMessageHeaders } from './ui-message-chunks.ts'
+export { uiMessages } from './ui-message-history.ts'
+export type { UIMessage, UIMessageChunk, UIMessagePart } from './ui-message-types.ts'
+export type { PostedAnswers, PostedChat, PostedMessage, UIConversation } from './ui-messages.ts'
+export {
+  readAnswers,
+  readConversation,
+  readPostedChat,
+  readUIMessages,
+  userMessage,
+} from './ui-messages.ts'

@@ -37,7 +37,7 @@ export function pushNotice(
 ): void {
   const { seq, at } = change.entry
   change.notice = { kind: 'notice', key: view.open.keyPrefix + seq, version: 0, seq, at, ...notice }
-  view.rows.push(change.notice)
+  view.open.rows.push(change.notice)
 }
 
 /** An input is placed in the chat where the model first read it. */
@@ -48,11 +48,13 @@ export function readInputs(
 ): InputView[] {
   const { run } = view.open
   if (!numbers?.length || !run) return []
-  const read = view.waiting.filter(({ seq }) => numbers.includes(seq))
-  view.waiting = view.waiting.filter(({ seq }) => !numbers.includes(seq))
+  const isRead = ({ seq }: InputView) => numbers.includes(seq)
+  const read = [...view.waiting.filter(isRead), ...view.open.discarded.filter(isRead)]
+  view.waiting = view.waiting.filter((input) => !isRead(input))
+  view.open.discarded = view.open.discarded.filter((input) => !isRead(input))
   for (const input of read) markChanged(input).run = run
   run.inputs.push(...read)
-  view.rows.push(...read)
+  view.open.rows.push(...read)
   change.read = read
   return read
 }

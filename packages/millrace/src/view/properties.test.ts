@@ -65,6 +65,7 @@ const event: fc.Arbitrary<ThreadEvent> = fc.oneof(
     .constantFrom('queue', 'steer', 'correct' as const)
     .map((mode) => ({ type: 'input', message, mode }) as const),
   fc.constant({ type: 'stop', reason: 'enough' } as const),
+  fc.nat(60).map((before) => ({ type: 'rewind', before, keep: 0 }) as const),
   round.map((chars) => ({ type: 'playback', run: 'run_1', round: 1, chars }) as const),
 )
 

@@ -150,6 +150,8 @@ export interface RunView {
   readonly agent: string
   /** The number of its first `run-start`. A fork at the number before answers its inputs again. */
   readonly seq: number
+  /** The key of the row before its answer: of its last input, or of an earlier row. */
+  after: string
   lastSeq: number
   readonly startedAt: number
   /** The time of its last entry so far. */
@@ -212,11 +214,29 @@ export interface LogView {
   readonly rows: Row[]
   /** Inputs that no run has read yet; shown below the chat. */
   waiting: InputView[]
+  /**
+   * What the conversation was rewound from, by the key of the row before it; `''` if it was rewound
+   * to the start.
+   */
+  readonly versions: Map<string, Versions>
   readonly runs: RunView[]
   /** The number of the last entry; 0 if there is none. */
   head: number
   version: number
   readonly open: OpenState
+}
+
+/** All versions of what follows a row, the oldest first. */
+export interface Versions {
+  readonly list: Version[]
+  readonly current: number
+}
+
+export interface Version {
+  /** Its rows while it is hidden. */
+  rows: Row[]
+  /** The number of the `rewind` that hid it: rewinding to before that number shows it again. */
+  replacedBy?: number | undefined
 }
 
 /** What the next entry may belong to. */
@@ -227,11 +247,19 @@ interface OpenState {
   readonly keyPrefix: string
   /** Whether everything before the current round is dropped. */
   readonly onlyRound: boolean
+  /** Where rows are added: the chat, or the hidden rows of a run that a rewind cancels. */
+  rows: Row[]
+  /** The number of a rewind, until a run that knows of it starts. */
+  rewind?: number | undefined
+  /** The rewind waits for a run that answers the same inputs again. */
+  isAnswering: boolean
+  /** Inputs that were dropped before a run read them; a run that started meanwhile may still do so. */
+  discarded: InputView[]
   run?: RunView | undefined
   round?: RoundView | undefined
   text?: TextView | undefined
   readonly calls: Map<string, CallView>
-  /** The index of the first row of the current round. */
+  /** The index in `open.rows` of the first row of the current round. */
   roundRowsStart: number
   /** Whether no start of a run was read so far. */
   isPartial: boolean
@@ -264,6 +292,8 @@ export interface Change {
   /** The request of the round failed and is sent again. */
   retry?: RoundRetryEvent
   notice?: NoticeView
+  /** The conversation was rewound: rows were replaced. */
+  rewound?: true
   /** Inputs that a run read for the first time. */
   read?: readonly InputView[]
   delta: string

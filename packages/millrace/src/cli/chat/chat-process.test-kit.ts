@@ -54,6 +54,10 @@ const save = tool({
   run: (input) => `saved ${idOf(input)}`,
 })
 
+const pick = tool({ name: 'pick_color', description: 'A client asks the user', input: id })
+
+let counted = 0
+
 /** The model's answer depends on the last message. */
 function answerTo({ messages }: ModelRequest): ScriptRound {
   const last = messages.at(-1)
@@ -64,6 +68,8 @@ function answerTo({ messages }: ModelRequest): ScriptRound {
   if (word === 'lookup') return [{ text: 'Let me look. ' }, { call: 'lookup_order', input: { id: argument } }]
   if (word === 'refund') return [{ call: 'refund_order', input: { id: argument } }]
   if (word === 'save') return [{ call: 'save_order', input: { id: argument } }]
+  if (word === 'pick') return [{ call: 'pick_color', input: { id: argument } }]
+  if (word === 'count') return `Answer ${++counted}.`
   if (word === 'hang') return [{ text: 'It never ends: ' }, { hang: true }]
   if (word === 'fail') return [{ error: { message: 'the model is on fire', code: 'auth' } }]
   if (word === 'evil') return 'a \u001b[31mred\u001b[2J \u001b]0;owned\u0007title\u009b1A \u202ekcab b'
@@ -79,8 +85,8 @@ const app = millrace({
   agents: agent({
     name: 'desk',
     model: scriptedModel(answerTo, { id: 'scripted', paceMs, deltaChars: [3, 1, 5] }),
-    tools: [lookup, refund, save],
-    permission: permission({ allow: ['lookup_order', 'refund_order'], deny: ['write(*.env)'] }),
+    tools: [lookup, refund, save, pick],
+    permission: permission({ allow: ['lookup_order', 'refund_order', 'pick_color'], deny: ['write(*.env)'] }),
   }),
   store,
 })

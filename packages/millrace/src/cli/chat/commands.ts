@@ -1,4 +1,5 @@
 import { closest, invalidInput } from '../../protocol/index.ts'
+import { jsonOrText } from '../respond.ts'
 import { cleanLine } from '../terminal/index.ts'
 import { exportThread } from './export.ts'
 import type { Session } from './session.ts'
@@ -68,6 +69,31 @@ const commands: Readonly<Record<string, Command>> = {
     description: 'continue in a copy; with n, without your last n messages',
     run: fork,
   },
+  retry: {
+    description: 'answer your last message again',
+    async run({ session, ui }) {
+      if (!(await session.retry())) ui.note('no answer yet')
+    },
+  },
+  edit: {
+    args: '[n]',
+    description: 'edit your last message, or the nth last, and continue from there',
+    run: edit,
+  },
+  undo: {
+    description: 'restore what the last /retry, /edit or /undo replaced',
+    async run({ session, ui }) {
+      if (!(await session.undo())) ui.note('nothing to undo')
+    },
+  },
+  respond: {
+    args: 'result',
+    description: 'give the result of a tool call that a client runs',
+    async run({ session, ui }, result) {
+      if (!result) return ui.note(respondHelp, 'problem')
+      if (!(await session.respond(jsonOrText(result)))) ui.note('no tool call is waiting for a result')
+    },
+  },
   stop: {
     description: 'stop the answer (or Esc)',
     run: ({ session }) => session.stop(),
@@ -85,6 +111,9 @@ const commands: Readonly<Record<string, Command>> = {
     run: ({ leave }) => leave(),
   },
 }
+
+/** What to do while a call waits for a client. */
+export const respondHelp = '/respond and a result, as text or JSON, to answer in place of the client'
 
 const keys = [
   'Enter to send · \\ then Enter, Alt-Enter or Ctrl-J for a new line · ↑ ↓ for earlier messages',
@@ -160,6 +189,16 @@ async function chooseThread(context: CommandContext, choice: string) {
   await thread.info()
   await session.open(thread)
   ui.note(`opened thread ${id}`, 'dim')
+}
+
+async function edit({ session, ui }: CommandContext, argument: string) {
+  const { sent } = session
+  const back = Number(argument || 1)
+  const message = back >= 1 ? sent.at(-back) : undefined
+  if (!message)
+    return ui.note(sent.length > 0 ? `/edit takes a number from 1 to ${sent.length}` : 'no messages yet')
+  await session.rewind(message.seq)
+  ui.suggest(message.text)
 }
 
 async function fork({ session, ui }: CommandContext, argument: string) {

@@ -14,6 +14,7 @@ import {
   phaseOf,
   spinnerAt,
   style,
+  wantsResult,
   wrap,
 } from '../terminal/index.ts'
 
@@ -124,7 +125,7 @@ export function conversationView({ width, color }: ViewOptions): ConversationVie
 
   return {
     add(entry) {
-      const { call, run, round, retry, read, notice, text, delta } = applyEntry(view, entry)
+      const { call, run, round, retry, read, notice, text, delta, rewound } = applyEntry(view, entry)
       const { at } = entry
       if (call) calls.add(call)
       if (run) running = !run.outcome
@@ -138,6 +139,7 @@ export function conversationView({ width, color }: ViewOptions): ConversationVie
       addInputs(read)
       if (retry) dim(`↺ retrying: ${cleanLine(retry.error.message)}`)
       if (notice?.notice === 'summary') dim('∴ earlier messages were summarized for the model')
+      if (rewound) dim('↶ went back in the conversation')
       if (run?.outcome) end(run, at)
     },
     echo(text) {
@@ -155,7 +157,7 @@ export function conversationView({ width, color }: ViewOptions): ConversationVie
     },
     live(now) {
       // A call that waits for approval is shown at the prompt.
-      const shown = [...calls].filter((call) => phaseOf(call) !== 'asking')
+      const shown = [...calls].filter((call) => phaseOf(call) !== 'asking' || wantsResult(call))
       const rows = [...(answer?.live() ?? []), ...callLines(now, shown)]
       if (!running || rows.length > 0) return rows
       const thinking = reasoning && ` ${endOf(cleanLine(reasoning), width() - 2)}`

@@ -3,6 +3,7 @@ import type { Entry } from '../../protocol/index.ts'
 import { textOf } from '../../protocol/index.ts'
 import type { Change } from '../../view/index.ts'
 import { applyEntry, createView } from '../../view/index.ts'
+import { resultRequest } from '../ask-approval.ts'
 import {
   callNote,
   cleanLine,
@@ -14,6 +15,7 @@ import {
   statusOf,
 } from '../terminal/index.ts'
 import { replyHelp } from './approval-reply.ts'
+import { respondHelp } from './commands.ts'
 import type { ChatUi, Status, UserActions } from './ui.ts'
 import { idleStatus } from './ui.ts'
 
@@ -110,13 +112,16 @@ export function lineUi({ input, output, user }: LineUiOptions): ChatUi {
     update(next) {
       const before = status
       status = next
-      const { approval } = next
+      const { approval, unanswered } = next
       if (approval && approval.callId !== before.approval?.callId) {
         const { name, input, reason } = approval
         line(`? ${clip(escapedLine(`${name} ${JSON.stringify(input)}`), 2000)}`)
         if (reason) line(`  ${escapedLine(reason)}`)
         line(`  ${replyHelp(approval)}`)
         showPrompt()
+      } else if (unanswered && unanswered.callId !== before.unanswered?.callId) {
+        line(`? ${clip(resultRequest(unanswered), 2000)}`)
+        line(`  ${respondHelp}`)
       } else if (before.busy && !next.busy) showPrompt()
     },
     // The terminal has echoed it.
@@ -151,7 +156,8 @@ function callText({ call, state, progress, inner, entry }: Change): string | und
   return line(`${clip(cleanLine(inputOf(call)), 200)} …`)
 }
 
-function eventText({ round, retry, run }: Change): string | undefined {
+function eventText({ round, retry, run, rewound }: Change): string | undefined {
+  if (rewound) return '(went back in the conversation)'
   if (retry) return `(retrying: ${cleanLine(retry.error.message)})`
   if (round?.retracted) return `(retracted, generating again: ${cleanLine(round.retracted.reason)})`
   if (!run?.outcome || run.outcome === 'completed' || run.outcome === 'suspended') return undefined

@@ -2,7 +2,7 @@ import type { ApprovalRequestEvent } from '../../protocol/index.ts'
 import type { Cursor, Paint, Span } from '../terminal/index.ts'
 import { cleanLine, clip, escapedLine, rowBuilder, style, wrap } from '../terminal/index.ts'
 import { replyHelp } from './approval-reply.ts'
-import { completions } from './commands.ts'
+import { completions, respondHelp } from './commands.ts'
 import { messageRows, prompt } from './conversation-view.ts'
 import type { Draft } from './editor.ts'
 import type { Status } from './ui.ts'
@@ -85,10 +85,11 @@ function rowsUpTo(text: string, width: number): Row[] {
 }
 
 /** One row of help for the current state. */
-function hintOf({ text }: Draft, { busy, stopping, approval }: Status): string {
+function hintOf({ text }: Draft, { busy, stopping, approval, unanswered }: Status): string {
   if (text.startsWith('/')) return completions(text).join('  ')
   if (stopping) return 'stopping …'
   if (approval) return ''
   if (!busy) return ''
+  if (unanswered && !text) return `${respondHelp} · Esc to stop`
   return text ? 'Enter to queue · Esc to stop' : 'Esc to stop'
 }

@@ -8,6 +8,9 @@ import {
   textOf,
 } from '../../protocol/index.ts'
 import type { App, Thread } from '../../threads/index.ts'
+import type { Change } from '../../view/index.ts'
+import { applyEntry as applyToView, createView } from '../../view/index.ts'
+import { currentParts, partOf } from '../current-parts.ts'
 import { readReply } from './approval-reply.ts'
 import type { ChatUi, Status } from './ui.ts'
 
@@ -24,6 +27,14 @@ export interface Session {
   open(thread?: Thread): Promise<void>
   send(text: string): Promise<void>
   stop(): Promise<void>
+  /** Gives the result of the first call that waits for one. Resolves with false if none does. */
+  respond(output: unknown): Promise<boolean>
+  /** Continues the conversation as it was before an entry. */
+  rewind(before: number): Promise<void>
+  /** Answers the last message again. Resolves with false if there is no answer. */
+  retry(): Promise<boolean>
+  /** Restores what the last rewind replaced. Resolves with false if there was none. */
+  undo(): Promise<boolean>
   /** Stops following the thread. Its run continues. */
   close(): void
 }
@@ -47,16 +58,25 @@ const maxRecalled = 10
 export function openSession({ app, newThread, ui, onEnd }: SessionOptions): Session {
   let thread = newThread()
   let state = emptyThread()
-  let sent: SentMessage[] = []
+  let view = createView()
+  /** The numbers of the rewinds. */
+  let rewinds: number[] = []
   let following: AbortController | undefined
   let stopping = false
 
-  function take(entry: Entry) {
+  function take(entry: Entry): Change {
     applyEntry(state, entry)
     const { event, seq } = entry
-    if (event.type === 'input' && event.mode !== 'correct') sent.push({ seq, text: textOf(event.message) })
+    if (event.type === 'rewind') rewinds.push(seq)
     // A suspended run ends a second time when it is stopped.
     if (event.type === 'run-end' && event.outcome !== 'suspended') stopping = false
+    return applyToView(view, entry)
+  }
+
+  function sent(): SentMessage[] {
+    return [...view.rows, ...view.waiting].flatMap((row) =>
+      row.kind === 'input' ? [{ seq: row.seq, text: textOf(row.message) }] : [],
+    )
   }
 
   function status(): Status {
@@ -64,13 +84,20 @@ export function openSession({ app, newThread, ui, onEnd }: SessionOptions): Sess
     return {
       busy,
       stopping: stopping && busy,
-      queued: state.waiting.map(({ message, held }) => ({ text: textOf(message), held })),
+      queued: state.waiting.flatMap(({ message, held, discarded }) =>
+        message && !discarded ? [{ text: textOf(message), held }] : [],
+      ),
       approval: pendingApproval(),
+      unanswered: stopping ? undefined : unanswered(),
     }
   }
 
   function pendingApproval(): ApprovalRequestEvent | undefined {
-    return stopping ? undefined : approvalsOf(state)[0]
+    return stopping ? undefined : approvalsOf(state).find(({ wants }) => !wants)
+  }
+
+  function unanswered(): ApprovalRequestEvent | undefined {
+    return approvalsOf(state).find(({ wants }) => wants)
   }
 
   function follow() {
@@ -82,6 +109,8 @@ export function openSession({ app, newThread, ui, onEnd }: SessionOptions): Sess
         for await (const entry of thread.follow({ after: state.head, signal })) {
           if (signal.aborted) return
           take(entry)
+          // Shows what is restored again.
+          if (entry.event.type === 'rewind' && rewinds.includes(entry.event.before)) return await open(thread)
           ui().show(entry)
           ui().update(status())
         }
@@ -109,7 +138,8 @@ export function openSession({ app, newThread, ui, onEnd }: SessionOptions): Sess
     following = undefined
     thread = next ?? newThread()
     state = emptyThread()
-    sent = []
+    view = createView()
+    rewinds = []
     stopping = false
     ui().startThread()
     if (next && (await exists(next))) await recall(next)
@@ -119,23 +149,27 @@ export function openSession({ app, newThread, ui, onEnd }: SessionOptions): Sess
   /** Folds the whole log, and shows only its last messages. */
   async function recall(opened: Thread) {
     const { head } = await opened.info()
-    let entries: Entry[] = []
+    let changes: Change[] = []
     let dropped = false
     while (state.head < head) {
       const page = await opened.read({ after: state.head })
       if (page.length === 0 || opened !== thread) break
-      for (const entry of page) {
-        take(entry)
-        entries.push(entry)
-      }
-      const first = sent.at(-maxRecalled)?.seq ?? 0
-      const kept = entries.filter(({ seq }) => seq >= first)
-      dropped ||= kept.length < entries.length
-      entries = kept
+      for (const entry of page) changes.push(take(entry))
+      const first = sent().at(-maxRecalled)?.seq ?? 0
+      const kept = changes.filter(({ entry }) => entry.seq >= first)
+      dropped ||= kept.length < changes.length
+      changes = kept
     }
     if (opened !== thread) return
-    ui().showEarlier(entries, dropped)
+    ui().showEarlier(currentEntries(changes), dropped)
     follow()
+  }
+
+  /** Without what rewinds have replaced. */
+  function currentEntries(changes: readonly Change[]): Entry[] {
+    const parts = rewinds.length > 0 ? currentParts(view) : undefined
+    const isCurrent = (change: Change) => !parts || parts.has(partOf(change) ?? 0)
+    return changes.filter(isCurrent).map(({ entry }) => entry)
   }
 
   async function send(text: string) {
@@ -202,6 +236,29 @@ export function openSession({ app, newThread, ui, onEnd }: SessionOptions): Sess
     }
   }
 
+  async function respond(output: unknown) {
+    const request = unanswered()
+    if (request) await thread.respond(request.callId, output)
+    return request !== undefined
+  }
+
+  async function rewind(before: number) {
+    await thread.rewind(before, { key: crypto.randomUUID() })
+  }
+
+  async function retry() {
+    const last = view.rows.findLast((row) => 'round' in row || row.kind === 'end')
+    const run = last && ('round' in last ? last.round.run : last.kind === 'end' ? last.run : undefined)
+    if (run) await rewind(run.seq)
+    return run !== undefined
+  }
+
+  async function undo() {
+    const last = rewinds.at(-1)
+    if (last !== undefined) await rewind(last)
+    return last !== undefined
+  }
+
   return {
     app,
     get thread() {
@@ -214,11 +271,15 @@ export function openSession({ app, newThread, ui, onEnd }: SessionOptions): Sess
       return state
     },
     get sent() {
-      return sent
+      return sent()
     },
     open,
     send,
     stop,
+    respond,
+    rewind,
+    retry,
+    undo,
     close: () => following?.abort(),
   }
 }

@@ -25,7 +25,6 @@ export async function listThreads({
 }
 
 function stateOf({ status, updatedAt }: ThreadInfo): string {
-  if (status === 'waiting') return 'waiting for approval'
   if (status !== 'idle') return status
   return `${ago(Date.now() - updatedAt)} ago`
 }

@@ -10,9 +10,17 @@ export interface Status {
   readonly queued: readonly { readonly text: string; readonly held: boolean }[]
   /** The tool call that waits for approval. */
   readonly approval: ApprovalRequestEvent | undefined
+  /** The tool call that waits for a result from a client. */
+  readonly unanswered: ApprovalRequestEvent | undefined
 }
 
-export const idleStatus: Status = { busy: false, stopping: false, queued: [], approval: undefined }
+export const idleStatus: Status = {
+  busy: false,
+  stopping: false,
+  queued: [],
+  approval: undefined,
+  unanswered: undefined,
+}
 
 /** What the user can do. */
 export interface UserActions {

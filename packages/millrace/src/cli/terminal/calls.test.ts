@@ -55,6 +55,10 @@ describe('a tool call has one line, from its first argument to its result', () =
       [...closed, { type: 'approval-request', ...call, input: { id: 'ORD-1' } }],
     ],
     [
+      '  ? lookup {"id":"ORD-1"} · waiting for a result from a client',
+      [...started, { type: 'approval-request', ...call, input: { id: 'ORD-1' }, wants: 'result' }],
+    ],
+    [
       '  ⠴ lookup {"id":"ORD-2"} · running 500 ms',
       [...closed, { type: 'tool-start', ...call, attempt: 1, input: { id: 'ORD-2' } }],
     ],

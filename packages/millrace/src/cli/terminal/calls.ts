@@ -36,6 +36,11 @@ export function phaseOf({ state, provider, result }: CallView): CallPhase {
   return state === 'rejected' && !result ? 'stopped' : phases[state]
 }
 
+/** Whether it waits for its result from a client, and not for a decision. */
+export function wantsResult({ state, approvals }: CallView): boolean {
+  return state === 'asking' && approvals.findLast(({ decision }) => !decision)?.request.wants === 'result'
+}
+
 /** Longer arguments are cut. */
 const maxInputChars = 1000
 
@@ -88,7 +93,7 @@ export function statusOf(call: CallView, now: number): string {
     case 'waiting':
       return ''
     case 'asking':
-      return 'waiting for approval'
+      return wantsResult(call) ? 'waiting for a result from a client' : 'waiting for approval'
     case 'running':
       return `running ${secondsOf(Math.max(0, now - (call.startedAt ?? now)))}${because}`
     case 'done':

@@ -1,5 +1,5 @@
 export { callLine, spinnerAt } from './call-line.ts'
-export { callNote, inputOf, phaseOf, statusOf } from './calls.ts'
+export { callNote, inputOf, phaseOf, statusOf, wantsResult } from './calls.ts'
 export { cleanLine, cleanText, deltaCleaner, escapedLine } from './clean.ts'
 export type { Markdown } from './markdown.ts'
 export { markdown } from './markdown.ts'
