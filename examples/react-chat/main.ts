@@ -21,16 +21,22 @@ const refundOrder = tool({
   run: ({ id }) => `${id} is refunded`,
 })
 
-/** Answers without a key: looks the order up, and refunds it when the user asks for money. */
+/** Has no `run`: the page runs it. */
+const localTime = tool({
+  name: 'local_time',
+  description: "The user's local time and time zone",
+  input: z.object({}),
+})
+
+/** Answers without a key: calls the tool that fits the words of the user. */
 const script = scriptedModel(
   ({ messages }) => {
     const last = messages.at(-1)
-    if (last?.role === 'tool') return last.isError ? 'Then I leave it as it is.' : 'That is **done**.'
-    const wantsMoney = JSON.stringify(last?.content).includes('money')
-    return [
-      { text: 'One moment. ' },
-      { call: wantsMoney ? 'refund_order' : 'lookup_order', input: { id: 'ORD-42' } },
-    ]
+    if (last?.role === 'tool') return last.isError ? 'Then I leave it as it is.' : 'That is done.'
+    const said = JSON.stringify(last?.content)
+    if (said.includes('time')) return [{ text: 'Let me ask your browser. ' }, { call: 'local_time' }]
+    const call = said.includes('money') ? 'refund_order' : 'lookup_order'
+    return [{ text: 'One moment. ' }, { call, input: { id: 'ORD-42' } }]
   },
   { paceMs: 15 },
 )
@@ -38,7 +44,10 @@ const script = scriptedModel(
 const store = sqliteStore(process.env.DATA ?? 'react-chat.db')
 const app = serve({
   agents: {
-    support: agent({ model: (await detectModel()).model ?? script, tools: [lookupOrder, refundOrder] }),
+    support: agent({
+      model: (await detectModel()).model ?? script,
+      tools: [lookupOrder, refundOrder, localTime],
+    }),
   },
   store,
   page: false,
