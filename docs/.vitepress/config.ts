@@ -4,6 +4,7 @@ import { defineConfig } from 'vitepress'
 
 const guides = [
   { text: 'Chat backend', link: '/guides/chat-backend' },
+  { text: 'useChat and assistant-ui', link: '/guides/use-chat' },
   { text: 'Coding agent', link: '/guides/coding-agent' },
   { text: 'Approvals', link: '/guides/approvals' },
   { text: 'Structured output', link: '/guides/structured-output' },
@@ -32,6 +33,7 @@ const reference = [
   { text: 'Threads', link: '/reference/threads' },
   { text: 'Server and client', link: '/reference/server' },
   { text: 'View', link: '/reference/view' },
+  { text: 'React', link: '/reference/react' },
   { text: 'Command line', link: '/reference/cli' },
   { text: 'Page', link: '/reference/page' },
   { text: 'Built-in tools', link: '/reference/built-in-tools' },
@@ -45,7 +47,7 @@ const api = globSync('*.md', { cwd: fileURLToPath(new URL('../reference/api', im
   .sort()
   .map((name) => ({
     text: name
-      .replace(/^millrace-(otel|postgres|simulator|tools|voice)/, '@millrace/$1')
+      .replace(/^millrace-(otel|postgres|react|simulator|tools|voice)/, '@millrace/$1')
       .replace(/-(?=[\w-]+$)(?!sdk)/, '/'),
     link: `/reference/api/${name}`,
   }))
