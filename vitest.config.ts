@@ -14,18 +14,40 @@ const excluded = ['**/node_modules/**', '**/dist/**']
 const page = 'test/page/**'
 const soak = 'test/soak/**'
 
-/** Tests that run in part in `npm test`, and completely in `npm run test:soak`. See test/size.ts. */
-const scalable = () =>
-  globSync(inAllFolders('.test.ts'), { exclude: [...excluded, ...byHand] }).filter((path) =>
-    readFileSync(path, 'utf8').includes('/size.ts'),
-  )
-/** Their full size takes minutes: `TEST_SIZE=40 npx vitest run --project process test/survival/machines`. */
-const byHand = [
-  'packages/millrace/src/cli/migrate.process.test.ts',
-  'packages/postgres/src/bullmq.process.test.ts',
-  'test/survival/machines-faults.process.test.ts',
+/**
+ * What runs at full size for each commit (`npm run test:soak`): the log, crashes, and other clients. The rest takes too
+ * long for that (`npm run test:nightly`).
+ */
+const eachCommit = [
+  'packages/millrace/src/{agent,client,log,protocol,threads,tools}/**/*.test.ts',
+  'packages/millrace/src/view/fold.test.ts',
+  'test/survival/{cut,lost-workers,machines,paid-once,rolling}.soak.test.ts',
+  'test/page/clients/*.soak.test.ts',
+  'test/soak/{package,quick-start}.test.ts',
 ]
-const isSoak = process.argv.some((word) => /^(--project[= ]?)?soak$/.test(word))
+
+/** A project for soak tests, and for tests that run in part in `npm test`: see test/size.ts. */
+function atFullSize(name: 'soak' | 'nightly') {
+  if (!process.argv.some((word) => word === name || word === `--project=${name}`)) return []
+  const isSized = (path: string) => /\/size\.ts'/.test(readFileSync(path, 'utf8'))
+  const sized = globSync(inAllFolders('.test.ts'), { exclude: excluded }).filter(isSized)
+  const soaks = globSync([`${soak}/*.test.ts`, ...inAllFolders('.soak.test.ts')], { exclude: excluded })
+  const early = new Set(globSync(eachCommit))
+  return [
+    {
+      extends: true as const,
+      test: {
+        name,
+        include: [...sized, ...soaks].filter((path) => early.has(path) === (name === 'soak')),
+        env: { TEST_SIZE: '1' },
+        testTimeout: 600_000,
+        hookTimeout: 600_000,
+        isolate: false,
+        globalSetup: ['test/built.ts', 'test/system-packages.ts', 'test/page/browser-setup.ts'],
+      },
+    },
+  ]
+}
 
 export default defineConfig({
   resolve: { conditions: [source] },
@@ -85,23 +107,8 @@ export default defineConfig({
           isolate: false,
         },
       },
-      ...(isSoak
-        ? [
-            {
-              extends: true as const,
-              test: {
-                name: 'soak',
-                include: ['test/soak/**/*.test.ts', ...inAllFolders('.soak.test.ts'), ...scalable()],
-                exclude: excluded,
-                env: { TEST_SIZE: '1' },
-                testTimeout: 600_000,
-                hookTimeout: 600_000,
-                isolate: false,
-                globalSetup: ['test/built.ts', 'test/system-packages.ts', 'test/page/browser-setup.ts'],
-              },
-            },
-          ]
-        : []),
+      ...atFullSize('soak'),
+      ...atFullSize('nightly'),
     ],
   },
 })

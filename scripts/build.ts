@@ -52,6 +52,8 @@ async function buildModules(folder: string, manifest: Manifest): Promise<void> {
     input: Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`])),
     platform: 'neutral',
     external: (id) => /^(#|[^./])/.test(id),
+    // An entry point keeps its 'use client'.
+    checks: { moduleLevelDirective: false },
   })
   await bundle.write({
     dir: join(folder, 'dist'),

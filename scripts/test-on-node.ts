@@ -27,7 +27,7 @@ if (version.startsWith('22.'))
   options.push('--experimental-strip-types --disable-warning=ExperimentalWarning')
 // Where Node versions differ: connections, streams, SQLite.
 const projects = ['--project', 'unit', '--project', 'io']
-const folders = ['protocol/', 'log/', 'models/wire/', 'agent/', 'threads/', 'client/', 'protocols/'].map(
+const folders = ['log/', 'models/wire/', 'threads/', 'client/', 'protocols/'].map(
   (folder) => `packages/millrace/src/${folder}`,
 )
 run(binary, ['node_modules/vitest/vitest.mjs', 'run', ...projects, ...folders], {

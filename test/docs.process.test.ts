@@ -56,7 +56,7 @@ describe('programs', () => {
       // Two programs may use the same names, even if one of them imports nothing.
       // The published types.
       compilerOptions: { moduleDetection: 'force', customConditions: [] },
-      include: ['./*.ts'],
+      include: ['./*.ts', './*.tsx'],
     }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
   })
@@ -68,7 +68,8 @@ describe('programs', () => {
   })
 
   const atStart = programs.filter(({ doc }) => doc === 'README.md')
-  for (const program of new Set([...atStart, ...some(programs)])) {
+  // Those for a browser run in test/page/react-docs.test.ts.
+  for (const program of new Set([...atStart, ...some(programs.filter(({ isPage }) => !isPage))])) {
     test(`${program.doc}:${program.line} runs`, async () => {
       // Each program writes its files to its own folder.
       const cwd = await mkdtemp(join(tmpdir(), 'millrace-snippet-'))

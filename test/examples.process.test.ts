@@ -4,9 +4,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Chat } from '@ai-sdk/react'
+import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } from 'ai'
 import { textOf } from 'millrace'
 import { client } from 'millrace/client'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { startExample } from './example-process.ts'
 import { root } from './root.ts'
 
@@ -28,29 +30,56 @@ test('the Hono server answers its own routes, and agents below /agents', async (
   expect(textOf(messages.at(-1) as never)).toBe('You have one order: ORD-42.')
 })
 
-test('the Next.js route handler serves threads below /api', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'millrace-next-'))
-  vi.stubEnv('DATA', join(folder, 'threads.db'))
-  const { GET, POST, DELETE } = await import('../examples/next-chat/app/api/[[...path]]/route.ts')
-  const { app } = await import('../examples/next-chat/lib/agent.ts')
-  onTestFinished(async () => {
-    await app.close()
-    vi.unstubAllEnvs()
-    rmSync(folder, { recursive: true, force: true })
-  })
-  const handlers: Record<string, (request: Request) => Promise<Response>> = { GET, POST, DELETE }
-  // The client that the page uses, with the handlers in place of the network.
-  const fetch = (...args: Parameters<typeof globalThis.fetch>) => {
-    const request = new Request(...args)
-    return handlers[request.method]?.(request) as Promise<Response>
+describe('the Next.js example', () => {
+  type Handle = (request: Request) => Promise<Response>
+
+  /** What `useChat` uses, with route handlers in place of the network. */
+  function chatWith(api: string, { POST, GET = POST }: { readonly POST: Handle; readonly GET?: Handle }) {
+    const transport = new DefaultChatTransport({
+      api,
+      async fetch(...args) {
+        const request = new Request(new URL(String(args[0]), 'http://localhost:3000'), args[1])
+        return (request.method === 'POST' ? POST : GET)(request)
+      },
+    })
+    const sendAutomaticallyWhen = lastAssistantMessageIsCompleteWithApprovalResponses
+    return new Chat({ id: 'chat-1', transport, sendAutomaticallyWhen })
   }
-  const thread = await client('http://localhost:3000/api', { fetch, transport: 'sse' }).create()
-  const seq = await thread.send('Where is ORD-42?')
-  let text = ''
-  for await (const { event } of thread.follow({ until: seq })) if (event.type === 'text') text += event.text
-  expect(text).toBe('Let me look. ORD-42 has shipped.')
-  await thread.delete()
-  await expect(thread.state()).rejects.toMatchObject({ code: 'not_found' })
+
+  const partsOf = ({ lastMessage }: Chat<UIMessage>) =>
+    lastMessage?.parts.flatMap((part) => {
+      if (part.type === 'text') return part.text
+      return part.type === 'dynamic-tool' ? `${part.toolName} ${part.state}` : []
+    })
+
+  test('answers in a route handler', async () => {
+    const { POST } = await import('../examples/nextjs/app/api/run/route.ts')
+    const chat = chatWith('/api/run', { POST })
+    await chat.sendMessage({ text: 'Where is ORD-42?' })
+    expect(partsOf(chat)).toEqual(['Let me look. ', 'lookup_order output-available', 'ORD-42 has shipped.'])
+    const bad = await POST(new Request('http://localhost:3000/api/run', { method: 'POST', body: '{}' }))
+    expect([bad.status, await bad.text()]).toEqual([400, expect.stringContaining("'messages'")])
+  })
+
+  test('answers with a server, which keeps an approval and the conversation', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'millrace-next-'))
+    vi.stubEnv('DATA', join(folder, 'threads.db'))
+    const route = await import('../examples/nextjs/app/api/chat/[[...path]]/route.ts')
+    const { server } = await import('../examples/nextjs/lib/server.ts')
+    onTestFinished(async () => {
+      await server.close()
+      vi.unstubAllEnvs()
+      rmSync(folder, { recursive: true, force: true })
+    })
+    const chat = chatWith('/api/chat', route)
+    await chat.sendMessage({ text: 'Cancel ORD-42' })
+    expect(partsOf(chat)).toEqual(['cancel_order approval-requested'])
+    const [request] = chat.lastMessage?.parts.filter((part) => part.type === 'dynamic-tool') ?? []
+    await chat.addToolApprovalResponse({ id: request?.approval?.id ?? '', approved: true })
+    await expect.poll(() => partsOf(chat)).toEqual(['cancel_order output-available', 'Done.'])
+    const stored = await route.GET(new Request('http://localhost:3000/api/chat/chat-1/messages'))
+    expect(await stored.json()).toMatchObject([{ role: 'user' }, { role: 'assistant' }])
+  })
 })
 
 test('the Slack bot answers in the thread, asks with buttons, and continues after the click', async () => {

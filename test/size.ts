@@ -1,6 +1,6 @@
 /**
  * How much of a test with many cases runs: a tenth in `npm test`, all of it in
- * `npm run test:soak`, and more with `TEST_SIZE=10 npx vitest run …`.
+ * `npm run test:soak` or `npm run test:nightly`, and more with `TEST_SIZE=10 npx vitest run …`.
  */
 const size = Number(process.env.TEST_SIZE ?? 0.1)
 

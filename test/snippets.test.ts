@@ -18,6 +18,12 @@ describe('programs', () => {
     ])
   })
 
+  test('a tsx block is a program for a browser', () => {
+    const [program] = programsOf('a.md', lines('```tsx', 'use(<a />)', '```', '```text', 'shown', '```'))
+    expect(program).toEqual({ doc: 'a.md', line: 1, code: 'use(<a />)\n', isPage: true })
+    expect(program && fileOf(program)).toBe('a-1.tsx')
+  })
+
   test('fragments and other languages are not programs', () => {
     const source = lines('```ts fragment', 'interface A {}', '```', '```json', '{}', '```')
     expect(programsOf('README.md', source)).toEqual([])
@@ -82,7 +88,7 @@ describe('blocks that do not run', () => {
   })
 
   test('a program must be marked as ts', () => {
-    for (const info of ['js', 'typescript', 'tsx', 'ts nocheck', 'TS'])
+    for (const info of ['js', 'typescript', 'jsx', 'ts nocheck', 'TS'])
       expect(faults(info, 'a()')).toHaveLength(1)
     expect(faults('', 'a()')).toHaveLength(1)
     for (const info of ['sh', 'text', 'http', 'sql']) expect(faults(info, 'a()')).toEqual([])

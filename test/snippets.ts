@@ -8,14 +8,17 @@ export interface Program {
   readonly code: string
   /** The expected output in the document. */
   readonly expected?: string
+  /** It runs in a browser: a block marked ```tsx. */
+  readonly isPage?: true
 }
 
-/** The blocks marked ```ts, each with the ```text that follows it. */
+/** The blocks marked ```ts, each with the ```text that follows it, and those marked ```tsx. */
 export function programsOf(doc: string, source: string): Program[] {
   const markdown = parseMarkdown(source)
   return markdown.blocks.flatMap((block, index) => {
-    if (block.info !== 'ts') return []
     const program = { doc, line: block.line, code: block.code }
+    if (block.info === 'tsx') return [{ ...program, isPage: true as const }]
+    if (block.info !== 'ts') return []
     const next = markdown.blocks[index + 1]
     return [next && isOutput(markdown, block, next) ? { ...program, expected: tidy(next.code) } : program]
   })
@@ -45,13 +48,13 @@ export function blockFaults(doc: string, source: string): string[] {
 }
 
 function blockFault(info: string, code: string): string | undefined {
-  if (info === 'ts') return undefined
+  if (info === 'ts' || info === 'tsx') return undefined
   if (info === 'ts fragment') return messageOf(() => stripTypeScriptTypes(code))
   if (info === 'json') return jsonFault(code)
   if (info === '') return 'name the language of the block: ts, ts fragment, json, sh, text, …'
   // With another name, a program would not run.
   if (/^(ts|tsx|mts|cts|typescript|js|jsx|mjs|cjs|javascript)\b/i.test(info)) {
-    return `open the block with \`ts\`, so that it is run, or with \`ts fragment\`, not with \`${info}\``
+    return `open the block with \`ts\` or \`tsx\`, so that it is run, or with \`ts fragment\`, not with \`${info}\``
   }
   return undefined
 }
@@ -76,8 +79,8 @@ function messageOf(attempt: () => unknown): string | undefined {
 }
 
 /** The file name of a program. */
-export function fileOf({ doc, line }: Pick<Program, 'doc' | 'line'>): string {
-  return `${doc.replace(/\.md$/, '').replaceAll('/', '.')}-${line}.ts`
+export function fileOf({ doc, line, isPage }: Pick<Program, 'doc' | 'line' | 'isPage'>): string {
+  return `${doc.replace(/\.md$/, '').replaceAll('/', '.')}-${line}.${isPage ? 'tsx' : 'ts'}`
 }
 
 /** Maps the compiler's `file.ts(3,5): error …` to the lines of the documents. */

@@ -150,21 +150,6 @@ describePage('during a run', (visit) => {
 })
 
 describePage('branching a conversation', (visit) => {
-  test('Retry answers again in a new thread, and keeps the old one', async () => {
-    const desk = await openDesk({ script: ['Bad answer.', 'Better answer.'] })
-    const page = await visit(desk.url)
-    const chat = chatOf(page)
-    await chat.say('Well?')
-    await chat.rows('text').getByText('Bad answer.').waitFor()
-    await chat.ends(1)
-    const first = chat.threadId()
-    await chat.button('Retry').click()
-    await chat.rows('text').getByText('Better answer.').waitFor()
-    expect(await chat.rows('text').getByText('Bad answer.').count()).toBe(0)
-    expect(chat.threadId()).not.toBe(first)
-    expect((await desk.app.thread(first).state()).messages).toHaveLength(2)
-  })
-
   test('Fork continues from an answer in a new thread', async () => {
     const desk = await openDesk({ script: ['One.', 'Two.', 'Another two.'] })
     const page = await visit(desk.url)
@@ -182,23 +167,5 @@ describePage('branching a conversation', (visit) => {
       expect.stringContaining('First'),
       expect.stringContaining('Other second'),
     ])
-  })
-
-  test('Edit opens a message as a draft, in a new thread that ends before it', async () => {
-    const desk = await openDesk({ script: ['One.', 'Two.', 'Another two.'] })
-    const page = await visit(desk.url)
-    const chat = chatOf(page)
-    await chat.say('First')
-    await chat.ends(1)
-    await chat.say('Second')
-    await chat.ends(2)
-    const first = chat.threadId()
-    await chat.rows('input').nth(1).getByRole('button', { name: 'Edit in a new thread' }).click()
-    await expect.poll(() => chat.message.inputValue()).toBe('Second')
-    expect(chat.threadId()).not.toBe(first)
-    await chat.ends(1)
-    expect(await chat.rows('input').count()).toBe(1)
-    await chat.say('Second, but better')
-    await chat.rows('text').getByText('Another two.').waitFor()
   })
 })

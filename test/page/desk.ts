@@ -59,12 +59,16 @@ export interface DeskProcess {
   start(): Promise<void>
 }
 
-/** Like `openDesk`, in a separate process that can be killed and restarted. */
-export async function openDeskProcess(options: DeskOptions): Promise<DeskProcess> {
+/**
+ * Like `openDesk`, in a separate process that can be killed and restarted. With the path of a
+ * file that has the files of another page, as JSON, it serves that page.
+ */
+export async function openDeskProcess(options: DeskOptions, files?: string): Promise<DeskProcess> {
   const { provider, file } = await startProvider(options)
   const port = await fixedPort()
   const program = await bundled(fileURLToPath(new URL('./serve.ts', import.meta.url)))
-  const start = () => startServer(program, { port, file, provider: provider.url })
+  const config = { port, file, provider: provider.url, files }
+  const start = () => startServer(program, config)
   let latest = start()
   onTestFinished(() => latest.kill())
   onTestFailed(() => void process.stderr.write(latest.stderr()))

@@ -19,7 +19,7 @@ describePage('the thread list', (visit) => {
     await list.nav.getByText('No threads yet.').waitFor()
     const thread = await talk(url, 'a', 'Money back, please')
     const row = list.row('Money back, please')
-    await row.getByText('Waiting for you').waitFor()
+    await row.getByText('Waiting').waitFor()
     await screenshot(page, 'threads-waiting')
     const [request] = (await thread.state()).approvals
     await thread.approve(request?.callId ?? '', { approved: true })

@@ -22,7 +22,7 @@ interface Manifest {
 /** A path, or one for each condition. */
 type Target = string | { readonly [condition: string]: Target }
 
-const published = ['millrace', 'tools', 'voice', 'otel', 'simulator']
+const published = ['millrace', 'tools', 'voice', 'otel', 'react', 'simulator']
 const source = (name: string) => join(root, 'packages', name)
 const manifestOf = (name: string): Manifest =>
   JSON.parse(readFileSync(join(source(name), 'package.json'), 'utf8'))
