@@ -294,7 +294,26 @@ describe('the tables', () => {
     expect(created.filter(Boolean)).toHaveLength(1)
     const admin = await client()
     const { rows } = await admin.query(`SELECT * FROM ${schema}.versions`)
-    expect(rows).toEqual([{ version: 1, oldest: 1 }])
+    expect(rows).toEqual([{ version: 2, oldest: 1 }])
+  })
+
+  it('of the first version get indexes, and the first version can still use them', async () => {
+    const schema = newSchema()
+    const first = open(url, { schema })
+    await first.create({ id: 't', agent: 'a' })
+    await first.signal('t', 'key', { type: 'stop', reason: 'enough' })
+    const admin = await client()
+    await admin.query(`DROP INDEX ${schema}.signals_key; DROP INDEX ${schema}.heads_n`)
+    await admin.query(`UPDATE ${schema}.versions SET version = 1`)
+    expect(await open(url, { schema }).findKey('key', 9)).toEqual([{ threadId: 't', seq: 1 }])
+    const { rows } = await admin.query(`SELECT * FROM ${schema}.versions`)
+    expect(rows).toEqual([{ version: 2, oldest: 1 }])
+    const { rows: indexes } = await admin.query(
+      `SELECT indexname FROM pg_indexes WHERE schemaname = $1 AND indexname IN ('signals_key', 'heads_n')`,
+      [schema],
+    )
+    expect(indexes).toHaveLength(2)
+    expect(await first.get('t')).toMatchObject({ id: 't', head: 1 })
   })
 
   it('of a newer version can be used if they allow it, and are refused if not', async () => {

@@ -1,5 +1,6 @@
 export type { Agent } from './agent.ts'
 export { agent } from './agent.ts'
+export { sizeOf } from './as-text.ts'
 export { combineTelemetry, telemetryProblem } from './combine-telemetry.ts'
 export type { Compact } from './compact.ts'
 export type { AgentInput } from './input.ts'

@@ -7,7 +7,6 @@ import {
   nextAction,
   openRequests,
   PROTOCOL_VERSION,
-  requestOf,
   toMillraceError,
 } from '../protocol/index.ts'
 import type { Tool } from '../tools/index.ts'
@@ -144,13 +143,12 @@ export function startLoop<Context>(
     | { request: RunRequest | undefined; options: ReturnType<typeof withRequest<Context>> }
     | undefined
   /** Merged once for each request, since it compiles schemas. */
-  function requested() {
-    const request = requestOf(log.state)
+  function merge(request: RunRequest | undefined) {
     if (!merged || merged.request !== request) merged = { request, options: withRequest(options, request) }
     return merged.options
   }
 
-  const rounds = roundRunner({ runId, log, emit, runtime, telemetry, options, requested })
+  const rounds = roundRunner({ runId, log, emit, runtime, telemetry, options, withRequest: merge })
 
   /** Ends the run now, whatever is in progress. The only place that emits `run-end`. */
   function end(outcome: Outcome, error?: MillraceError) {
@@ -211,7 +209,7 @@ export function startLoop<Context>(
 
   async function complete(): Promise<void> {
     const state = log.run
-    const { output } = requested()
+    const { output } = merge(log.run.request)
     if (output && !options.planOnly) {
       const checked = await readAnswer(state.text, output)
       if (stopped) return

@@ -195,6 +195,20 @@ describe('a generation that the provider keeps', () => {
     }
   })
 
+  test('marks the calls that a client runs once, wherever its connection broke', async () => {
+    const count = { ...counter().count, run: undefined }
+    const [events] = rounds as [ModelEvent[]]
+    for (let after = 1; after < events.length; after++) {
+      const { model } = keptModel([events], [{ after }])
+      const shown = await collect(agent({ model, tools: [count], ...options }).stream('Count.'))
+      for (const type of ['tool-input-start', 'tool-call'] as const)
+        expect(of(shown, type), `after ${after}`).toMatchObject([
+          { callId: 'a', wants: 'result' },
+          { callId: 'b', wants: 'result' },
+        ])
+    }
+  })
+
   test('that the provider no longer knows is generated again', async () => {
     const { kept, ran, events, result } = await play([{ after: 5 }, { after: 0, error: unknown }])
     expect(result.outcome).toBe('completed')

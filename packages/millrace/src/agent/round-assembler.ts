@@ -1,5 +1,12 @@
 import type { LiveLog } from '../log/index.ts'
-import type { DoneEvent, ModelEvent, PartialJson, RunEvent, ToolCallEvent } from '../protocol/index.ts'
+import type {
+  DoneEvent,
+  ModelEvent,
+  PartialJson,
+  RunEvent,
+  ToolCallEvent,
+  ToolInputStartEvent,
+} from '../protocol/index.ts'
 import { isObject, MillraceError, messageOf, partialJson } from '../protocol/index.ts'
 import type { Tool, ToolRuntime } from '../tools/index.ts'
 import { isThenable } from '../tools/index.ts'
@@ -45,6 +52,8 @@ export interface RoundAssembler {
 /** A call whose arguments are arriving. */
 interface OpenCall {
   readonly callId: string
+  /** The tool has no `run`. */
+  readonly wants?: 'result'
   readonly partial?: { readonly json: PartialJson; readonly onInput: NonNullable<Tool['onInput']> }
   problem?: string
 }
@@ -84,10 +93,16 @@ export function roundAssembler(options: RoundAssemblerOptions): RoundAssembler {
     return idOf(free)
   }
 
+  function wantsOf(name: string): { wants?: 'result' } {
+    const tool = tools.get(name)
+    return tool && !tool.run ? { wants: 'result' } : {}
+  }
+
   function openCall(wireId: string, name: string, callId = uniqueId(wireId)): OpenCall {
     const onInput = tools.get(name)?.onInput
     const call: OpenCall = {
       callId,
+      ...wantsOf(name),
       ...(onInput && !roundBlockReason && { partial: { json: partialJson(), onInput } }),
     }
     open.set(wireId, call)
@@ -126,8 +141,7 @@ export function roundAssembler(options: RoundAssemblerOptions): RoundAssembler {
     const call = open.get(event.callId) ?? openCall(event.callId, event.name)
     open.delete(event.callId)
     closedCalls.set(event.callId, event)
-    const { callId } = call
-    const closed = callId === event.callId ? event : { ...event, callId }
+    const closed = withCall(event, call)
     show(closed)
     const blockReason = roundBlockReason ?? callBlockReason(log.run.calls.size - 1)
     if (blockReason) runtime.reject(closed, blockReason, 'blocked')
@@ -182,8 +196,7 @@ export function roundAssembler(options: RoundAssemblerOptions): RoundAssembler {
           return emit(event)
         case 'tool-input-start': {
           if (typeof event.callId !== 'string') throw modelError('started a tool call without an id')
-          const { callId } = openCall(event.callId, event.name)
-          return show(callId === event.callId ? event : { ...event, callId })
+          return show(withCall(event, openCall(event.callId, event.name)))
         }
         case 'tool-input': {
           const call = open.get(event.callId)
@@ -204,10 +217,18 @@ export function roundAssembler(options: RoundAssemblerOptions): RoundAssembler {
       const cause = finish === 'length' ? 'cut off by the output token limit' : 'never finished by the model'
       const problem = `the arguments were ${cause}`
       return Array.from(log.run.openInputs, ([callId, { name, raw }]) => {
-        return { type: 'tool-call', callId, name, input: {}, problem, raw }
+        return { type: 'tool-call', callId, name, input: {}, problem, raw, ...wantsOf(name) }
       })
     },
   }
+}
+
+/** The event of a call as it appears in the log. Most are the model's own. */
+function withCall<Event extends ToolInputStartEvent | ToolCallEvent>(
+  event: Event,
+  { callId, wants }: OpenCall,
+): Event {
+  return callId === event.callId && !wants ? event : { ...event, callId, ...(wants && { wants }) }
 }
 
 function modelError(what: string): MillraceError {

@@ -6,10 +6,11 @@ import type {
   Model,
   ModelCall,
   RunEvent,
+  RunRequest,
   RunState,
   RunTelemetry,
 } from '../protocol/index.ts'
-import { hasStarted, MillraceError, promptOf, steeringInputs } from '../protocol/index.ts'
+import { hasStarted, MillraceError, nextRequestOf, promptOf, steeringInputs } from '../protocol/index.ts'
 import type { Tool, ToolRuntime } from '../tools/index.ts'
 import { callBlockReason, roundBlockReason } from './call-limits.ts'
 import { observeModelCall } from './combine-telemetry.ts'
@@ -60,8 +61,8 @@ export interface RoundRunnerOptions<Context> {
   readonly runtime: ToolRuntime
   readonly telemetry: RunTelemetry | undefined
   readonly options: LoopOptions<Context>
-  /** The options that a message may change, as they are for the next round. */
-  readonly requested: () => ReturnType<typeof withRequest<Context>>
+  /** The options of the run with what came with a message, result or decision. */
+  readonly withRequest: (request: RunRequest | undefined) => ReturnType<typeof withRequest<Context>>
 }
 
 /** A planned round and the models to send it to. */
@@ -79,7 +80,7 @@ const manyMessages = 4096
 const maxCompactions = 2
 
 export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundRunner {
-  const { runId, log, emit, runtime, telemetry, options, requested } = given
+  const { runId, log, emit, runtime, telemetry, options, withRequest } = given
   const { clock, models, requireStreaming } = options
   const agentSelector = modelSelector(models, options.retry)
   let stopped = false
@@ -92,17 +93,27 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
   let latestPlan: RoundPlan<Context> | undefined
   let attempt = 1
 
-  /** Plans a round from the agent's options and the `prepareRound` hook. */
-  function plan(round: number, messages: readonly Message[]): Promise<RoundPlan<Context>> {
+  /** Plans a round from the agent's options, a request and the `prepareRound` hook. */
+  function plan(
+    round: number,
+    messages: readonly Message[],
+    request = log.run.request,
+  ): Promise<RoundPlan<Context>> {
     const { context, prepareRound } = options
-    const { system, settings, tools, toolChoice: choice } = requested()
+    const { system, settings, tools, toolChoice: choice } = withRequest(request)
     const { model } = agentSelector
     // Forced to call a tool in every round, a model could never answer.
-    const toolChoice = round === 1 || choice === 'auto' || choice === 'none' ? choice : undefined
+    const isForced = round === 1 || (request?.toolChoice !== undefined && isNewIn(round, request))
+    const toolChoice = isForced || choice === 'auto' || choice === 'none' ? choice : undefined
     return planRound(
       { round, messages, model, system, tools: tools(), settings, toolChoice, context },
       prepareRound,
     )
+  }
+
+  /** Whether a round is the first one that reads a request. */
+  function isNewIn(round: number, request: RunRequest): boolean {
+    return request !== log.run.request || round === log.run.requestRound
   }
 
   function observerOf(call: ModelCall): CallObserver | undefined {
@@ -187,7 +198,7 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
     const { round, phase, inputs } = log.run
     const isRepeat = phase === 'none' && round > 0
     const [inputCount, steeringCount] = [inputs.length, steeringInputs(log.state).length]
-    const planned = await plan(isRepeat ? round : round + 1, promptOf(log.state))
+    const planned = await plan(isRepeat ? round : round + 1, promptOf(log.state), nextRequestOf(log.state))
     if (stopped) return undefined
     // Messages that arrived while the hook ran belong to this round too.
     const steering = steeringInputs(log.state)
@@ -306,7 +317,7 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
     // Collecting a long conversation and encoding the request each take long; yield in between.
     if (plan.messages.length > manyMessages) await clock.turn()
     if (stopped) return undefined
-    const request = toRequest(plan, model, requested().output?.jsonSchema)
+    const request = toRequest(plan, model, withRequest(log.run.request).output?.jsonSchema)
     const { checkpoint } = log.run
     const assembler = roundAssembler({
       log,

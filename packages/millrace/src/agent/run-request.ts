@@ -23,6 +23,7 @@ const requestTable: OptionTable<RunRequest> = {
   settings: settingsProblem,
   toolChoice: toolChoiceProblem,
   output: anObject,
+  metadata: anObject,
 }
 
 const specTable: OptionTable<ToolSpec> = {

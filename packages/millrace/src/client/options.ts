@@ -174,7 +174,7 @@ const sendTable: OptionTable<SendOptions> = {
   key: someText,
   request: anObject,
 }
-const respondTable: OptionTable<RespondOptions> = { isError: yesOrNo }
+const respondTable: OptionTable<RespondOptions> = { isError: yesOrNo, request: anObject }
 const rewindTable: OptionTable<RewindOptions> = { key: someText, request: anObject }
 const followTable: OptionTable<FollowOptions> = {
   after: logPosition,
@@ -209,6 +209,7 @@ const answerTable: OptionTable<ApprovalAnswer> = {
   reason: someText,
   input: anObject,
   remember: (value) => (typeof value === 'string' ? oneOf('thread', 'always')(value) : anObject(value)),
+  request: anObject,
 }
 const createTable: OptionTable<CreateThreadOptions> = {
   id: threadId,

@@ -193,8 +193,9 @@ export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
       const op = 'client.respond'
       checkArgument(op, 'callId', someText(callId))
       checkFor('respond', options)
-      const { isError } = options
-      return post(op, `calls/${encodeURIComponent(callId)}/result`, { ...resultJson(output), isError })
+      const { isError, request } = options
+      const result = { ...resultJson(output), isError, request }
+      return post(op, `calls/${encodeURIComponent(callId)}/result`, result)
     },
 
     async rewind(before, options = {}) {

@@ -47,6 +47,7 @@ const content: { readonly [Type in ThreadEvent['type']]?: object } = {
   'run-start': { input: [] },
   'tool-call': { input: {}, raw: undefined, opaque: undefined },
   'tool-result': { output: [], shown: undefined },
+  approval: { request: undefined },
 }
 
 /** Strips an event of its content. Returns undefined if it does not affect what happens next. */

@@ -27,6 +27,7 @@ export type {
   CallerUsage,
   CreateOptions,
   ForkOptions,
+  KeyedEntry,
   Lease,
   ListOptions,
   NewThread,

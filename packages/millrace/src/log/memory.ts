@@ -43,6 +43,8 @@ interface SizedEntry extends PackedEntry {
 /** A thread in memory. `info` never changes after creation; the other fields do. */
 interface MemoryThread {
   readonly info: Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata' | 'forkedFrom' | 'createdAt'>
+  /** Counts threads in the order of their creation. */
+  readonly n: number
   readonly metadataChars: number
   readonly priority: Priority
   label: ThreadLabel
@@ -133,10 +135,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
   /** The same threads, ordered by their places. */
   const order = new Set<MemoryThread>()
   const callers = new Map<string, Caller>()
+  /** The threads that have a signal with a key. */
+  const keyed = new Map<string, Set<MemoryThread>>()
   /** When each rate is free: see `reserveAt`. */
   const rates = new Map<string, number>()
   const listeners = watchers()
   let lastPlace = 0
+  let lastThread = 0
   // One counter for all threads, so that a lease never matches another thread created later under
   // the same id.
   let lastEpoch = 0
@@ -183,6 +188,19 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
     order.delete(thread)
     order.add(thread)
     return entry
+  }
+
+  function addKey(thread: MemoryThread, key: string, seq: number) {
+    thread.keys.set(key, seq)
+    const others = keyed.get(key)
+    if (others) others.add(thread)
+    else keyed.set(key, new Set([thread]))
+  }
+
+  function removeKey(thread: MemoryThread, key: string) {
+    const others = keyed.get(key)
+    others?.delete(thread)
+    if (others?.size === 0) keyed.delete(key)
   }
 
   /**
@@ -284,6 +302,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         ...(forkedFrom && { forkedFrom }),
         createdAt,
       },
+      n: ++lastThread,
       metadataChars: metadata ? JSON.stringify(metadata).length : 0,
       priority: thread.priority ?? 'interactive',
       label,
@@ -304,11 +323,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
       caller: caller === undefined ? undefined : callerByName(caller),
       bytes: 0,
       queued: 0,
-      keys: new Map(more.keys),
+      keys: new Map(),
       parts: new Map(),
       heads: [],
     }
     kept.caller?.threads.add(kept)
+    for (const [key, seq] of more.keys ?? []) addKey(kept, key, seq)
     const ownBytes = bytesOfThread(metadata) + sumOf(kept.entries, (entry) => entry.bytes)
     const bytes = ownBytes + (more.sharedBytes ?? 0)
     count(kept, { bytes, waiting: more.waiting ?? waitingIn(entries) })
@@ -386,6 +406,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         threads.delete(threadId)
         order.delete(thread)
         thread.caller?.threads.delete(thread)
+        for (const key of thread.keys.keys()) removeKey(thread, key)
         count(thread, { bytes: -thread.bytes, waiting: -thread.queued })
         listeners.changed(threadId)
         return true
@@ -419,7 +440,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         if (thread.caller && quotas)
           checkQuotas(usageOf(thread.caller.name), quotas, inputQuotas, { op, time: now() })
         const entry = write(thread, event, { waiting: isWaitingInput(event) ? 1 : 0 })
-        thread.keys.set(key, entry.seq)
+        addKey(thread, key, entry.seq)
         if (label && thread.label.title === undefined) thread.label = label
         thread.due ??= entry.at
         listeners.changed(threadId, entry.seq)
@@ -529,6 +550,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         return new Map(seq === undefined ? [] : [[key, seq]])
       }),
 
+    findKey: (key, limit) =>
+      runOp('store.findKey', () =>
+        [...(keyed.get(key) ?? [])]
+          .sort((one, other) => other.n - one.n)
+          .slice(0, limit)
+          .map(({ info, keys }) => ({ threadId: info.id, seq: keys.get(key) as number })),
+      ),
+
     reserve: (rate, amount) =>
       runOp('store.reserve', () => {
         const { name } = rate
@@ -584,6 +613,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
       listeners.clear()
       threads.clear()
       order.clear()
+      keyed.clear()
     },
   }
 }

@@ -121,6 +121,12 @@ export interface Signaled extends Pick<StoredThread, 'agent' | 'priority'> {
   readonly repeated: boolean
 }
 
+/** An entry that was written with a key. */
+export interface KeyedEntry {
+  readonly threadId: string
+  readonly seq: number
+}
+
 /** A thread that can be claimed. */
 export interface RunnableThread {
   readonly id: string
@@ -294,6 +300,12 @@ export interface ThreadStore {
    * one, in the same time however many there are.
    */
   keys(threadId: string, key?: string): Promise<ReadonlyMap<string, number>>
+  /**
+   * Returns the threads that have a signal with this key, at most `limit`, and the numbers of its
+   * entries. The threads that were created last come first. Takes the same time however many
+   * threads there are. A fork does not have the keys of the entries it shares.
+   */
+  findKey(key: string, limit: number): Promise<readonly KeyedEntry[]>
   /**
    * Reserves an amount of a rate that all processes share. Returns for how many milliseconds to
    * wait before using it. An amount of 0 waits until what others have reserved allows for more, and

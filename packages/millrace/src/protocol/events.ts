@@ -32,6 +32,8 @@ export interface ToolInputStartEvent<Name extends string = string> {
   readonly type: 'tool-input-start'
   readonly callId: string
   readonly name: Name
+  /** The tool has no `run`: a client runs it. Set by the agent, not by the model. */
+  readonly wants?: 'result'
 }
 
 export interface ToolInputEvent {
@@ -56,6 +58,8 @@ export interface ToolCallEvent<Name extends string = string, Input = JsonObject>
   readonly problem?: string
   readonly raw?: string
   readonly opaque?: ProviderData
+  /** As in `tool-input-start`. */
+  readonly wants?: 'result'
 }
 
 /**
@@ -315,6 +319,8 @@ export interface ApprovalEvent {
   /** The result of a call that a client has run, and whether it failed. */
   readonly output?: readonly ToolResultPart[]
   readonly isError?: boolean
+  /** Replaces the request of the run from the next round on. */
+  readonly request?: RunRequest
 }
 
 /**

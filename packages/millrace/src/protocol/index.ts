@@ -169,10 +169,10 @@ export {
   isNewRun,
   isOpen,
   isWanted,
+  nextRequestOf,
   nextThreadAction,
   promptOf,
   queuedInputs,
-  requestOf,
   steeringInputs,
   usageOf,
 } from './thread-state.ts'

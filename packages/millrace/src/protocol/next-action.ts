@@ -47,9 +47,15 @@ export function hasInputs(thread: ThreadState): boolean {
   return (thread.run?.inputs.length ?? 0) > 0 || steeringInputs(thread).length > 0
 }
 
-/** Whether a call of the current round has started: the round is then kept, never retracted. */
+/**
+ * Whether a call of the round has started, or a client may have started it. Generating the round
+ * again would run it twice.
+ */
 export function hasStarted({ calls }: RunState): boolean {
-  for (const { attempts } of calls.values()) if (attempts > 0) return true
+  for (const { attempts, requests } of calls.values()) {
+    if (attempts > 0) return true
+    for (const { wants } of requests.values()) if (wants) return true
+  }
   return false
 }
 

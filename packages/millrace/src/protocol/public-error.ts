@@ -21,13 +21,18 @@ const publicCodes: ReadonlySet<ErrorCode> = new Set([
   'overloaded',
 ])
 
+/** Made by the server for the client, as the error of a response. */
+function isForClient({ op, status }: MillraceError): boolean {
+  return op === 'server.fetch' && status !== undefined
+}
+
 /**
  * The error to send to a client. Errors that are not about its request go to `report`, with an id
  * that the client gets too.
  */
 export function publicError(thrown: unknown, report: (thrown: unknown, id: string) => void): PublicError {
   const error = isMillraceError(thrown) ? (thrown as MillraceError) : undefined
-  if (error && publicCodes.has(error.code)) {
+  if (error && (publicCodes.has(error.code) || isForClient(error))) {
     const { code, message, retryAfterMs } = error
     return { code, message, ...(retryAfterMs !== undefined && { retryAfterMs }) }
   }

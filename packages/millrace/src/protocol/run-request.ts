@@ -29,8 +29,8 @@ export interface ModelSettings {
 }
 
 /**
- * What a sender adds to a message. It holds for the run that answers the message, and is part of
- * the log, so that it survives a crash.
+ * What a sender adds to a message, a result or a decision. It holds for the run that answers the
+ * message, until another one replaces it, and is part of the log, so that it survives a crash.
  */
 export interface RunRequest {
   /**
@@ -44,4 +44,6 @@ export interface RunRequest {
   readonly toolChoice?: ToolChoice | undefined
   /** JSON schema of the answer, in place of the agent's. */
   readonly output?: JsonObject | undefined
+  /** Stored with the message, for the protocol that sent it. The model does not see it. */
+  readonly metadata?: JsonObject | undefined
 }

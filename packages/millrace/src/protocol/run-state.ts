@@ -97,8 +97,12 @@ export interface RunState {
    * its thread wait there.
    */
   inputs: UserMessage[]
-  /** What came with the last of its inputs that had something with it. */
+  /** What came with the last of its inputs, results or decisions that had something with it. */
   request: RunRequest | undefined
+  /** The first round that reads `request`. A forced tool choice holds only there. */
+  requestRound: number
+  /** What came since the current round started. It replaces `request` in the next round. */
+  nextRequest: RunRequest | undefined
   /** 0 before the first round. */
   round: number
   /** The model that generates the current round. */
@@ -149,6 +153,8 @@ export function emptyState(): RunState {
     unsummarized: undefined,
     inputs: [],
     request: undefined,
+    requestRound: 1,
+    nextRequest: undefined,
     round: 0,
     model: '',
     phase: 'none',
@@ -275,9 +281,11 @@ export function applyEvent(state: RunState, event: RunEvent): void {
     case 'approval':
       if (event.approved && event.remember) grant(state, event.remember.rules)
       return updateCall(state, event.callId, (call) => {
-        // The first decision counts.
-        if (!call.decisions.has(event.callId)) call.decisions.set(event.callId, event)
         call.waiting = false
+        // The first decision counts.
+        if (call.decisions.has(event.callId)) return
+        call.decisions.set(event.callId, event)
+        if (event.request) state.nextRequest = event.request
       })
     case 'input':
       state.inputs.push(event.message)
@@ -319,6 +327,11 @@ function startRound(state: RunState, { round, model }: RoundStartEvent) {
     closeRound(state)
   }
   readInputs(state)
+  if (state.nextRequest) {
+    state.request = state.nextRequest
+    state.requestRound = round
+    state.nextRequest = undefined
+  }
   state.round = round
   state.model = model
   state.phase = 'generating'

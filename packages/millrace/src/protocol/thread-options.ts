@@ -22,6 +22,8 @@ export interface RewindOptions {
 export interface RespondOptions {
   /** The output describes a failure. */
   readonly isError?: boolean | undefined
+  /** What comes with the result: it replaces the request of the run from the next round on. */
+  readonly request?: RunRequest | undefined
 }
 
 export interface FollowOptions {
@@ -62,6 +64,8 @@ export interface ApprovalAnswer {
    * others.
    */
   readonly remember?: RememberFor | Remembered | undefined
+  /** What comes with the decision: it replaces the request of the run from the next round on. */
+  readonly request?: RunRequest | undefined
 }
 
 /** Which messages of a conversation to return: all of them if absent. */

@@ -135,7 +135,7 @@ function apply(state: ThreadState, event: ThreadEvent, seq: number | undefined):
     case 'round-start':
       for (const { message, request } of takeInputs(state, event.inputs)) {
         if (message) state.run?.inputs.push(message)
-        if (state.run && request) state.run.request = request
+        if (state.run && request) state.run.nextRequest = request
       }
       break
     case 'approval':
@@ -229,9 +229,10 @@ export function steeringInputs({ waiting }: ThreadState): readonly WaitingInput[
   return waiting.filter((input) => input.mode === 'steer' && isWanted(input))
 }
 
-/** What came with the inputs of the current run, for its next round. */
-export function requestOf(state: ThreadState): RunRequest | undefined {
-  return steeringInputs(state).findLast(({ request }) => request)?.request ?? state.run?.request
+/** What the next round of the current run reads. */
+export function nextRequestOf(state: ThreadState): RunRequest | undefined {
+  const steering = steeringInputs(state).findLast(({ request }) => request)?.request
+  return steering ?? state.run?.nextRequest ?? state.run?.request
 }
 
 /** The conversation as the model reads it in the next round. */

@@ -1,6 +1,6 @@
 import type { Agent } from '../agent/index.ts'
 import { combineTelemetry, internalsOf, telemetryProblem } from '../agent/index.ts'
-import type { Budget, Priority, Quotas, ThreadStore } from '../log/index.ts'
+import type { Budget, KeyedEntry, Priority, Quotas, ThreadStore } from '../log/index.ts'
 import { budget, groupCommit, memoryStore, threadFollowers, threadLogs } from '../log/index.ts'
 import type {
   AppTelemetry,
@@ -173,6 +173,21 @@ export interface App {
    * stays open; its creator closes it.
    */
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>
+}
+
+/** Shared by all copies of this package, so that a server of one copy works with an app of another. */
+const appInternals = Symbol.for('millrace.appInternals')
+
+interface AppInternals {
+  findInputs(key: string, limit: number): Promise<readonly KeyedEntry[]>
+}
+
+/**
+ * The inputs that were sent with an idempotency key, in the threads of all users: those created last
+ * come first. For the server, which hides the threads that a caller may not see.
+ */
+export function findInputs(app: App, key: string, limit: number): Promise<readonly KeyedEntry[]> {
+  return (app as App & { readonly [appInternals]: AppInternals })[appInternals].findInputs(key, limit)
 }
 
 const atLeast = (min: number) => (value: unknown) =>
@@ -371,7 +386,7 @@ export function millrace(options: AppOptions): App {
   const retention =
     keepDays === undefined ? undefined : startRetention({ store, keepDays, deleteThread, onError })
 
-  return {
+  const app: App & { readonly [appInternals]: AppInternals } = {
     agents: names,
     buffer,
     rejected,
@@ -426,12 +441,19 @@ export function millrace(options: AppOptions): App {
       shared.checkOpen(op)
       return deleteThreadsOf(options.user, { store, deleteThread })
     },
+    [appInternals]: {
+      async findInputs(key, limit) {
+        shared.checkOpen('app.findInputs')
+        return store.findKey(`input:${key}`, limit)
+      },
+    } satisfies AppInternals,
     close(options = {}) {
       checkOptions(options, closeTable, { op: 'app.close', what: 'the option' })
       closing ??= close(options.graceMs ?? 10_000)
       return closing
     },
   }
+  return app
 }
 
 function readAgents(given: AppOptions['agents'], op: string) {

@@ -29,6 +29,7 @@ const answerTable: OptionTable<ApprovalAnswer> = {
   reason: anything,
   input: anything,
   remember: anything,
+  request: anything,
 }
 
 /** Reads a decision from the caller's answer. Throws `invalid_input` if it is malformed. */
@@ -38,7 +39,7 @@ export function readAnswer(callId: string, answer: ApprovalAnswer): ApprovalEven
   if (!isObject(answer as unknown) || typeof answer.approved !== 'boolean')
     throw invalidInput(
       op,
-      `a decision must be { approved: true | false, reason?, input?, remember? }, not ${kindOf(answer)}`,
+      `a decision must be { approved: true | false, reason?, input?, remember?, request? }, not ${kindOf(answer)}`,
     )
   checkOptions(answer, answerTable, { op, what: 'the field' })
   const given = Object.entries(answer).filter(([, value]) => value !== undefined)
@@ -54,7 +55,10 @@ interface DecideOptions {
   readonly write: (event: ApprovalEvent) => Promise<Entry>
 }
 
-/** Writes a decision about a call that waits for one. Returns its number in the log. */
+/**
+ * Writes a decision about a call that waits for one. Returns its number in the log, also if the
+ * call was already decided in the same way, whatever came with it.
+ */
 export async function decide(
   decision: ApprovalEvent,
   { log, state, agent, write }: DecideOptions,

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent } from '../agent/index.ts'
-import type { ModelRequest } from '../protocol/index.ts'
+import type { ModelRequest, ToolChoice } from '../protocol/index.ts'
 import { scriptedModel } from '../testing/index.ts'
 import { tool, toolContent } from '../tools/index.ts'
+import { applyEntry, createView } from '../view/index.ts'
 import { eventsOf, openStore, startApp, textIn, typesOf, untilIdle } from './threads.test-kit.ts'
 
 const locate = (more: { approve?: boolean } = {}) =>
@@ -50,6 +51,23 @@ describe('a tool without run', () => {
     expect(textIn(answered)).toContain('Bern')
   })
 
+  test('keeps its round if the stream breaks: a client may have started to run it', async () => {
+    const model = scriptedModel(({ messages }) => {
+      if (messages.at(-1)?.role === 'tool') return 'Thank you.'
+      return [{ text: 'Where? ' }, callLocate, { text: 'And ' }, { error: { code: 'stream_error' } }]
+    })
+    const app = startApp({ agents: agent({ name: 'helper', model, tools: [locate()] }) })
+    const thread = app.thread()
+    await thread.send('Where am I?')
+    const asked = await untilIdle(thread)
+    expect(typesOf(asked)).not.toContain('round-retract')
+    expect(eventsOf(asked, 'run-end').at(-1)?.outcome).toBe('suspended')
+    await thread.respond('call_1', 'Bern')
+    const answered = await untilIdle(thread)
+    expect(eventsOf(answered, 'tool-call')).toHaveLength(1)
+    expect(textIn(answered)).toBe('Where? And Thank you.')
+  })
+
   test('gets its result in another process after a crash, and a second result is ignored', async () => {
     const store = openStore()
     const first = startApp({ agents: helper(), store })
@@ -60,11 +78,12 @@ describe('a tool without run', () => {
     const second = startApp({ agents: helper(), store })
     const thread = second.thread('t')
     const { head } = await thread.info()
-    await Promise.all([thread.respond('call_1', 'Bern'), thread.respond('call_1', 'Basel')])
+    const [seq] = await Promise.all([thread.respond('call_1', 'Bern'), thread.respond('call_1', 'Basel')])
     const entries = await untilIdle(thread, head)
     expect(eventsOf(entries, 'approval')).toHaveLength(1)
     expect(eventsOf(entries, 'tool-result')).toHaveLength(1)
-    expect(await thread.respond('call_1', 'Zug')).toBe((await thread.info()).head)
+    expect(entries.find((entry) => entry.seq === seq)?.event.type).toBe('approval')
+    expect(await thread.respond('call_1', 'Zug')).toBe(seq)
     expect(await thread.read({ after: entries.at(-1)?.seq })).toEqual([])
   })
 
@@ -114,8 +133,42 @@ describe('a tool without run', () => {
     await untilIdle(thread)
     await thread.approve('call_1', { approved: true })
     await untilIdle(thread)
-    await thread.approve('call_1', { approved: false, reason: 'private' })
-    expect(eventsOf(await untilIdle(thread), 'tool-result').at(-1)).toMatchObject({ status: 'denied' })
+    const denial = { approved: false, reason: 'private' }
+    const seq = await thread.approve('call_1', denial)
+    const entries = await untilIdle(thread)
+    expect(eventsOf(entries, 'tool-result').at(-1)).toMatchObject({ status: 'denied' })
+    expect(entries.find((entry) => entry.seq === seq)?.event).toMatchObject({ approved: false })
+    expect(await thread.approve('call_1', denial)).toBe(seq)
+  })
+
+  test('is marked in the log and in the view from the start of its call', async () => {
+    const app = startApp({ agents: helper() })
+    const thread = app.thread()
+    await thread.send('Where am I?')
+    const entries = await untilIdle(thread)
+    for (const type of ['tool-input-start', 'tool-call'] as const)
+      expect(eventsOf(entries, type).map(({ name, wants }) => [name, wants])).toEqual([
+        ['locate', 'result'],
+        ['clock', undefined],
+      ])
+    const view = createView()
+    for (const entry of entries) applyEntry(view, entry)
+    expect(view.rows.flatMap((row) => (row.kind === 'call' ? [[row.name, row.wants]] : []))).toEqual([
+      ['locate', 'result'],
+      ['clock', undefined],
+    ])
+  })
+
+  test('is marked too if its arguments were cut off', async () => {
+    const model = scriptedModel([
+      [{ call: 'locate', id: 'call_1', input: {}, cut: true }, { finish: 'length' }],
+    ])
+    const app = startApp({ agents: agent({ model, tools: [locate()], maxRounds: 1 }) })
+    const thread = app.thread()
+    await thread.send('Where am I?')
+    expect(eventsOf(await untilIdle(thread), 'tool-call')).toMatchObject([
+      { name: 'locate', wants: 'result', problem: expect.stringContaining('cut off') },
+    ])
   })
 
   test('of a sub-agent gets its result through the call of the sub-agent', async () => {
@@ -269,6 +322,17 @@ describe('what comes with a message', () => {
     expect(seen.at(-1)).toEqual(['wait', 'draw'])
   })
 
+  test('can have metadata, which the model does not see', async () => {
+    requests.length = 0
+    const app = startApp({ agents: recorded('Oui.') })
+    const thread = app.thread()
+    await thread.send('Hello', { request: { metadata: { order: 7 } } })
+    expect(eventsOf(await untilIdle(thread), 'input')).toMatchObject([
+      { request: { metadata: { order: 7 } } },
+    ])
+    expect(JSON.stringify(requests)).not.toContain('order')
+  })
+
   test('is checked before anything is written', async () => {
     const app = startApp({ agents: recorded('Oui.') })
     const thread = app.thread()
@@ -280,10 +344,86 @@ describe('what comes with a message', () => {
       [{ toolChoice: { name: 'paint' } }, /'paint'/],
       [{ settings: { temperature: 'hot' } }, /temperature/],
       [{ system: '' }, /system/],
+      [{ metadata: 'red' }, /metadata/],
       [{ color: 'red' }, /color/],
     ] as const
     for (const [request, message] of wrong)
       await expect(thread.send('Hello', { request: request as never })).rejects.toThrow(message)
     await expect(thread.info()).rejects.toThrow(/there is no thread/)
+  })
+})
+
+describe('what comes with a result or a decision', () => {
+  const spec = (name: string) => ({ name, description: name, inputSchema: { type: 'object' } })
+
+  /** Calls the tools that it is forced to call, and records what each round gets. */
+  function recording(more: { toolChoice?: ToolChoice } = {}) {
+    const rounds: { tools: string[]; system: unknown; toolChoice: unknown }[] = []
+    const erase = tool({
+      name: 'erase',
+      description: 'Erases',
+      input: z.object({}),
+      approve: true,
+      run: () => 'erased',
+    })
+    const model = scriptedModel(({ messages, tools, toolChoice }) => {
+      const [system] = messages
+      rounds.push({
+        tools: tools.map(({ name }) => name),
+        system: system?.role === 'system' ? system.content : undefined,
+        toolChoice,
+      })
+      const name = (toolChoice as { name?: string } | undefined)?.name
+      return name ? [{ call: name, id: `call_${rounds.length}`, input: {} }] : 'Done.'
+    })
+    return { rounds, agent: agent({ name: 'helper', model, tools: [erase], ...more }) }
+  }
+
+  test('replaces the request of the run, in another process too, and only the first one counts', async () => {
+    const store = openStore()
+    const before = startApp({ agents: recording().agent, store })
+    const request = { tools: [spec('draw')], system: 'Be quick.', toolChoice: { name: 'draw' } } as const
+    await before.thread('t').send('Draw', { request })
+    await untilIdle(before.thread('t'))
+    await before.close({ graceMs: 0 })
+
+    const { rounds, agent } = recording()
+    const thread = startApp({ agents: agent, store }).thread('t')
+    const { head } = await thread.info()
+    const next = { tools: [spec('paint')], system: 'Be slow.', toolChoice: { name: 'erase' } } as const
+    // The call is of a tool that only the first request declares.
+    await thread.respond('call_1', 'A cat.', { request: next })
+    await thread.respond('call_1', 'A dog.', { request: { system: 'Be late.' } })
+    const entries = await untilIdle(thread, head)
+    expect(eventsOf(entries, 'approval')).toMatchObject([{ request: next }])
+    expect(eventsOf(entries, 'tool-result')).toMatchObject([{ callId: 'call_1', status: 'ok' }])
+    expect(rounds).toEqual([{ tools: ['erase', 'paint'], system: 'Be slow.', toolChoice: { name: 'erase' } }])
+
+    await thread.approve('call_1_2', { approved: true, request: { system: 'Be done.' } })
+    await untilIdle(thread)
+    // The forced choice does not hold after the round that it was for.
+    expect(rounds.slice(1)).toEqual([{ tools: ['erase'], system: 'Be done.', toolChoice: undefined }])
+  })
+
+  test('a forced choice of the agent or of a request holds for one round', async () => {
+    const { rounds, agent } = recording({ toolChoice: { name: 'erase' } })
+    const thread = startApp({ agents: agent }).thread()
+    await thread.send('Draw', { request: { tools: [spec('draw')], toolChoice: { name: 'draw' } } })
+    await untilIdle(thread)
+    // Without a choice of its own, that of the agent is for the first round, and that of the first
+    // request is gone.
+    await thread.respond('call_1', 'A cat.', { request: { tools: [spec('draw')] } })
+    expect(textIn(await untilIdle(thread))).toBe('Done.')
+    expect(rounds.map(({ toolChoice }) => toolChoice)).toEqual([{ name: 'draw' }, undefined])
+  })
+
+  test('is checked before anything is written', async () => {
+    const thread = startApp({ agents: recording().agent }).thread()
+    await thread.send('Draw', { request: { tools: [spec('draw')], toolChoice: { name: 'draw' } } })
+    const { length } = await untilIdle(thread)
+    const wrong = { toolChoice: { name: 'draw' } }
+    await expect(thread.respond('call_1', 'A cat.', { request: wrong })).rejects.toThrow(/'draw'/)
+    await expect(thread.approve('call_1', { approved: false, request: wrong })).rejects.toThrow(/'draw'/)
+    expect(await untilIdle(thread)).toHaveLength(length)
   })
 })

@@ -10,6 +10,7 @@ import {
   threadNotFound,
 } from '../log/index.ts'
 import type {
+  ApprovalEvent,
   Entry,
   ExchangePage,
   ExchangePageOptions,
@@ -18,6 +19,7 @@ import type {
   Playback,
   RespondOptions,
   RewindOptions,
+  RunRequest,
   StateOptions,
   Telemetry,
   ThreadEvent,
@@ -105,7 +107,7 @@ const createTable: OptionTable<ThreadCreateOptions> = {
     'must be an array of keys, at most 256 characters each',
   request: anything,
 }
-const respondTable: OptionTable<RespondOptions> = { isError: yesOrNo }
+const respondTable: OptionTable<RespondOptions> = { isError: yesOrNo, request: anything }
 const rewindTable: OptionTable<RewindOptions> = { key: keyProblem, request: anything }
 const forkTable: OptionTable<{ id?: string; user?: string; caller?: string }> = {
   id: someText,
@@ -204,6 +206,14 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
   /** The number of the signal that was written with a key, if there is one. */
   async function signalOf(key: string): Promise<number | undefined> {
     return (await store.keys(id, key)).get(key)
+  }
+
+  /** The number of the entry that denied a call which waited for its result, if there is one. */
+  async function denialOf(callId: string): Promise<number | undefined> {
+    const seq = await signalOf(`result:${callId}`)
+    if (seq === undefined) return undefined
+    const [entry] = await store.read(id, { after: seq - 1, limit: 1 })
+    return entry?.event.type === 'approval' && !entry.event.approved ? seq : undefined
   }
 
   /** The state of the thread, valid in the current turn of the event loop, and its agent. */
@@ -333,11 +343,17 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
       const decision = readAnswer(callId, answer)
       const { state, agent } = await currentState(op)
       const { run } = state
-      const wantsResult = run && openRequest(state, callId)?.wants
+      const added = requestWith(answer, agent, op)
+      const open = openRequest(state, callId)
       // It may have been approved before.
-      if (wantsResult && !decision.approved)
-        return (await signal(`result:${callId}`, await agent.readDecision(decision, run, op))).seq
-      return decide(decision, { log, state, agent, write: (event) => signal(`approval:${callId}`, event) })
+      if (run && open?.wants && !decision.approved) {
+        const event = await agent.readDecision(decision, run, op)
+        return (await signal(`result:${callId}`, { ...event, ...added })).seq
+      }
+      const denied = open || decision.approved ? undefined : await denialOf(callId)
+      if (denied !== undefined) return denied
+      const write = (event: ApprovalEvent) => signal(`approval:${callId}`, { ...event, ...added })
+      return decide(decision, { log, state, agent, write })
     },
 
     async respond(callId, output, options = {}) {
@@ -347,15 +363,16 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
       const { agent, state } = await currentState(op)
       const { run, head } = state
       if (!run || !openRequest(state, callId)) {
-        if (isKnownCall(state, callId)) return head
+        if (isKnownCall(state, callId)) return (await signalOf(`result:${callId}`)) ?? head
         throw invalidInput(op, `there is no call '${callId}' that wants a result`)
       }
+      const added = requestWith(options, agent, op)
       const event = await agent.readDecision(
         { callId, approved: true, output, isError: options.isError === true },
         run,
         op,
       )
-      return (await signal(`result:${callId}`, event)).seq
+      return (await signal(`result:${callId}`, { ...event, ...added })).seq
     },
 
     async rewind(before, options = {}) {
@@ -438,6 +455,15 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
       return existed
     },
   }
+}
+
+/** What comes with a result or a decision, checked. */
+function requestWith(
+  { request }: { readonly request?: RunRequest | undefined },
+  agent: AgentInternals,
+  op: string,
+) {
+  return request && { request: agent.readRequest(request, op) }
 }
 
 /**

@@ -87,15 +87,17 @@ export interface Thread {
    */
   stop(reason?: string): Promise<number>
   /**
-   * Approves or denies a tool call that waits for a decision. Repeating a decision is fine. Rejects
-   * with `conflict` if the call was decided differently, or the run had already ended.
+   * Approves or denies a tool call that waits for a decision. Resolves with the number of the
+   * decision, also if it is repeated; what comes with it then is ignored. Rejects with `conflict` if
+   * the call was decided differently, or the run had already ended.
    */
   approve(callId: string, answer: ApprovalAnswer): Promise<number>
   /**
    * Sends the result of a tool call that wants one, because its tool has no `run`: text, JSON or
-   * `toolContent(…)`. The first result counts: a result for a call that has one, or whose run has
-   * ended, is ignored. Rejects with `invalid_input` if there is no such call, or if it waits for
-   * approval.
+   * `toolContent(…)`. Resolves with the number of the result. The first result counts: another one
+   * is ignored, and resolves with the number of the first. A result for a call whose run has ended
+   * is ignored too, and resolves with the number of the last entry. Rejects with `invalid_input` if
+   * there is no such call, or if it waits for approval.
    */
   respond(callId: string, output: unknown, options?: RespondOptions): Promise<number>
   /**

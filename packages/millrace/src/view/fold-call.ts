@@ -59,6 +59,7 @@ function newCall(view: LogView, change: Change, event: CallEvent): CallView | un
     key: view.open.keyPrefix + seq,
     callId: event.callId,
     name: event.name,
+    wants: 'wants' in event ? event.wants : undefined,
     round,
     seq,
     state: isProviderTool ? 'running' : 'writing',

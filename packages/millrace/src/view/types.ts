@@ -79,6 +79,8 @@ export interface CallView extends RowBase {
   readonly kind: 'call'
   readonly callId: string
   readonly name: string
+  /** The tool has no `run`: a client runs it. */
+  readonly wants?: 'result' | undefined
   readonly round: RoundView
   readonly seq: number
   state: CallState

@@ -88,6 +88,9 @@ export function reading({ database, sql }: Pick<StoreParts, 'database' | 'sql'>)
     LEFT JOIN ${table('signals')} AS s ON s.thread = h.n ${condition} WHERE h.id = $1`
   const allKeys = keysText('')
   const oneKey = keysText('AND s.key = $2')
+  const findKeyText = `
+    SELECT h.id, s.seq FROM ${table('signals')} AS s JOIN ${table('heads')} AS h ON h.n = s.thread
+    WHERE s.key = $1 ORDER BY s.thread DESC LIMIT $2`
   const waiting: Reader[] = []
   let reads = 0
 
@@ -180,6 +183,16 @@ export function reading({ database, sql }: Pick<StoreParts, 'database' | 'sql'>)
         return new Map(
           rows.flatMap(({ key, seq }) => (key === null ? [] : [[fromColumn(key), seq] as const])),
         )
+      },
+
+      async findKey(key, limit) {
+        const op = 'store.findKey'
+        await database.ready(op)
+        const rows = await database.query<{ id: string; seq: number }>(op, findKeyText, [
+          toColumn(key),
+          limit,
+        ])
+        return rows.map(({ id, seq }) => ({ threadId: fromColumn(id), seq }))
       },
     } satisfies Partial<ThreadStore>,
   }

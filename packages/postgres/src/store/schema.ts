@@ -1,7 +1,7 @@
 /**
  * The version of the tables below. Changing them requires a new version and a step in migrate.ts.
  */
-export const schemaVersion = 1
+export const schemaVersion = 2
 
 /**
  * `heads` has what changes with every commit, one row for each thread; `threads` has the rest. A
@@ -148,4 +148,10 @@ CREATE TABLE ${schema}.exchanges (
   PRIMARY KEY (thread, run, round, attempt)
 );
 CREATE INDEX exchanges_at ON ${schema}.exchanges (at);
+`
+
+/** Version 2: the threads that have a signal with a key can be found. */
+export const keyIndexes = (schema: string) => `
+CREATE INDEX signals_key ON ${schema}.signals (key, thread);
+CREATE UNIQUE INDEX heads_n ON ${schema}.heads (n);
 `

@@ -12,6 +12,7 @@ import { makeVersion1 } from './version-1.test-kit.ts'
 import { makeVersion2 } from './version-2.test-kit.ts'
 import { makeVersion3 } from './version-3.test-kit.ts'
 import { makeVersion4 } from './version-4.test-kit.ts'
+import { makeVersion5 } from './version-5.test-kit.ts'
 
 const folder = temporaryFolder()
 const open: DatabaseSync[] = []
@@ -306,6 +307,22 @@ describe('a file of the fourth version', () => {
       { seq: 1, event: userInput('one') },
     ])
     await store.close()
+    expectIntact(path)
+  })
+})
+
+describe('a file of the fifth version', () => {
+  it('gets the tables that a new file has, and its keys can be found', async () => {
+    const path = join(folder, 'shape-5.db')
+    const database = makeVersion5(path, [{ id: 't', events: [userInput('one')] }])
+    database.exec(`INSERT INTO signals SELECT n, 'key', 1 FROM threads`)
+    database.close()
+    const store = sqliteStore(path)
+    expect(await store.findKey('key', 9)).toEqual([{ threadId: 't', seq: 1 }])
+    await store.close()
+    const fresh = join(folder, 'fresh-5.db')
+    await sqliteStore(fresh).close()
+    expect(shapeOf(path)).toEqual(shapeOf(fresh))
     expectIntact(path)
   })
 })

@@ -12,6 +12,7 @@ const steps: Readonly<Record<number, (database: DatabaseSync) => void>> = {
   2: addCallers,
   3: addShares,
   4: addBatches,
+  5: indexKeys,
 }
 
 /**
@@ -179,4 +180,9 @@ function addBatches(database: DatabaseSync): void {
     DROP INDEX threads_due;
     CREATE INDEX threads_due ON threads (background, caller, due) WHERE due IS NOT NULL;
     CREATE INDEX threads_owned ON threads (caller, agent) WHERE owner IS NOT NULL`)
+}
+
+/** Version 6: the threads that have a signal with a key can be found. */
+function indexKeys(database: DatabaseSync): void {
+  database.exec('CREATE INDEX signals_key ON signals (key, thread)')
 }

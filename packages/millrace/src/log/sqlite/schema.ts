@@ -7,7 +7,7 @@ export const applicationId = 0x4d696c6c
  * The version of the tables below. Changing them requires a new version and a migration step: see
  * migrate.ts.
  */
-export const schemaVersion = 5
+export const schemaVersion = 6
 
 /**
  * - `place` is the position of a thread in the order of changes. It grows with every entry and is
@@ -106,6 +106,7 @@ CREATE TABLE signals (
   seq INTEGER NOT NULL,
   PRIMARY KEY (thread, key)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX signals_key ON signals (key, thread);
 
 CREATE TABLE notices (
   place INTEGER PRIMARY KEY,

@@ -99,6 +99,10 @@ export function prepareStatements(database: DatabaseSync) {
     getSignal: sql('SELECT seq FROM signals WHERE thread = ? AND key = ?'),
     signalsOf: sql('SELECT key, seq FROM signals WHERE thread = ?'),
     signalOf: sql('SELECT key, seq FROM signals WHERE thread = ? AND key = ?'),
+    /** A thread with a negative place was deleted: see schema.ts. */
+    findKey: sql(`
+      SELECT threads.id, signals.seq FROM signals INDEXED BY signals_key CROSS JOIN threads ON threads.n = signals.thread
+      WHERE signals.key = ? AND threads.place > 0 ORDER BY signals.thread DESC LIMIT ?`),
 
     /**
      * The thread, then the threads that hold its earlier entries, back to the one with the entry

@@ -497,6 +497,12 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         return new Map(rows.map(({ key, seq }) => [fromColumn(key), seq]))
       }),
 
+    findKey: (key, limit) =>
+      read('store.findKey', () => {
+        const rows = sql.findKey.all(toColumn(key), limit) as unknown as { id: string; seq: number }[]
+        return rows.map(({ id, seq }) => ({ threadId: fromColumn(id), seq }))
+      }),
+
     reserve(rate, amount) {
       const name = toColumn(rate.name)
       const reserve = () => {

@@ -116,6 +116,34 @@ export const copyCases: Cases = {
     assert.deepEqual(await other.keys('t'), new Map())
   },
 
+  'a key finds the threads that have it, those created last first': async ({ store, other, now }) => {
+    assert.deepEqual(await store.findKey('key', 10), [])
+    const entries = [{ seq: 1, at: now(), event: userInput('one') }]
+    for (const id of ['first', 'second', 'third']) await store.create({ id, agent: 'a' })
+    await other.create({ id: 'copy', agent: 'a' }, { entries, keys: new Map([['key', 1]]) })
+    await store.signal('third', 'key', userInput('hello'))
+    await other.signal('first', 'another', userInput('hello'))
+    await other.signal('first', 'key', userInput('hello'))
+    const found = [
+      { threadId: 'copy', seq: 1 },
+      { threadId: 'third', seq: 1 },
+      { threadId: 'first', seq: 2 },
+    ]
+    assert.deepEqual(await store.findKey('key', 10), found)
+    assert.deepEqual(await other.findKey('key', 2), found.slice(0, 2))
+    assert.deepEqual(await store.findKey('ke', 10), [])
+    await store.fork('first', 2, { id: 'fork', agent: 'a', forkedFrom: { id: 'first', seq: 2 } })
+    await store.delete('copy')
+    // The entries of a thread that a fork needs are kept after it was deleted.
+    await store.delete('first')
+    assert.deepEqual(await other.findKey('key', 10), [{ threadId: 'third', seq: 1 }])
+    await store.create({ id: 'first', agent: 'a' })
+    assert.deepEqual(await other.findKey('key', 10), [{ threadId: 'third', seq: 1 }])
+    for (const key of odd) await store.signal('second', key, userInput('odd'))
+    for (const [index, key] of odd.entries())
+      assert.deepEqual(await other.findKey(key, 10), [{ threadId: 'second', seq: index + 1 }])
+  },
+
   'a key must name an entry': async ({ store, other, now }) => {
     const entries = [{ seq: 1, at: now(), event: userInput('hello') }]
     for (const seq of [0, 2, 0.5]) {
