@@ -227,6 +227,7 @@ interface ToolCallEvent<Name extends string = string, Input = JsonObject> {
   readonly problem?: string
   readonly raw?: string
   readonly opaque?: ProviderData
+  readonly wants?: 'result'
 }
 
 interface ToolCallPart {
@@ -256,6 +257,7 @@ interface ToolInputStartEvent<Name extends string = string> {
   readonly type: 'tool-input-start'
   readonly callId: string
   readonly name: Name
+  readonly wants?: 'result'
 }
 
 interface ToolMessage {

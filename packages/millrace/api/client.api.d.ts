@@ -8,6 +8,7 @@ interface ApprovalAnswer {
   readonly reason?: string | undefined
   readonly input?: object | undefined
   readonly remember?: RememberFor | Remembered | undefined
+  readonly request?: RunRequest | undefined
 }
 
 interface ApprovalEvent {
@@ -19,6 +20,7 @@ interface ApprovalEvent {
   readonly remember?: Remembered
   readonly output?: readonly ToolResultPart[]
   readonly isError?: boolean
+  readonly request?: RunRequest
 }
 
 interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject> {
@@ -495,6 +497,7 @@ interface RemoteThread {
 
 interface RespondOptions {
   readonly isError?: boolean | undefined
+  readonly request?: RunRequest | undefined
 }
 
 interface RestartEvent {
@@ -586,6 +589,7 @@ interface RunRequest {
   readonly settings?: ModelSettings | undefined
   readonly toolChoice?: ToolChoice | undefined
   readonly output?: JsonObject | undefined
+  readonly metadata?: JsonObject | undefined
 }
 
 interface RunStartEvent {
@@ -710,6 +714,7 @@ interface ToolCallEvent<Name extends string = string, Input = JsonObject> {
   readonly problem?: string
   readonly raw?: string
   readonly opaque?: ProviderData
+  readonly wants?: 'result'
 }
 
 interface ToolCallPart {
@@ -743,6 +748,7 @@ interface ToolInputStartEvent<Name extends string = string> {
   readonly type: 'tool-input-start'
   readonly callId: string
   readonly name: Name
+  readonly wants?: 'result'
 }
 
 interface ToolMessage {

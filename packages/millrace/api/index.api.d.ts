@@ -143,6 +143,7 @@ interface ApprovalAnswer {
   readonly reason?: string | undefined
   readonly input?: object | undefined
   readonly remember?: RememberFor | Remembered | undefined
+  readonly request?: RunRequest | undefined
 }
 
 interface ApprovalEvent {
@@ -154,6 +155,7 @@ interface ApprovalEvent {
   readonly remember?: Remembered
   readonly output?: readonly ToolResultPart[]
   readonly isError?: boolean
+  readonly request?: RunRequest
 }
 
 interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject> {
@@ -726,6 +728,11 @@ interface JsonSchema<Value = JsonObject> {
 
 type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
 
+interface KeyedEntry {
+  readonly threadId: string
+  readonly seq: number
+}
+
 interface Lease {
   readonly threadId: string
   readonly owner: string
@@ -1097,6 +1104,7 @@ type RequestOf<Tools extends Tool> = [Extract<Tools, AgentTool>] extends [never]
 
 interface RespondOptions {
   readonly isError?: boolean | undefined
+  readonly request?: RunRequest | undefined
 }
 
 interface RestartEvent {
@@ -1285,6 +1293,7 @@ interface RunRequest {
   readonly settings?: ModelSettings | undefined
   readonly toolChoice?: ToolChoice | undefined
   readonly output?: JsonObject | undefined
+  readonly metadata?: JsonObject | undefined
 }
 
 interface RunResponseOptions {
@@ -1623,6 +1632,7 @@ interface ThreadStore {
   ): Promise<readonly RunnableThread[]>
   findUnchanged(forMs: number, limit: number): Promise<readonly string[]>
   keys(threadId: string, key?: string): Promise<ReadonlyMap<string, number>>
+  findKey(key: string, limit: number): Promise<readonly KeyedEntry[]>
   reserve(rate: SharedRate, amount: number): Promise<number>
   usage(caller: string): Promise<CallerUsage>
   snapshot(
@@ -1695,6 +1705,7 @@ interface ToolCallEvent<Name extends string = string, Input = JsonObject> {
   readonly problem?: string
   readonly raw?: string
   readonly opaque?: ProviderData
+  readonly wants?: 'result'
 }
 
 interface ToolCallPart {
@@ -1741,6 +1752,7 @@ interface ToolInputStartEvent<Name extends string = string> {
   readonly type: 'tool-input-start'
   readonly callId: string
   readonly name: Name
+  readonly wants?: 'result'
 }
 
 interface ToolMessage {

@@ -104,6 +104,7 @@ interface ApprovalAnswer {
   readonly reason?: string | undefined
   readonly input?: object | undefined
   readonly remember?: RememberFor | Remembered | undefined
+  readonly request?: RunRequest | undefined
 }
 
 interface ApprovalEvent {
@@ -115,6 +116,7 @@ interface ApprovalEvent {
   readonly remember?: Remembered
   readonly output?: readonly ToolResultPart[]
   readonly isError?: boolean
+  readonly request?: RunRequest
 }
 
 interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject> {
@@ -214,6 +216,17 @@ interface Caller {
   getThread(threadId: string): Promise<FoundThread>
   createThread(options: NewThreadOptions): Promise<FoundThread>
   listThreads(options: ThreadsOptions): Promise<ThreadPage>
+  findInputs(key: string): Promise<readonly FoundInput[]>
+  forkThread(
+    found: Pick<FoundThread, 'thread'>,
+    at: number,
+    options?: Pick<NewThreadOptions, 'id'>,
+  ): Promise<FoundThread>
+  readonly requests: {
+    readonly limit: number
+    readonly remaining: number
+    readonly resetMs: number
+  }
   rateLimit(): void
 }
 
@@ -238,6 +251,10 @@ interface CheckpointEvent {
   readonly type: 'checkpoint'
   readonly opaque?: ProviderData
 }
+
+type ClientOption = Exclude<keyof RunRequest, 'metadata'>
+
+type ClientOptions = (agent: string) => ReadonlySet<keyof RunRequest>
 
 interface CompiledSchema<Value = unknown> {
   readonly jsonSchema: JsonObject
@@ -428,6 +445,10 @@ interface ForkOptions {
   readonly quotas?: Quotas | undefined
 }
 
+interface FoundInput extends FoundThread {
+  readonly input: number
+}
+
 interface FoundThread {
   readonly thread: Thread
   readonly info: ThreadInfo
@@ -448,6 +469,7 @@ interface Frames {
 
 interface HttpError extends PublicError {
   readonly status: number
+  readonly param?: string
 }
 
 interface Identity {
@@ -555,6 +577,11 @@ interface JsonSchema<Value = JsonObject> {
 
 type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
 
+interface KeyedEntry {
+  readonly threadId: string
+  readonly seq: number
+}
+
 interface Lease {
   readonly threadId: string
   readonly owner: string
@@ -647,6 +674,13 @@ type ModelEvent =
   | RestartEvent
   | CheckpointEvent
   | DoneEvent
+
+interface ModelProtocolOptions {
+  readonly path?: string | undefined
+  readonly agent?: string | undefined
+  readonly onDisconnect?: 'stop' | 'continue' | undefined
+  readonly graceMs?: number | undefined
+}
 
 interface ModelRequest {
   readonly messages: readonly Message[]
@@ -770,7 +804,7 @@ interface ProtocolHost {
   }
   readonly heartbeatMs: number
   readonly stuckMs: number
-  readonly clientOptions: ReadonlySet<keyof RunRequest>
+  readonly clientOptions: ClientOptions
   publicError(thrown: unknown): PublicError
   onError(thrown: unknown, id: string): void
 }
@@ -848,6 +882,7 @@ interface Remembered {
 
 interface RespondOptions {
   readonly isError?: boolean | undefined
+  readonly request?: RunRequest | undefined
 }
 
 interface RestartEvent {
@@ -1040,6 +1075,7 @@ interface RunRequest {
   readonly settings?: ModelSettings | undefined
   readonly toolChoice?: ToolChoice | undefined
   readonly output?: JsonObject | undefined
+  readonly metadata?: JsonObject | undefined
 }
 
 interface RunResponseOptions {
@@ -1123,7 +1159,10 @@ interface ServerOptions {
   readonly page?: boolean | undefined
   readonly clients?: boolean | undefined
   readonly protocols?: readonly Protocol[] | undefined
-  readonly clientOptions?: readonly (keyof RunRequest)[] | undefined
+  readonly clientOptions?:
+    | readonly ClientOption[]
+    | Readonly<Record<string, readonly ClientOption[]>>
+    | undefined
   readonly voice?: Voice | undefined
   readonly recheckMs?: number | undefined
   readonly heartbeatMs?: number | undefined
@@ -1436,6 +1475,7 @@ interface ThreadStore {
   ): Promise<readonly RunnableThread[]>
   findUnchanged(forMs: number, limit: number): Promise<readonly string[]>
   keys(threadId: string, key?: string): Promise<ReadonlyMap<string, number>>
+  findKey(key: string, limit: number): Promise<readonly KeyedEntry[]>
   reserve(rate: SharedRate, amount: number): Promise<number>
   usage(caller: string): Promise<CallerUsage>
   snapshot(
@@ -1508,6 +1548,7 @@ interface ToolCallEvent<Name extends string = string, Input = JsonObject> {
   readonly problem?: string
   readonly raw?: string
   readonly opaque?: ProviderData
+  readonly wants?: 'result'
 }
 
 interface ToolCallPart {
@@ -1550,6 +1591,7 @@ interface ToolInputStartEvent<Name extends string = string> {
   readonly type: 'tool-input-start'
   readonly callId: string
   readonly name: Name
+  readonly wants?: 'result'
 }
 
 interface ToolMessage {
@@ -1846,16 +1888,24 @@ interface WorkOptions {
 
 declare function aiSdkUi(options?: AiSdkUiOptions): Protocol
 
+declare function anthropicApi(options?: ModelProtocolOptions): Protocol
+
 declare function exchangeFolder(path: string, options?: ExchangeFolderOptions): ExchangeStore
 
 declare function httpError(
   status: number,
   code: ErrorCode,
   message: string,
-  more?: {
+  {
+    param,
+    ...more
+  }?: {
     readonly retryAfterMs?: number
+    readonly param?: string
   },
 ): MillraceError
+
+declare function openaiApi(options?: ModelProtocolOptions): Protocol
 
 declare function serve(options: ServeOptions): ServedApp
 
@@ -1863,8 +1913,11 @@ export {
   type AiSdkUiOptions,
   type Auth,
   type Caller,
+  type ClientOption,
+  type ClientOptions,
   type ExchangeFolderOptions,
   type Field,
+  type FoundInput,
   type FoundThread,
   type Frame,
   type Frames,
@@ -1873,6 +1926,7 @@ export {
   type Limits,
   type ListenOptions,
   type ListeningServer,
+  type ModelProtocolOptions,
   type MountedProtocol,
   type NewThreadOptions,
   type Protocol,
@@ -1892,7 +1946,9 @@ export {
   type VoiceOutlet,
   type VoiceSession,
   aiSdkUi,
+  anthropicApi,
   exchangeFolder,
   httpError,
+  openaiApi,
   serve,
 }

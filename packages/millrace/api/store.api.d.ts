@@ -9,6 +9,7 @@ interface ApprovalEvent {
   readonly remember?: Remembered
   readonly output?: readonly ToolResultPart[]
   readonly isError?: boolean
+  readonly request?: RunRequest
 }
 
 interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject> {
@@ -160,6 +161,11 @@ interface JsonPart<Value = JsonValue> {
 }
 
 type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
+
+interface KeyedEntry {
+  readonly threadId: string
+  readonly seq: number
+}
 
 interface Lease {
   readonly threadId: string
@@ -374,6 +380,7 @@ interface RunRequest {
   readonly settings?: ModelSettings | undefined
   readonly toolChoice?: ToolChoice | undefined
   readonly output?: JsonObject | undefined
+  readonly metadata?: JsonObject | undefined
 }
 
 interface RunStartEvent {
@@ -533,6 +540,7 @@ interface ThreadStore {
   ): Promise<readonly RunnableThread[]>
   findUnchanged(forMs: number, limit: number): Promise<readonly string[]>
   keys(threadId: string, key?: string): Promise<ReadonlyMap<string, number>>
+  findKey(key: string, limit: number): Promise<readonly KeyedEntry[]>
   reserve(rate: SharedRate, amount: number): Promise<number>
   usage(caller: string): Promise<CallerUsage>
   snapshot(
@@ -560,6 +568,7 @@ interface ToolCallEvent<Name extends string = string, Input = JsonObject> {
   readonly problem?: string
   readonly raw?: string
   readonly opaque?: ProviderData
+  readonly wants?: 'result'
 }
 
 interface ToolCallPart {
@@ -589,6 +598,7 @@ interface ToolInputStartEvent<Name extends string = string> {
   readonly type: 'tool-input-start'
   readonly callId: string
   readonly name: Name
+  readonly wants?: 'result'
 }
 
 interface ToolMessage {
@@ -672,6 +682,7 @@ export {
   type CallerUsage,
   type CreateOptions,
   type ForkOptions,
+  type KeyedEntry,
   type Lease,
   type ListOptions,
   type MemoryStoreOptions,

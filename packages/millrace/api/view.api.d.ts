@@ -9,6 +9,7 @@ interface ApprovalEvent {
   readonly remember?: Remembered
   readonly output?: readonly ToolResultPart[]
   readonly isError?: boolean
+  readonly request?: RunRequest
 }
 
 interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject> {
@@ -49,6 +50,7 @@ interface CallView extends RowBase {
   readonly kind: 'call'
   readonly callId: string
   readonly name: string
+  readonly wants?: 'result' | undefined
   readonly round: RoundView
   readonly seq: number
   state: CallState
@@ -547,6 +549,7 @@ interface RunRequest {
   readonly settings?: ModelSettings | undefined
   readonly toolChoice?: ToolChoice | undefined
   readonly output?: JsonObject | undefined
+  readonly metadata?: JsonObject | undefined
 }
 
 interface RunStartEvent {
@@ -657,6 +660,7 @@ interface ToolCallEvent<Name extends string = string, Input = JsonObject> {
   readonly problem?: string
   readonly raw?: string
   readonly opaque?: ProviderData
+  readonly wants?: 'result'
 }
 
 interface ToolCallPart {
@@ -693,6 +697,7 @@ interface ToolInputStartEvent<Name extends string = string> {
   readonly type: 'tool-input-start'
   readonly callId: string
   readonly name: Name
+  readonly wants?: 'result'
 }
 
 interface ToolMessage {

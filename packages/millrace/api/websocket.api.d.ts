@@ -5,6 +5,7 @@ interface ApprovalAnswer {
   readonly reason?: string | undefined
   readonly input?: object | undefined
   readonly remember?: RememberFor | Remembered | undefined
+  readonly request?: RunRequest | undefined
 }
 
 interface ApprovalEvent {
@@ -16,6 +17,7 @@ interface ApprovalEvent {
   readonly remember?: Remembered
   readonly output?: readonly ToolResultPart[]
   readonly isError?: boolean
+  readonly request?: RunRequest
 }
 
 interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject> {
@@ -340,6 +342,7 @@ interface Remembered {
 
 interface RespondOptions {
   readonly isError?: boolean | undefined
+  readonly request?: RunRequest | undefined
 }
 
 interface RestartEvent {
@@ -431,6 +434,7 @@ interface RunRequest {
   readonly settings?: ModelSettings | undefined
   readonly toolChoice?: ToolChoice | undefined
   readonly output?: JsonObject | undefined
+  readonly metadata?: JsonObject | undefined
 }
 
 interface RunStartEvent {
@@ -606,6 +610,7 @@ interface ToolCallEvent<Name extends string = string, Input = JsonObject> {
   readonly problem?: string
   readonly raw?: string
   readonly opaque?: ProviderData
+  readonly wants?: 'result'
 }
 
 interface ToolCallPart {
@@ -635,6 +640,7 @@ interface ToolInputStartEvent<Name extends string = string> {
   readonly type: 'tool-input-start'
   readonly callId: string
   readonly name: Name
+  readonly wants?: 'result'
 }
 
 interface ToolMessage {

@@ -3,7 +3,15 @@ import { agent } from '../agent/index.ts'
 import { textOf } from '../protocol/index.ts'
 import { scriptedModel } from '../testing/index.ts'
 import { heldTool, openStore, startApp, untilIdle } from '../threads/threads.test-kit.ts'
-import { answerAt, answerTo, currentAnswer, placeOf, readThread, stopAnswer } from './answers.ts'
+import {
+  acceptedRequest,
+  answerAt,
+  answerTo,
+  currentAnswer,
+  placeOf,
+  readThread,
+  stopAnswer,
+} from './answers.ts'
 import { asker } from './protocols.test-kit.ts'
 
 const parrot = () =>
@@ -111,4 +119,13 @@ test('the place of an input has the run that answers it now', async () => {
   await thread.rewind(input)
   await untilIdle(thread)
   expect(placeOf(await readThread(thread), input)).toEqual({ isShown: false })
+})
+
+test('what came with a message is reduced to what the server accepts, and its metadata', () => {
+  const request = { system: 'Be brief.', toolChoice: 'none', metadata: { nth: 1 } } as const
+  expect(acceptedRequest(request, new Set(['toolChoice']))).toEqual({
+    toolChoice: 'none',
+    metadata: { nth: 1 },
+  })
+  expect(acceptedRequest({ system: 'Be brief.' }, new Set())).toBeUndefined()
 })

@@ -71,7 +71,7 @@ export async function readThread(thread: Pick<Thread, 'id' | 'read'>): Promise<L
   return view
 }
 
-function logOf(thread: Pick<Thread, 'id' | 'read'>) {
+export function logOf(thread: Pick<Thread, 'id' | 'read'>) {
   return { threadId: thread.id, store: { read: (_: string, options: object) => thread.read(options) } }
 }
 
@@ -110,11 +110,16 @@ export async function answerCalls(thread: Thread, { decisions, results }: CallAn
   }
 }
 
-/** What a server accepts of what came with a message. Undefined if nothing is left. */
+/**
+ * What a server accepts of what came with a message, and its `metadata`. Undefined if nothing is
+ * left.
+ */
 export function acceptedRequest(
   request: RunRequest,
   clientOptions: ReadonlySet<keyof RunRequest>,
 ): RunRequest | undefined {
-  const accepted = Object.entries(request).filter(([name]) => clientOptions.has(name as keyof RunRequest))
+  const accepted = Object.entries(request).filter(
+    ([name]) => name === 'metadata' || clientOptions.has(name as keyof RunRequest),
+  )
   return accepted.length > 0 ? Object.fromEntries(accepted) : undefined
 }

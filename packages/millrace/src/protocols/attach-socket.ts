@@ -193,9 +193,11 @@ export function attachSocket(ws: ServerSocket, options: SocketOptions): SocketCo
       case 'stop':
         return thread.stop(frame.reason)
       case 'approve':
-        return thread.approve(frame.callId, approvalAnswerOf(frame))
-      case 'respond':
-        return thread.respond(frame.callId, resultOf(frame, op), { isError: frame.isError })
+        return thread.approve(frame.callId, approvalAnswerOf(frame, clientOptions, op))
+      case 'respond': {
+        const request = checkRequest(frame.request, clientOptions, op)
+        return thread.respond(frame.callId, resultOf(frame, op), { isError: frame.isError, request })
+      }
       case 'rewind': {
         const request = checkRequest(frame.request, clientOptions, op)
         return thread.rewind(frame.before, { key: frame.key, request })

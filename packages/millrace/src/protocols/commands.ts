@@ -40,6 +40,7 @@ export interface RespondCommand {
   readonly output?: unknown
   readonly content?: readonly ToolResultPart[]
   readonly isError?: boolean
+  readonly request?: RunRequest
 }
 
 export interface RewindCommand {
@@ -48,17 +49,13 @@ export interface RewindCommand {
   readonly request?: RunRequest
 }
 
-/** Everything that a message can come with. */
-export const requestOptions: readonly (keyof RunRequest)[] = [
-  'tools',
-  'system',
-  'settings',
-  'toolChoice',
-  'output',
-]
+/** What a server may accept in `request`. `metadata` changes nothing, and is always accepted. */
+export type ClientOption = Exclude<keyof RunRequest, 'metadata'>
+
+export const requestOptions: readonly ClientOption[] = ['tools', 'system', 'settings', 'toolChoice', 'output']
 
 /** What a server accepts in `request` by default. */
-export const defaultClientOptions: readonly (keyof RunRequest)[] = ['tools', 'toolChoice', 'output']
+export const defaultClientOptions: readonly ClientOption[] = ['tools', 'toolChoice', 'output']
 
 export const keyField = textField({
   max: 256,
@@ -127,6 +124,7 @@ export const approvalAnswerFields: Fields = {
     description: 'Run the tool call with this input instead of the one that the model wrote.',
   }),
   remember,
+  request: requestField,
 }
 
 const callId = required(textField({ max: 1000 }))
@@ -140,6 +138,7 @@ export const resultFields: Fields = {
     items: { type: 'object', properties: { type: { enum: ['text', 'json', 'image'] } }, required: ['type'] },
   }),
   isError: booleanField({ description: 'The call failed, and the result says why.' }),
+  request: requestField,
 }
 
 export const respondFields: Fields = { callId, ...resultFields }
@@ -156,9 +155,13 @@ export const rewindFields: Fields = {
   request: requestField,
 }
 
-/** The decision in a command, without its other fields. */
-export function approvalAnswerOf({ approved, reason, input, remember }: ApprovalAnswer): ApprovalAnswer {
-  return { approved, reason, input, remember }
+/** The decision in a command, without its other fields. Throws as `checkRequest` does. */
+export function approvalAnswerOf(
+  { approved, reason, input, remember, request }: ApprovalAnswer,
+  allowed: ReadonlySet<keyof RunRequest>,
+  op: string,
+): ApprovalAnswer {
+  return { approved, reason, input, remember, request: checkRequest(request, allowed, op) }
 }
 
 /** The result in a command. Throws `invalid_input` unless it has either `output` or `content`. */

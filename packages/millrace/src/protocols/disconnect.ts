@@ -14,6 +14,10 @@ export interface Disconnects {
    * fine.
    */
   join(answer: Answer): (left: { readonly isCut: boolean }) => void
+  /** Whether the last reader of a thread, or of any thread, was cut off and may come back. */
+  isDue(threadId?: string): boolean
+  /** The reader has come back: nothing is stopped. */
+  keep(threadId: string): void
   /** Stops now what would be stopped soon. Resolves when that is done. */
   stopNow(threadId: string): Promise<void>
   /** Cancels all stops: the server is closing, and clients can reconnect to another one. */
@@ -66,6 +70,8 @@ export function disconnects({ graceMs, onError, clock = systemClock }: Disconnec
         hasLeft = true
       }
     },
+    isDue: (threadId) => (threadId === undefined ? due.size > 0 : due.has(threadId)),
+    keep: (threadId) => void cancel(threadId),
     stopNow,
     close() {
       isClosed = true

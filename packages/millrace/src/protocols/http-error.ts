@@ -1,17 +1,27 @@
 import type { ErrorCode, PublicError } from '../protocol/index.ts'
-import { isMillraceError, MillraceError, messageOf } from '../protocol/index.ts'
+import { isMillraceError, isObject, MillraceError, messageOf } from '../protocol/index.ts'
 import type { HttpError } from './protocol.ts'
 
 const op = 'server.fetch'
 
-/** An error to throw for a rejected request. The client sees all of it. */
+/**
+ * An error to throw for a rejected request. The client sees all of it. `param` is the field of the
+ * request that is wrong, for protocols that report it.
+ */
 export function httpError(
   status: number,
   code: ErrorCode,
   message: string,
-  more: { readonly retryAfterMs?: number } = {},
+  { param, ...more }: { readonly retryAfterMs?: number; readonly param?: string } = {},
 ): MillraceError {
-  return new MillraceError({ op, code, status, message, ...more })
+  return new MillraceError({
+    op,
+    code,
+    status,
+    message,
+    ...more,
+    ...(param !== undefined && { cause: { param } }),
+  })
 }
 
 /** The same message whether the thread does not exist or belongs to another user. */
@@ -40,8 +50,13 @@ const statuses: { readonly [Code in ErrorCode]?: number } = {
  * status.
  */
 export function withStatus(thrown: unknown, publicError: PublicError): HttpError {
-  const own = isMillraceError(thrown) && thrown.op === op ? (thrown as MillraceError).status : undefined
-  return { ...publicError, status: own ?? statuses[publicError.code] ?? 500 }
+  const own = isMillraceError(thrown) && thrown.op === op ? (thrown as MillraceError) : undefined
+  const { param } = isObject(own?.cause) ? own.cause : {}
+  return {
+    ...publicError,
+    status: own?.status ?? statuses[publicError.code] ?? 500,
+    ...(typeof param === 'string' && { param }),
+  }
 }
 
 /** The error that is reported to the server's owner, with the id that the client got. */

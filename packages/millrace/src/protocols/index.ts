@@ -1,7 +1,9 @@
 export type { AiSdkUiOptions } from './ai-sdk-ui/index.ts'
 export { aiSdkUi } from './ai-sdk-ui/index.ts'
+export { anthropicApi } from './anthropic/index.ts'
 export { closeCodes } from './attach-socket.ts'
 export { onBodyEnd } from './body-end.ts'
+export type { ClientOption } from './commands.ts'
 export { checkRequest, defaultClientOptions, requestField, requestOptions } from './commands.ts'
 export type { Field, Fields } from './fields.ts'
 export {
@@ -19,9 +21,13 @@ export {
 export { errorReport, httpError, noThread, withStatus } from './http-error.ts'
 export { millraceSocket } from './millrace-socket.ts'
 export { millraceSse } from './millrace-sse.ts'
+export type { ModelProtocolOptions } from './model-api/index.ts'
 export { writeBody, writeThread } from './node-stream.ts'
+export { openaiApi } from './openai/index.ts'
 export type {
   Caller,
+  ClientOptions,
+  FoundInput,
   FoundThread,
   Frame,
   Frames,

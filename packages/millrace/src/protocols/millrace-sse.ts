@@ -39,8 +39,8 @@ export function millraceSse(): Protocol {
         followEvents(host.limits.responseBytes),
         sendMessage(host),
         stopThread,
-        answerApproval,
-        respondToCall,
+        answerApproval(host),
+        respondToCall(host),
         rewindThread(host),
       ],
     }),
@@ -184,9 +184,9 @@ function sendMessage({ clientOptions }: ProtocolHost): Route {
       202: json(ref('Written'), 'The message is stored and will be answered'),
     },
     async handle(context) {
-      const { thread } = await context.caller.getThread(context.params.id as string)
+      const { thread, info } = await context.caller.getThread(context.params.id as string)
       const { message, mode, ...body } = context.body as unknown as SendCommand
-      const request = checkRequest(body.request, clientOptions, op)
+      const request = checkRequest(body.request, clientOptions(info.agent), op)
       const options = { mode, key: keyOf(context, body), trace: traceOf(context), request }
       return writeAndFollow(context, thread, () => thread.send(message, options))
     },
@@ -238,33 +238,39 @@ const stopThread: Route = {
   },
 }
 
-const answerApproval: Route = {
-  method: 'POST',
-  path: '/threads/:id/approvals/:callId',
-  name: 'answerApproval',
-  summary: 'Approve or deny a tool call. Write a slash in its id as %2F',
-  body: approvalAnswerFields,
-  responses: { 202: json(ref('Written'), 'The decision is stored') },
-  async handle({ caller, params, body }) {
-    const { thread } = await caller.getThread(params.id as string)
-    return written(
-      await thread.approve(params.callId as string, approvalAnswerOf(body as unknown as ApproveCommand)),
-    )
-  },
+function answerApproval({ clientOptions }: ProtocolHost): Route {
+  return {
+    method: 'POST',
+    path: '/threads/:id/approvals/:callId',
+    name: 'answerApproval',
+    summary: 'Approve or deny a tool call. Write a slash in its id as %2F',
+    body: approvalAnswerFields,
+    responses: { 202: json(ref('Written'), 'The decision is stored') },
+    async handle({ caller, params, body }) {
+      const { thread, info } = await caller.getThread(params.id as string)
+      const answer = approvalAnswerOf(body as unknown as ApproveCommand, clientOptions(info.agent), op)
+      return written(await thread.approve(params.callId as string, answer))
+    },
+  }
 }
 
-const respondToCall: Route = {
-  method: 'POST',
-  path: '/threads/:id/calls/:callId/result',
-  name: 'respondToCall',
-  summary: 'Send the result of a tool call that a client runs. Write a slash in its id as %2F',
-  body: resultFields,
-  responses: { 202: json(ref('Written'), 'The result is stored, or the call already had one') },
-  async handle({ caller, params, body }) {
-    const { thread } = await caller.getThread(params.id as string)
-    const { isError, ...result } = body as unknown as RespondCommand
-    return written(await thread.respond(params.callId as string, resultOf(result, op), { isError }))
-  },
+function respondToCall({ clientOptions }: ProtocolHost): Route {
+  return {
+    method: 'POST',
+    path: '/threads/:id/calls/:callId/result',
+    name: 'respondToCall',
+    summary: 'Send the result of a tool call that a client runs. Write a slash in its id as %2F',
+    body: resultFields,
+    responses: { 202: json(ref('Written'), 'The result is stored, or the call already had one') },
+    async handle({ caller, params, body }) {
+      const { thread, info } = await caller.getThread(params.id as string)
+      const { isError, ...result } = body as unknown as RespondCommand
+      const request = checkRequest(result.request, clientOptions(info.agent), op)
+      return written(
+        await thread.respond(params.callId as string, resultOf(result, op), { isError, request }),
+      )
+    },
+  }
 }
 
 function rewindThread({ clientOptions }: ProtocolHost): Route {
@@ -281,9 +287,9 @@ function rewindThread({ clientOptions }: ProtocolHost): Route {
       202: json(ref('Written'), 'The conversation continues from there'),
     },
     async handle(context) {
-      const { thread } = await context.caller.getThread(context.params.id as string)
+      const { thread, info } = await context.caller.getThread(context.params.id as string)
       const { before, ...body } = context.body as unknown as RewindCommand
-      const request = checkRequest(body.request, clientOptions, op)
+      const request = checkRequest(body.request, clientOptions(info.agent), op)
       const options = { key: keyOf(context, body), request }
       return writeAndFollow(context, thread, () => thread.rewind(before, options))
     },

@@ -40,10 +40,10 @@ export interface ProtocolHost {
   readonly heartbeatMs: number
   readonly stuckMs: number
   /**
-   * What a message from a client may come with. A foreign protocol ignores the rest, since its
-   * clients send it without being asked.
+   * What a message from a client to an agent may come with. `metadata` always may. A foreign
+   * protocol ignores the rest, since its clients send it without being asked.
    */
-  readonly clientOptions: ReadonlySet<keyof RunRequest>
+  readonly clientOptions: ClientOptions
   /**
    * The error as a client may see it. An error that the client did not cause gets an id, and is
    * reported to the server's owner under that id.
@@ -52,6 +52,9 @@ export interface ProtocolHost {
   /** Reports an error to the server's owner, under the id that the client got. */
   onError(thrown: unknown, id: string): void
 }
+
+/** The fields of `request` that clients of an agent may send. */
+export type ClientOptions = (agent: string) => ReadonlySet<keyof RunRequest>
 
 export interface MountedProtocol {
   /** The first route of the server that matches a request handles it. */
@@ -72,6 +75,8 @@ export interface MountedProtocol {
 
 export interface HttpError extends PublicError {
   readonly status: number
+  /** The field of the request that is wrong, if it is known. */
+  readonly param?: string
 }
 
 /** A route of the server. Routes with a `name` are part of `openapi.json`. */
@@ -129,7 +134,8 @@ export interface RouteContext {
   /**
    * Takes a slot among the open streams. Throws 429 if the caller has too many, 503 if the server
    * has. Call it before sending a message, so that a rejected request has no effect. A slot that is
-   * not used for the response is freed automatically.
+   * not used for the response is freed automatically. A response in one piece that may take long
+   * needs a slot too: it then no longer counts as a request in progress.
    */
   openStream(): StreamSlot
 }
@@ -155,6 +161,29 @@ export interface Caller {
   createThread(options: NewThreadOptions): Promise<FoundThread>
   listThreads(options: ThreadsOptions): Promise<ThreadPage>
   /**
+   * Finds the inputs that were sent with an idempotency key, in threads that the caller can see, at
+   * most 20. The threads that were created last come first. Only the last 100 threads with the key
+   * are searched, so a key that many users may send should depend on the user.
+   */
+  findInputs(key: string): Promise<readonly FoundInput[]>
+  /**
+   * Creates a thread with the log of another one up to an entry. The caller owns the new thread.
+   * Rejects with `conflict` if the id is taken.
+   */
+  forkThread(
+    found: Pick<FoundThread, 'thread'>,
+    at: number,
+    options?: Pick<NewThreadOptions, 'id'>,
+  ): Promise<FoundThread>
+  /** What is left of the requests that the caller may send, as of now. */
+  readonly requests: {
+    /** How many can be sent at once. */
+    readonly limit: number
+    readonly remaining: number
+    /** The time until `remaining` is `limit` again. */
+    readonly resetMs: number
+  }
+  /**
    * Counts one more request, and throws 429 if there were too many. Each HTTP request is already
    * counted.
    */
@@ -164,6 +193,11 @@ export interface Caller {
 export interface FoundThread {
   readonly thread: Thread
   readonly info: ThreadInfo
+}
+
+export interface FoundInput extends FoundThread {
+  /** The number of the input. */
+  readonly input: number
 }
 
 export interface NewThreadOptions {

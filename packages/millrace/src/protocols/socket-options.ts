@@ -11,6 +11,7 @@ import {
   yesOrNo,
 } from '../protocol/index.ts'
 import type { Thread } from '../threads/index.ts'
+import type { ClientOption } from './commands.ts'
 import { defaultClientOptions, requestOptions } from './commands.ts'
 import type { Voice } from './voice.ts'
 
@@ -58,7 +59,7 @@ const table: OptionTable<SocketOptions> = {
   clientOptions: (value) =>
     !(
       Symbol.iterator in Object(value) &&
-      [...(value as Iterable<keyof RunRequest>)].every((name) => requestOptions.includes(name))
+      [...(value as Iterable<ClientOption>)].every((name) => requestOptions.includes(name))
     ) && `must be a list with any of ${requestOptions.join(', ')}`,
   authorize: aFunction,
   onError: aFunction,

@@ -10,8 +10,9 @@ test('allows a burst, then the given rate, and returns the time until the next t
   time = 100
   expect([bucket.take(), bucket.take()]).toEqual([0, 100])
   expect(bucket.isFull()).toBe(false)
+  expect(bucket.fullInMs()).toBe(300)
   time = 1000
-  expect(bucket.isFull()).toBe(true)
+  expect([bucket.isFull(), bucket.fullInMs()]).toEqual([true, 0])
   expect([bucket.take(), bucket.take(), bucket.take()]).toEqual([0, 0, 0])
   expect(bucket.take()).toBeGreaterThan(0)
 })

@@ -9,6 +9,8 @@ export interface TokenBucket {
   left(): number
   /** Whether the bucket is full, like a new one. */
   isFull(): boolean
+  /** The milliseconds until the bucket is full. */
+  fullInMs(): number
 }
 
 /** From this many buckets on, full ones are forgotten. */
@@ -67,6 +69,10 @@ export function tokenBucket({
     isFull() {
       refill()
       return tokens >= burst
+    },
+    fullInMs() {
+      refill()
+      return Math.ceil(((burst - tokens) / perSecond) * 1000)
     },
   }
 }

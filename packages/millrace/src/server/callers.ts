@@ -3,6 +3,7 @@ import { isMillraceError, isObject, MillraceError, messageOf } from '../protocol
 import type { Caller, FoundThread } from '../protocols/index.ts'
 import { httpError, noThread, tokenBuckets } from '../protocols/index.ts'
 import type { App, Thread, ThreadsOptions } from '../threads/index.ts'
+import { findInputs } from '../threads/index.ts'
 import { openAccess } from './access.ts'
 import type { Auth, Identity } from './options.ts'
 import { publicThread } from './public-thread.ts'
@@ -37,6 +38,11 @@ export const anonymous: ServerCaller = {
     throw httpError(401, 'auth', 'authentication required: sign in with valid credentials')
   },
   listThreads: async () => ({ threads: [] }),
+  findInputs: async () => [],
+  async forkThread() {
+    throw noThread()
+  },
+  requests: { limit: 0, remaining: 0, resetMs: 0 },
   rateLimit() {},
   countBytes() {},
   countStream() {},
@@ -68,6 +74,9 @@ const threadId = new RegExp(threadIdPattern)
  * How many pages are searched for threads that `canSee` allows, before a partial page is returned.
  */
 const maxPages = 20
+/** How many threads with a key are searched for inputs, and how many of them are returned. */
+const maxSearched = 100
+const maxInputs = 20
 /** This many bytes of a body or a response count as one more request. */
 const bytesPerRequest = 32 * 1024
 /** How many requests a stream counts as. */
@@ -76,7 +85,8 @@ const requestsPerStream = 4
 export function callers(options: CallersOptions): Callers {
   const { app, auth, requestsPerSecond, failedSignIns } = options
   const access = openAccess(options)
-  const buckets = tokenBuckets({ perSecond: requestsPerSecond, burst: 4 * requestsPerSecond })
+  const burst = 4 * requestsPerSecond
+  const buckets = tokenBuckets({ perSecond: requestsPerSecond, burst })
   const { attempt } = signIns({ perMinute: failedSignIns })
 
   function rateLimit(key: string) {
@@ -100,19 +110,46 @@ export function callers(options: CallersOptions): Callers {
       thread: identity ? publicThread(thread) : thread,
       info,
     })
+    async function visibleThread(id: string): Promise<FoundThread | undefined> {
+      const thread = app.thread(id, { user, caller: key })
+      const info = await thread.info().catch((error: unknown) => {
+        if (!isMillraceError(error) || error.code !== 'not_found') throw error
+      })
+      return info && (await canSee(info)) ? found(thread, info) : undefined
+    }
     return {
       user,
       key,
       canInspect: !identity || identity.canInspect === true,
       canSee,
       async getThread(id) {
-        if (!threadId.test(id)) throw noThread()
-        const thread = app.thread(id, { user, caller: key })
-        const info = await thread.info().catch((error: unknown) => {
-          throw isMillraceError(error) && error.code === 'not_found' ? noThread() : error
-        })
-        if (!(await canSee(info))) throw noThread()
-        return found(thread, info)
+        const visible = threadId.test(id) ? await visibleThread(id) : undefined
+        if (!visible) throw noThread()
+        return visible
+      },
+      async findInputs(key) {
+        const inputs = await Promise.all(
+          (await findInputs(app, key, maxSearched)).map(async ({ threadId, seq }) => {
+            const visible = await visibleThread(threadId)
+            return visible ? [{ ...visible, input: seq }] : []
+          }),
+        )
+        return inputs.flat().slice(0, maxInputs)
+      },
+      async forkThread({ thread }, at, { id } = {}) {
+        const fork = await thread
+          .fork(at, {
+            ...(id !== undefined && { id }),
+            ...(user !== undefined && { user }),
+            ...(key !== undefined && { caller: key }),
+          })
+          .catch(rethrowConflict)
+        return found(fork, await fork.info())
+      },
+      get requests() {
+        const bucket = key === undefined ? undefined : buckets.of(key)
+        const remaining = bucket ? Math.max(0, bucket.left()) : burst
+        return { limit: burst, remaining, resetMs: bucket?.fullInMs() ?? 0 }
       },
       async createThread({ id, messages, keys, request, ...options }) {
         if (id !== undefined && !threadId.test(id))
@@ -159,7 +196,7 @@ export function callers(options: CallersOptions): Callers {
 }
 
 /** The message does not reveal which user owns the thread. */
-export function rethrowConflict(error: unknown): never {
+function rethrowConflict(error: unknown): never {
   throw isMillraceError(error) && error.code === 'conflict'
     ? httpError(409, 'conflict', 'a thread with this id already exists: choose another id, or leave it out')
     : error

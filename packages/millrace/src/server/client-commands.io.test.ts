@@ -284,9 +284,62 @@ describe('what comes with a message', () => {
     expect(await idle(ask, 'one')).toEqual([])
   })
 
-  test('clientOptions must name options', () => {
-    expect(() => served(counter(), { clientOptions: ['model'] as never })).toThrow(
-      /'clientOptions' must be a list of any of tools, system/,
+  test('comes with a result or a decision too, as far as clientOptions allow', async () => {
+    const { ask } = served(picker(), { clientOptions: ['system'] })
+    await ask('POST', '/threads', { body: { id: 'one' } })
+    await ask('POST', '/threads/one/messages', { body: { message: 'Pick' } })
+    await idle(ask, 'one')
+    const commands = [
+      ['/threads/one/calls/call_1/result', { output: 'red' }],
+      ['/threads/one/approvals/call_1', { approved: false }],
+    ] as const
+    for (const [path, body] of commands) {
+      const response = ask('POST', path, { body: { ...body, request: { tools: [look] } } })
+      expect(await problemOf(response), path).toEqual([400, expect.stringContaining("'request.tools'")])
+    }
+    const request = { system: 'Be brief.', metadata: { nth: 1 } }
+    const [path, body] = commands[0]
+    expect((await ask('POST', path, { body: { ...body, request } })).status).toBe(202)
+    const entries = await idle(ask, 'one')
+    expect(entries[numberOf(entries, 'approval') - 1]?.event).toMatchObject({ request })
+  })
+
+  test('may always have metadata', async () => {
+    const { ask } = served(counter(), { clientOptions: [] })
+    await ask('POST', '/threads', { body: { id: 'one' } })
+    const request = { metadata: { nth: 1 } }
+    await ask('POST', '/threads/one/messages', { body: { message: 'One', request } })
+    expect((await idle(ask, 'one'))[0]?.event).toMatchObject({ request })
+  })
+
+  test('is limited for each agent, and by the default for agents that are not named', async () => {
+    const agents = { open: counter(), closed: counter(), other: counter() }
+    const { ask } = served(agents, { clientOptions: { open: ['system'], closed: [] } })
+    const statusOf = async (agent: string, request: object) => {
+      const messages = [{ role: 'user', content: 'Hi' }]
+      const created = await ask('POST', '/threads', { body: { id: agent, agent, messages, request } })
+      const sent = await ask('POST', `/threads/${agent}/messages`, { body: { message: 'Hi', request } })
+      return [created.status, sent.status]
+    }
+    expect(await statusOf('open', { system: 'Be brief.' })).toEqual([201, 202])
+    expect(await statusOf('open', { tools: [look] })).toEqual([400, 400])
+    expect(await statusOf('other', { tools: [look] })).toEqual([201, 202])
+    expect(await statusOf('other', { system: 'Be brief.' })).toEqual([400, 400])
+    await ask('POST', '/threads', { body: { id: 'closed', agent: 'closed' } })
+    expect(await statusOf('closed', { tools: [look] })).toEqual([400, 400])
+    // The first agent is the default.
+    const messages = [{ role: 'user', content: 'Hi' }]
+    const body = { messages, request: { system: 'Be brief.' } }
+    expect((await ask('POST', '/threads', { body })).status).toBe(201)
+  })
+
+  test('clientOptions must name options and agents', () => {
+    for (const clientOptions of [['model'], { counter: ['model'] }, { counter: 'tools' }, ['metadata']])
+      expect(() => served(counter(), { clientOptions: clientOptions as never })).toThrow(
+        /'clientOptions' must be a list of any of tools, system/,
+      )
+    expect(() => served({ coder: counter() }, { clientOptions: { codre: ['tools'] } })).toThrow(
+      "'clientOptions' names the agent 'codre', which does not exist. Did you mean 'coder'?",
     )
   })
 })

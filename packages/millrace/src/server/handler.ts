@@ -95,11 +95,12 @@ async function handleRoute(
   const { identify, admission } = options
   const bodyBytes = route.bodyBytes ?? options.bodyBytes
   const slots: OpenSlot[] = []
+  let free = () => {}
   const caller = route.isPublic ? anonymous : await identify(request, address)
   caller.rateLimit()
   // Health checks must work even when the server is overloaded.
   if (route.isPublic) return runRoute()
-  const free = admission.admit(request, caller.key, bodyBytes)
+  free = admission.admit(request, caller.key, bodyBytes)
   caller.countBytes(declaredBodyBytes(request, bodyBytes))
   admission.countResponse(connection, caller)
   try {
@@ -141,6 +142,8 @@ async function handleRoute(
           options,
         )
         slots.push(slot)
+        // Streams have their own limit, and so do responses that take as long.
+        free()
         return slot
       },
     })

@@ -1,11 +1,15 @@
 export type {
   AiSdkUiOptions,
   Caller,
+  ClientOption,
+  ClientOptions,
   Field,
+  FoundInput,
   FoundThread,
   Frame,
   Frames,
   HttpError,
+  ModelProtocolOptions,
   MountedProtocol,
   NewThreadOptions,
   Protocol,
@@ -22,7 +26,7 @@ export type {
   VoiceOutlet,
   VoiceSession,
 } from '../protocols/index.ts'
-export { aiSdkUi, httpError } from '../protocols/index.ts'
+export { aiSdkUi, anthropicApi, httpError, openaiApi } from '../protocols/index.ts'
 export type { ExchangeFolderOptions } from './exchange-folder.ts'
 export { exchangeFolder } from './exchange-folder.ts'
 export type { ListeningServer } from './listen.ts'

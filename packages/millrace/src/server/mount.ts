@@ -1,6 +1,6 @@
-import { invalidInput, publicError } from '../protocol/index.ts'
-import type { MountedProtocol, Protocol, ProtocolHost, Route } from '../protocols/index.ts'
-import { errorReport } from '../protocols/index.ts'
+import { closest, invalidInput, publicError } from '../protocol/index.ts'
+import type { ClientOptions, MountedProtocol, Protocol, ProtocolHost, Route } from '../protocols/index.ts'
+import { defaultClientOptions, errorReport } from '../protocols/index.ts'
 import type { App } from '../threads/index.ts'
 import { admission } from './admission.ts'
 import { callers } from './callers.ts'
@@ -23,14 +23,17 @@ interface OwnRoutesOptions {
   readonly streams: ReturnType<typeof openStreams>
   readonly admission: ReturnType<typeof admission>
   readonly protocolRoutes: readonly Route[]
+  readonly clientOptions: ClientOptions
 }
 
 /** Mounts protocols on an app. Throws `invalid_input` if one does not fit. */
 export function mountProtocols(app: App, { settings, protocols, ownRoutes, isClosing }: MountOptions) {
-  const { limits, heartbeatMs, stuckMs, clientOptions } = settings
+  const { limits, heartbeatMs, stuckMs } = settings
+  const { agents } = app
+  const clientOptions = clientOptionsOf(settings, agents)
   const onError: ProtocolHost['onError'] = (error, id) => settings.onError(errorReport(error, id))
   const host: ProtocolHost = {
-    agents: app.agents,
+    agents,
     limits,
     heartbeatMs,
     stuckMs,
@@ -51,6 +54,7 @@ export function mountProtocols(app: App, { settings, protocols, ownRoutes, isClo
     streams,
     admission: admitted,
     protocolRoutes: mounted.flatMap(({ routes }) => routes),
+    clientOptions,
   })
   const { identify, signOut } = callers({ ...settings, ...limits, app })
   const shared = {
@@ -78,4 +82,21 @@ export function mountProtocols(app: App, { settings, protocols, ownRoutes, isClo
       streams.endAll()
     },
   }
+}
+
+/** Throws `invalid_input` if the option names an agent that the app does not have. */
+function clientOptionsOf({ clientOptions }: ServerSettings, agents: readonly string[]): ClientOptions {
+  const named = Array.isArray(clientOptions) ? {} : clientOptions
+  const unknown = Object.keys(named).find((name) => !agents.includes(name))
+  if (unknown !== undefined) {
+    const like = closest(unknown, agents)
+    const suggestion = like ? ` Did you mean '${like}'?` : ''
+    throw invalidInput(
+      'serve',
+      `the option 'clientOptions' names the agent '${unknown}', which does not exist.${suggestion} Agents: ${agents.join(', ')}`,
+    )
+  }
+  const others = new Set(Array.isArray(clientOptions) ? clientOptions : defaultClientOptions)
+  const byAgent = new Map(Object.entries(named).map(([name, options]) => [name, new Set(options)]))
+  return (agent) => byAgent.get(agent) ?? others
 }

@@ -41,7 +41,13 @@ describe('openapi.json', () => {
     const app = millrace({ agents: asker() })
     const settings = readServerOptions({}, 'serve')
     const streams = openStreams({ max: 1, perCaller: 1, onRejected: () => {} })
-    const host = { ...settings, agents: app.agents, publicError: () => ({}) as never, onError: () => {} }
+    const clientOptions = () => new Set<never>()
+    const host = {
+      ...{ ...settings, clientOptions },
+      agents: app.agents,
+      publicError: () => ({}) as never,
+      onError: () => {},
+    }
     const protocolRoutes = [millraceSse(), millraceSocket({ voice: undefined })].flatMap(
       (protocol) => protocol.mount(host).routes,
     )
@@ -49,6 +55,7 @@ describe('openapi.json', () => {
       ...protocolRoutes,
       ...allRoutes(app, {
         ...settings,
+        clientOptions,
         streams,
         admission: admission({ limits: settings.limits, buffer: app.buffer, onRejected: app.rejected }),
         protocolRoutes,

@@ -1,4 +1,4 @@
-import type { MillraceError, OptionTable, RunRequest, ThreadInfo } from '../protocol/index.ts'
+import type { MillraceError, OptionTable, ThreadInfo } from '../protocol/index.ts'
 import {
   aFunction,
   anObject,
@@ -11,7 +11,7 @@ import {
   wholeNumber,
   yesOrNo,
 } from '../protocol/index.ts'
-import type { Protocol, Voice } from '../protocols/index.ts'
+import type { ClientOption, Protocol, Voice } from '../protocols/index.ts'
 import { defaultClientOptions, requestOptions } from '../protocols/index.ts'
 
 /** Who sent a request. */
@@ -106,9 +106,13 @@ export interface ServerOptions {
    * What clients may send along with a message, in `request`. Defaults to `['tools', 'toolChoice',
    * 'output']`: they can bring tools that they run themselves. With `system` they can add to the
    * system prompt, and with `settings` they can change the settings of the model, except for `extra`
-   * and `headers`.
+   * and `headers`. An object has a list for each agent; the default applies to the agents that it
+   * does not name.
    */
-  readonly clientOptions?: readonly (keyof RunRequest)[] | undefined
+  readonly clientOptions?:
+    | readonly ClientOption[]
+    | Readonly<Record<string, readonly ClientOption[]>>
+    | undefined
   /**
    * Adds voice to the WebSockets: `voice()` from `@millrace/voice`. The server does not close it.
    */
@@ -138,7 +142,7 @@ export interface ServerSettings {
   readonly page: boolean
   readonly clients: boolean
   readonly protocols: readonly Protocol[]
-  readonly clientOptions: ReadonlySet<keyof RunRequest>
+  readonly clientOptions: NonNullable<ServerOptions['clientOptions']>
   readonly voice: Voice | undefined
   readonly recheckMs: number
   readonly heartbeatMs: number
@@ -165,6 +169,10 @@ const list = (what: string, isOne: (value: string) => boolean) => (value: unknow
   !(Array.isArray(value) && value.every((one) => typeof one === 'string' && isOne(one))) &&
   `must be a list of ${what}`
 
+const optionNames = list(`any of ${requestOptions.join(', ')}`, (name) =>
+  requestOptions.includes(name as ClientOption),
+)
+
 export const serverTable: OptionTable<ServerOptions> = {
   auth: (value) => value !== false && aFunction(value),
   hosts: list("names without port, such as 'chat.example.org'", (name) => /^[^\s/:@]+$/.test(name)),
@@ -179,9 +187,8 @@ export const serverTable: OptionTable<ServerOptions> = {
   protocols: (value) =>
     !(Array.isArray(value) && value.every((one) => isObject(one) && typeof one.mount === 'function')) &&
     'must be a list of protocols, each an object with name and mount()',
-  clientOptions: list(`any of ${requestOptions.join(', ')}`, (name) =>
-    requestOptions.includes(name as keyof RunRequest),
-  ),
+  clientOptions: (value) =>
+    isObject(value) ? Object.values(value).map(optionNames).find(Boolean) : optionNames(value),
   voice: (value) =>
     !(isObject(value) && typeof value.open === 'function') &&
     'must be the result of voice() from @millrace/voice, such as voice({ speech: flite() })',
@@ -229,7 +236,7 @@ export function readServerOptions(options: ServerOptions, op: string): ServerSet
     page,
     clients,
     protocols,
-    clientOptions: new Set(clientOptions),
+    clientOptions,
     voice: options.voice,
     recheckMs,
     heartbeatMs,

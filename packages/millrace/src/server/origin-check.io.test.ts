@@ -1,11 +1,37 @@
 import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { socketClient, storyteller } from '../protocols/protocols.test-kit.ts'
 import { byToken, rejectedUpgrade, served } from './server.test-kit.ts'
 
 const origins = ['https://app.example.org']
 const hosts = ['chat.example.org']
+
+/** The headers that the SDKs of providers send, except those that a browser always allows. */
+async function headersOfSdks(): Promise<string[]> {
+  const sent = new Set<string>()
+  const fetch = async (_: unknown, { headers }: RequestInit = {}) => {
+    for (const [name] of new Headers(headers)) sent.add(name)
+    return Response.json({}, { status: 500 })
+  }
+  const options = { apiKey: 'key', fetch: fetch as typeof globalThis.fetch, dangerouslyAllowBrowser: true }
+  const more = { maxRetries: 0, timeout: 1000, defaultHeaders: { 'x-thread-id': 'one' } }
+  const openai = new OpenAI({ ...options, ...more, organization: 'org', project: 'project' })
+  const anthropic = new Anthropic({ ...options, ...more })
+  const messages = [{ role: 'user' as const, content: 'Hi' }]
+  await Promise.allSettled([
+    openai.chat.completions.create({ model: 'm', messages }),
+    openai.chat.completions.stream({ model: 'm', messages }).done(),
+    openai.responses.stream({ model: 'm', input: 'Hi' }).done(),
+    anthropic.messages.create({ model: 'm', max_tokens: 1, messages }),
+    anthropic.messages.stream({ model: 'm', max_tokens: 1, messages }).done(),
+    anthropic.beta.messages.create({ model: 'm', max_tokens: 1, messages, betas: ['b'] }),
+  ])
+  sent.delete('accept')
+  return [...sent]
+}
 
 /** Sends a request with any host, as a browser or a proxy could. */
 function statusOf(url: string, headers: Record<string, string>, method = 'GET'): Promise<number> {
@@ -185,8 +211,15 @@ describe('the origin', () => {
     expect(allowed.status).toBe(204)
     expect(allowed.headers.get('access-control-allow-origin')).toBe('https://app.example.org')
     expect(allowed.headers.get('access-control-allow-methods')).toContain('POST')
+    const names = allowed.headers.get('access-control-allow-headers')?.split(', ')
     for (const name of ['authorization', 'content-type', 'idempotency-key', 'last-event-id', 'traceparent'])
-      expect(allowed.headers.get('access-control-allow-headers')).toContain(name)
+      expect(names).toContain(name)
+    const sent = await headersOfSdks()
+    expect(sent).toEqual(expect.arrayContaining(['openai-project', 'anthropic-version', 'x-stainless-lang']))
+    // `@anthropic-ai/sdk` 1.8 sends its key as a bearer token; other clients of that API do not.
+    for (const name of [...sent, 'x-api-key']) expect(names).toContain(name)
+    const exposed = allowed.headers.get('access-control-expose-headers')?.split(', ')
+    expect(exposed).toEqual(expect.arrayContaining(['x-thread-id', 'x-request-id', 'request-id']))
     const rejected = await preflight('https://evil.example')
     expect(rejected.status).toBe(403)
     expect(rejected.headers.has('access-control-allow-origin')).toBe(false)

@@ -54,11 +54,16 @@ export function originCheck({ hosts, origins }: OriginCheckOptions): OriginCheck
       return {
         'access-control-allow-origin': origin,
         'access-control-allow-credentials': 'true',
-        'access-control-expose-headers': 'retry-after, mcp-session-id',
+        'access-control-expose-headers': 'retry-after, mcp-session-id, x-thread-id, x-request-id, request-id',
       }
     },
   }
 }
+
+const stainlessHeaders = [
+  ...['lang', 'package-version', 'os', 'arch', 'runtime', 'runtime-version', 'retry-count', 'timeout'],
+  ...['helper', 'helper-method', 'poll-helper', 'custom-poll-interval'],
+].map((name) => `x-stainless-${name}`)
 
 export const preflightHeaders = {
   'access-control-allow-methods': 'GET, POST, DELETE',
@@ -68,6 +73,11 @@ export const preflightHeaders = {
     'traceparent, tracestate',
     // Sent by MCP clients, with and without sessions.
     'mcp-protocol-version, mcp-session-id, mcp-method, mcp-name',
+    // Sent by `openai`, `@anthropic-ai/sdk` and other clients of these APIs. Browsers that let a page
+    // set user-agent ask for it. A wildcard does not work with credentials.
+    'x-thread-id, x-api-key, user-agent, openai-organization, openai-project',
+    'anthropic-version, anthropic-beta, anthropic-dangerous-direct-browser-access',
+    ...stainlessHeaders,
   ].join(', '),
   'access-control-max-age': '600',
 }

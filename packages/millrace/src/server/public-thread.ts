@@ -66,9 +66,19 @@ function publicEvent<Event extends ThreadEvent>(event: Event): Event {
   return inside === event.event ? event : { ...event, event: inside }
 }
 
-function publicFailure({ op, code, message, retryable }: ErrorJson): ErrorJson {
+/** For these a client needs the provider's status, to wait or to send less. */
+const statusCodes: ReadonlySet<ErrorCode> = new Set(['context_overflow', 'rate_limit', 'overloaded'])
+
+function publicFailure({ op, code, message, retryable, status, retryAfterMs }: ErrorJson): ErrorJson {
   // The reason that a user gave for stopping the run is not a secret.
   const publicMessage =
     code === 'stream_interrupted' ? message : (publicMessages[code] ?? 'something went wrong')
-  return { op, code, message: publicMessage, retryable }
+  return {
+    op,
+    code,
+    message: publicMessage,
+    retryable,
+    ...(status !== undefined && statusCodes.has(code) && { status }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  }
 }

@@ -23,7 +23,7 @@ export function allRoutes(app: App, options: RoutesOptions): readonly Route[] {
   const { voice, protocolRoutes } = options
   const { responseBytes } = options.limits
   const routes: Route[] = [
-    ...threadRoutes(options),
+    ...threadRoutes(app, options),
     ...exchangeRoutes(responseBytes),
     ...exportRoutes(responseBytes),
     ...usageRoutes(app, options),

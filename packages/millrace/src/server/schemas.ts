@@ -62,6 +62,7 @@ const runRequest = object(
       anyOf: [{ type: 'string', enum: ['auto', 'none', 'required'] }, object({ name: text })],
     },
     output: { type: 'object', description: 'The JSON Schema of the answer.' },
+    metadata: { type: 'object', description: 'Stored with the message. The model does not see it.' },
   },
   {
     description:

@@ -99,6 +99,7 @@ describe('failed sign-ins', () => {
     ['without any token', () => ({})],
     ['of MCP clients', (nth: number) => ({ token: `guess${nth}`, path: '/mcp', method: 'POST' })],
     ['in the URL', (nth: number) => ({ path: `/threads?token=guess${nth}` })],
+    ['with an API key', (nth: number) => ({ headers: { 'x-api-key': `guess${nth}` } })],
     ['in a cookie', (nth: number) => ({ headers: { cookie: `session=guess${nth}` } })],
   ])('%s count too', async (_, request) => {
     const { statuses } = await serveWithAuth({ protocols: [mcpProtocol()] })

@@ -107,7 +107,9 @@ function keep<Key, Value>(known: Map<Key, Value>, key: Key, value: Value) {
 const noCredentials = -1
 const secretName = /auth|cookie|token|key|secret|session|jwt|cert/i
 /** Named like secrets, but different with each request. */
-const notCredentials = new Set(['sec-websocket-key', 'idempotency-key', 'mcp-session-id'])
+const notCredentials = new Set([
+  ...['sec-websocket-key', 'idempotency-key', 'mcp-session-id', 'x-claude-code-session-id'],
+])
 
 /** A hash of everything in a request that looks like credentials. */
 function credentialsOf({ headers, url }: Request): number {

@@ -1,5 +1,4 @@
-import type { RunRequest } from '../protocol/index.ts'
-import type { Fields, NewThreadOptions, Route, RouteContext } from '../protocols/index.ts'
+import type { ClientOptions, Fields, NewThreadOptions, Route, RouteContext } from '../protocols/index.ts'
 import {
   checkRequest,
   choiceField,
@@ -14,7 +13,8 @@ import {
   required,
   textField,
 } from '../protocols/index.ts'
-import { rethrowConflict, threadIdPattern } from './callers.ts'
+import type { App } from '../threads/index.ts'
+import { threadIdPattern } from './callers.ts'
 import type { Limits } from './options.ts'
 
 const idField = patternField({
@@ -60,10 +60,10 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 export interface ThreadRoutesOptions {
   readonly limits: Limits
-  readonly clientOptions: ReadonlySet<keyof RunRequest>
+  readonly clientOptions: ClientOptions
 }
 
-export function threadRoutes({ limits, clientOptions }: ThreadRoutesOptions): Route[] {
+export function threadRoutes({ agents }: App, { limits, clientOptions }: ThreadRoutesOptions): Route[] {
   /**
    * All threads share one namespace, so a user who can choose ids can find out which ones are
    * taken. On a server with users an id must be unguessable; then a conflict reveals nothing new.
@@ -88,7 +88,8 @@ export function threadRoutes({ limits, clientOptions }: ThreadRoutesOptions): Ro
       async handle(context) {
         const options = context.body as NewThreadOptions
         checkChosenId(options.id, context)
-        checkRequest(options.request, clientOptions, 'server.fetch')
+        const { agent = agents[0] as string } = options
+        checkRequest(options.request, clientOptions(agent), 'server.fetch')
         const { info } = await context.caller.createThread(options)
         return Response.json(info, { status: 201, headers: { location: `/threads/${info.id}` } })
       },
@@ -136,20 +137,10 @@ export function threadRoutes({ limits, clientOptions }: ThreadRoutesOptions): Ro
       async handle(context) {
         const { caller, params } = context
         const { at, id } = context.body as { at: number; id?: string }
-        const { thread } = await caller.getThread(params.id as string)
+        const found = await caller.getThread(params.id as string)
         checkChosenId(id, context)
-        const { user, key } = caller
-        const fork = await thread
-          .fork(at, {
-            ...(id !== undefined && { id }),
-            ...(user !== undefined && { user }),
-            ...(key !== undefined && { caller: key }),
-          })
-          .catch(rethrowConflict)
-        return Response.json(await fork.info(), {
-          status: 201,
-          headers: { location: `/threads/${fork.id}` },
-        })
+        const { info } = await caller.forkThread(found, at, { id })
+        return Response.json(info, { status: 201, headers: { location: `/threads/${info.id}` } })
       },
     },
   ]

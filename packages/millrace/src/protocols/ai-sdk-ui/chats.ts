@@ -1,4 +1,3 @@
-import type { RunRequest } from '../../protocol/index.ts'
 import { invalidInput, isMillraceError } from '../../protocol/index.ts'
 import type { Thread } from '../../threads/index.ts'
 import type { PostedChat, PostedMessage, UIMessage, UIMessageChunks } from '../../view/index.ts'
@@ -24,7 +23,7 @@ import {
 import { derivedId, findThread } from '../derived-id.ts'
 import type { Disconnects } from '../disconnect.ts'
 import { httpError } from '../http-error.ts'
-import type { Caller } from '../protocol.ts'
+import type { Caller, ClientOptions, FoundThread } from '../protocol.ts'
 
 /** An answer as a message of the AI SDK. */
 export interface ChatAnswer extends Answer {
@@ -33,7 +32,8 @@ export interface ChatAnswer extends Answer {
 
 export interface ChatsOptions {
   readonly agent: string | undefined
-  readonly clientOptions: ReadonlySet<keyof RunRequest>
+  readonly defaultAgent: string
+  readonly clientOptions: ClientOptions
   readonly readers: Disconnects
   /** For how long an answer that has ended can be resumed. */
   readonly replayMs: number
@@ -48,7 +48,7 @@ export interface Chats {
   history(caller: Caller, chatId: string): Promise<readonly UIMessage[]>
 }
 
-export function chats({ agent, clientOptions, readers, replayMs }: ChatsOptions): Chats {
+export function chats({ agent, defaultAgent, clientOptions, readers, replayMs }: ChatsOptions): Chats {
   const idOf = (caller: Caller, chatId: string) => derivedId('ai-sdk-ui', caller.user, agent, chatId)
   const find = async (caller: Caller, chatId: string) =>
     findThread(caller, chatId, await idOf(caller, chatId))
@@ -57,16 +57,17 @@ export function chats({ agent, clientOptions, readers, replayMs }: ChatsOptions)
   async function create(caller: Caller, id: string, { posted, request }: PostedChat) {
     if (posted.at(-1)?.role !== 'user')
       throw httpError(404, 'not_found', 'this conversation is not known here: send a new message')
-    const isAccepted = ({ role }: PostedMessage) => role !== 'system' || clientOptions.has('system')
+    const accepted = clientOptions(agent ?? defaultAgent)
+    const isAccepted = ({ role }: PostedMessage) => role !== 'system' || accepted.has('system')
     const { messages, ids } = readConversation(posted.filter(isAccepted))
     const key = ids.pop() ?? crypto.randomUUID()
-    const more = { keys: [...ids, key], request: acceptedRequest(request, clientOptions) }
+    const more = { keys: [...ids, key], request: acceptedRequest(request, accepted) }
     const { thread } = await caller.createThread({ id, agent, messages, ...more })
     return withChunks(await answerTo(thread, (await thread.inputOf(key)) as number))
   }
 
   /** Sends the last message. */
-  async function send(thread: Thread, { posted, mode, request }: PostedChat, key: string) {
+  async function send({ thread, info }: FoundThread, { posted, mode, request }: PostedChat, key: string) {
     const message = userMessage(posted.at(-1) as PostedMessage)
     await readers.stopNow(thread.id)
     // The client may have answers that it has not sent yet.
@@ -77,7 +78,7 @@ export function chats({ agent, clientOptions, readers, replayMs }: ChatsOptions)
       key: key || undefined,
       // Otherwise it would wait for a decision of the user, who writes a message instead.
       mode: mode ?? (status === 'waiting' ? 'interrupt' : 'queue'),
-      request: acceptedRequest(request, clientOptions),
+      request: acceptedRequest(request, clientOptions(info.agent)),
     })
     return withChunks(await answerTo(thread, seq))
   }
@@ -118,14 +119,14 @@ export function chats({ agent, clientOptions, readers, replayMs }: ChatsOptions)
       const { input: replaced } = isEdited ? await inputOf(thread, messageId, info.head) : {}
       if (replaced !== undefined && placeOf(await readThread(thread), replaced).isShown)
         await thread.rewind(replaced)
-      return send(thread, chat, key)
+      return send(found, chat, key)
     }
     if (isSubmitted && last !== named) return withChunks(await answerTo(thread, input))
     const { isShown, run } = placeOf(await readThread(thread), input)
     if (isSubmitted && isShown) await thread.rewind(input)
     // A message that is no longer part of the conversation is sent again.
-    if (isSubmitted || !isShown) return send(thread, chat, key)
-    const options = { request: acceptedRequest(request, clientOptions) }
+    if (isSubmitted || !isShown) return send(found, chat, key)
+    const options = { request: acceptedRequest(request, clientOptions(info.agent)) }
     return withChunks(await answerTo(thread, run ? await thread.rewind(run.seq, options) : input))
   }
 

@@ -55,7 +55,7 @@ export function aiSdkUi(options: AiSdkUiOptions = {}): Protocol {
         graceMs: onDisconnect === 'stop' ? graceMs : undefined,
         onError: (thrown) => void host.publicError(thrown),
       })
-      const served = chats({ agent, clientOptions, readers, replayMs })
+      const served = chats({ agent, defaultAgent: agents[0] as string, clientOptions, readers, replayMs })
 
       function follow(slot: StreamSlot, answer: ChatAnswer): Response {
         const { thread, after, chunks } = answer
