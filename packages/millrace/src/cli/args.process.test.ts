@@ -88,6 +88,14 @@ describe('flags', () => {
     expect(parse('--', '--voice')).toMatchObject({ command: 'ask', words: ['--voice'] })
   })
 
+  test('--model can be repeated for a gateway; otherwise the last one counts', () => {
+    expect(parse('serve', '--gateway', '-m', 'a', '--model', 'b|c').flags).toEqual({
+      gateway: true,
+      model: 'a,b|c',
+    })
+    expect(parse('hi there', '-m', 'a', '-m', 'b').flags).toEqual({ model: 'b' })
+  })
+
   test('contradicting flags are rejected', () => {
     expect(() => parse('hi there', '-q', '--verbose')).toThrow('--quiet and --verbose cannot be combined')
     expect(parse('serve', '--verbose').flags).toEqual({ verbose: true })

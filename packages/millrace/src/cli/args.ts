@@ -36,7 +36,10 @@ export function readArgs(argv: readonly string[]): CommandLine {
   }
   for (const name of Object.keys(values) as (keyof Flags)[])
     if (!takes(command, name)) throw invalidInput(op, `--${name} only works with ${commandsTaking(name)}`)
-  const given = values as Flags
+  const oneOf = (list: readonly unknown[]) => (values.gateway ? list.join(',') : list.at(-1))
+  const given = Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, Array.isArray(value) ? oneOf(value) : value]),
+  ) as Flags
   if (given.quiet && given.verbose) throw invalidInput(op, '--quiet and --verbose cannot be combined')
   return { command, words: rest, flags: given }
 }
@@ -45,7 +48,7 @@ function parse(argv: readonly string[]) {
   const options = Object.fromEntries(
     Object.entries(flags).map(([name, flag]) => [
       name,
-      { type: flag.type, ...('short' in flag && { short: flag.short }) },
+      { type: flag.type, ...('short' in flag && { short: flag.short }), multiple: 'isList' in flag },
     ]),
   )
   try {

@@ -26,6 +26,8 @@ interface Flag {
   readonly value?: string
   /** The allowed values. The value may be omitted; it is then the first one. */
   readonly choices?: readonly [string, ...string[]]
+  /** With `--gateway` it may be repeated. The values are joined with commas. */
+  readonly isList?: boolean
   readonly commands: readonly Command[] | 'all'
   readonly help: string
 }
@@ -40,6 +42,7 @@ export const flags = {
     type: 'string',
     short: 'm',
     value: 'NAME',
+    isList: true,
     commands: withAgent,
     help: 'provider/name or URL#name (default: MILLRACE_MODEL, or auto-detected)',
   },
@@ -115,6 +118,11 @@ export const flags = {
     value: 'TEXT',
     commands: ['serve'],
     help: 'Require this access token (or set MILLRACE_TOKEN)',
+  },
+  gateway: {
+    type: 'boolean',
+    commands: ['serve'],
+    help: "Serve the models of --model instead of agents: 'a,b', or 'a|b' for a fallback",
   },
   mcp: { type: 'boolean', commands: ['serve'], help: 'Also serve the agents as MCP tools at /mcp' },
   voice: {

@@ -58,6 +58,7 @@ describe.concurrent('millrace serve', () => {
     expect(stderr.split('\n')).toEqual([
       `open ${url}/ to chat with the agents and inspect their runs`,
       expect.stringMatching(/^agents: desk, night; threads are stored in /),
+      `OpenAI-compatible clients connect to ${url}/v1, Anthropic clients to ${url}`,
       expect.stringMatching(/^no token set: anyone on this machine can use it/),
       expect.stringMatching(/^waiting for running tools/),
       '',
@@ -90,6 +91,11 @@ describe.concurrent('millrace serve', () => {
     expect(await status()).toBe(401)
     expect(await status('Bearer wrong')).toBe(401)
     expect(await status('Bearer s3cret')).toBe(200)
+    const keyed = async (headers: Record<string, string>) =>
+      (await fetch(`${url}/threads`, { headers })).status
+    expect(await keyed({ 'x-api-key': 'wrong' })).toBe(401)
+    expect(await keyed({ 'x-api-key': 's3cret' })).toBe(200)
+    expect(await keyed({ 'x-api-key': 's3cret', authorization: 'Bearer another' })).toBe(200)
     child.kill('SIGINT')
     expect((await ended).stderr).not.toContain('s3cret')
   })

@@ -2,10 +2,12 @@ import cluster from 'node:cluster'
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { invalidInput, MillraceError } from '../protocol/index.ts'
 import type { Auth, Protocol, ServedApp } from '../server/index.ts'
-import { serve as openServer } from '../server/index.ts'
+import { anthropicApi, openaiApi, serve as openServer } from '../server/index.ts'
 import type { CommandLine } from './args.ts'
 import { exchangesOf } from './exchanges.ts'
 import { exitCodes } from './exit-codes.ts'
+import type { Flags } from './flags.ts'
+import { gatewayAgents, gatewayOptions } from './gateway.ts'
 import { logLinesOn } from './log-lines.ts'
 import { loadPostgres, openStore } from './open-store.ts'
 import type { Output } from './output.ts'
@@ -22,6 +24,10 @@ import { shownStore } from './store-address.ts'
 import { verboseLogs } from './verbose.ts'
 
 const op = 'millrace'
+
+async function protocolsOf({ mcp }: Flags): Promise<Protocol[]> {
+  return [openaiApi(), anthropicApi(), ...(mcp ? [await loadMcpProtocol()] : [])]
+}
 
 async function loadMcpProtocol(): Promise<Protocol> {
   const needs = { flag: '--mcp', install: '@millrace/tools' }
@@ -47,7 +53,7 @@ async function serveHere(
   const servesClients = role !== 'worker'
   // Before the agents, so that their own instrumentation is recorded too.
   const otel = flags.otel ? await startOtel(output) : undefined
-  const agents = await agentsToServe(file, flags, 'serve')
+  const agents = flags.gateway ? await gatewayAgents(file, flags) : await agentsToServe(file, flags, 'serve')
   const voice = flags.voice === undefined || !servesClients ? undefined : await openVoice(flags.voice, output)
   const store = await openStore(address)
   const dispatcher = queue && (await loadPostgres('--queue')).bullmq(queue)
@@ -62,7 +68,8 @@ async function serveHere(
     ...(token && { auth: tokenAuth(token) }),
     hosts: commaList(flags.hosts),
     origins: commaList(flags.origins),
-    protocols: flags.mcp && servesClients ? [await loadMcpProtocol()] : [],
+    protocols: servesClients ? await protocolsOf(flags) : [],
+    ...(flags.gateway && { clientOptions: gatewayOptions }),
     voice,
     telemetry: [...(otel ? [otel.telemetry] : []), ...verboseLogs(flags, logLinesOn(output))],
   })
@@ -77,8 +84,13 @@ async function serveHere(
         : 'this is a worker: it runs agents, and answers only health checks at /healthz and /readyz',
     )
     if (role === 'web') output.note('this process runs no agents: start others with --role worker')
-    output.note(`agents: ${app.agents.join(', ')}; threads are stored in ${shownStore(address)}`)
+    const what = flags.gateway ? 'models' : 'agents'
+    output.note(`${what}: ${app.agents.join(', ')}; threads are stored in ${shownStore(address)}`)
     await printNotices(app, output)
+    if (servesClients) {
+      const base = pageUrl(url).slice(0, -1)
+      output.note(`OpenAI-compatible clients connect to ${base}/v1, Anthropic clients to ${base}`)
+    }
     if (flags.mcp && servesClients) output.note(`MCP clients connect to ${pageUrl(url)}mcp`)
     if (otel) output.note(otel.destinations)
     if (!token && servesClients)
@@ -131,10 +143,12 @@ function pageUrl(url: string): string {
 function tokenAuth(token: string): Auth {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   const wanted = digest(token)
-  return (request) => {
-    const [, shown = ''] = /^Bearer +(.*)$/i.exec(request.headers.get('authorization') ?? '') ?? []
-    // Compares digests, so that the time it takes reveals nothing about the token.
-    return timingSafeEqual(digest(shown), wanted)
+  // Compares digests, so that the time it takes reveals nothing about the token.
+  const isToken = (shown: string) => timingSafeEqual(digest(shown), wanted)
+  return ({ headers }) => {
+    const [, bearer = ''] = /^Bearer +(.*)$/i.exec(headers.get('authorization') ?? '') ?? []
+    // Many clients of Anthropic's API send their key in this header, some with another bearer token.
+    return isToken(bearer) || isToken(headers.get('x-api-key') ?? '')
       ? { user: 'token', canSee: () => true, canInspect: true }
       : undefined
   }
