@@ -1,3 +1,4 @@
+import { gatewayPart } from './gateway/part.ts'
 import type { AnyPart } from './harness/part.ts'
 import { loadPart } from './load/part.ts'
 import { pagePart } from './page/part.ts'
@@ -8,6 +9,7 @@ import { clientsPart } from './workloads/part.ts'
 
 export const parts: readonly AnyPart[] = [
   clientsPart,
+  gatewayPart,
   loadPart,
   pagePart,
   telemetryPart,

@@ -21,7 +21,7 @@ describe('the benchmark command line', () => {
     [['load', '--scenari', 'long'], "Unknown option '--scenari'. Did you mean '--scenario'?"],
     [
       ['laod'],
-      "Unknown part 'laod'. Did you mean 'load'? The parts are clients, load, page, telemetry, ui-stream, voice.",
+      "Unknown part 'laod'. Did you mean 'load'? The parts are clients, gateway, load, page, telemetry, ui-stream, voice.",
     ],
     [['opera'], "Unknown part 'opera'. The parts are clients,"],
     [['--scenario', 'long'], '--scenario does not work with the part "clients"'],
@@ -33,7 +33,7 @@ describe('the benchmark command line', () => {
 
   it('runs the named parts, or all of them, and passes the other arguments on', () => {
     const named = (...args: string[]) => command(...args)?.parts.map(({ part }) => part.name)
-    expect(named()).toEqual(['clients', 'load', 'page', 'telemetry', 'ui-stream', 'voice'])
+    expect(named()).toEqual(['clients', 'gateway', 'load', 'page', 'telemetry', 'ui-stream', 'voice'])
     expect(named('voice', 'load', 'voice', '--quick')).toEqual(['voice', 'load'])
     expect(command('clients', '--work', 'loop', 'telemetry')).toMatchObject({
       mode: 'full',

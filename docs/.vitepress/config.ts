@@ -5,6 +5,7 @@ import { defineConfig } from 'vitepress'
 const guides = [
   { text: 'Chat backend', link: '/guides/chat-backend' },
   { text: 'useChat and assistant-ui', link: '/guides/use-chat' },
+  { text: 'Agents as models', link: '/guides/agents-as-models' },
   { text: 'Coding agent', link: '/guides/coding-agent' },
   { text: 'Approvals', link: '/guides/approvals' },
   { text: 'Structured output', link: '/guides/structured-output' },
