@@ -28,7 +28,7 @@ const words: readonly (readonly [RegExp, string])[] = [
 ]
 
 /** Foreign words: what other protocols and packages call things. */
-const foreign = /notifications\/cancelled|status: 'cancelled'|'decline'|promise(?:[ds])?\b/
+const foreign = /notifications\/cancelled|'cancelled'|'decline'|promise(?:[ds])?\b/
 
 const skipped =
   /^(?:scripts\/check-words\.ts|packages\/millrace\/src\/protocol\/upgrade\.ts|package-lock\.json|test\/logs\/|packages\/voice\/src\/sentences\/|packages\/[^/]+\/api\/|bench\/(?:results\.json|package-lock\.json))/

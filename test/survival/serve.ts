@@ -1,6 +1,6 @@
 import './skewed-clock.ts'
 import { sqliteStore } from '../../packages/millrace/src/log/sqlite.ts'
-import { serve } from '../../packages/millrace/src/server/index.ts'
+import { openaiApi, serve } from '../../packages/millrace/src/server/index.ts'
 import { deskAgents, dieIf } from './desk.ts'
 import type { ServerConfig } from './server-process.ts'
 
@@ -22,6 +22,7 @@ const app = serve({
   agents: deskAgents({ provider, actions }),
   store,
   dispatcher,
+  protocols: [openaiApi()],
   context({ metadata }) {
     dieIf(metadata, 'context')
     return metadata

@@ -4,6 +4,7 @@ export type {
   CallerUsage,
   CreateOptions,
   ForkOptions,
+  KeyedEntry,
   Lease,
   ListOptions,
   MemoryStoreOptions,
