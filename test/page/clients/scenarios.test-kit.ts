@@ -115,7 +115,6 @@ export function describeClient(name: string, { page: pageName, query = '', follo
 
     test('continues an answer after a network outage', async () => {
       server.script('Count on', [slow])
-      // The browser only fails requests that are made while it is offline.
       await using proxy = await cuttingProxy({ port: Number(new URL(server.url).port) })
       const { page, say, answers, until, texts } = await open({
         url: proxy.url,
@@ -124,9 +123,12 @@ export function describeClient(name: string, { page: pageName, query = '', follo
       })
       await say('Count on')
       await answers.getByText('word5').waitFor()
-      await page.context().setOffline(true)
+      // A browser that is offline does not report that a WebSocket was cut.
+      proxy.isDown = true
       proxy.cut()
       await page.getByText(/^(error|reconnecting)$/).waitFor()
+      await page.context().setOffline(true)
+      proxy.isDown = false
       await page.context().setOffline(false)
       await answers.getByText('word40').waitFor()
       await until('idle')

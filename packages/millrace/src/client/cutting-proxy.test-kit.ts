@@ -6,6 +6,8 @@ export interface CuttingProxy extends AsyncDisposable {
   readonly url: string
   /** How many connections were opened. */
   readonly count: number
+  /** Whether new connections are cut at once. */
+  isDown: boolean
   /** Cuts all open connections. */
   cut(): void
 }
@@ -44,6 +46,7 @@ export async function cuttingProxy({
   }
 
   const server = createServer((incoming) => {
+    if (proxy.isDown) return incoming.destroy()
     const outgoing = connect(port, '127.0.0.1')
     for (const socket of [incoming, outgoing]) {
       open.add(socket)
@@ -66,7 +69,8 @@ export async function cuttingProxy({
   const cut = () => {
     for (const socket of open) socket.destroy()
   }
-  return {
+  const proxy: CuttingProxy = {
+    isDown: false,
     url: `http://127.0.0.1:${own}`,
     get count() {
       return count
@@ -78,4 +82,5 @@ export async function cuttingProxy({
       await once(server, 'close')
     },
   }
+  return proxy
 }
