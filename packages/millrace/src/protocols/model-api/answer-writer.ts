@@ -38,7 +38,7 @@ export interface AnswerEnd {
 }
 
 /**
- * Writes one response in the format of a protocol. `answerFrames` reads the log and calls it. Every
+ * Writes one response in the format of a protocol. `answerFold` reads the log and calls it. Every
  * method returns the frames to send, or `''`. `seq` is the number of the entry that caused the call.
  * Text, reasoning and calls may interleave.
  */
