@@ -21,7 +21,7 @@ const [, modelEvents = ''] = /export type ModelEvent =([\s\S]*?\n)\n/.exec(event
 
 /** Event types that only a log has. Model events have other switches. */
 const logTypes = [
-  ...events.matchAll(/export interface (\w+)(?:<.*>)? \{\n {2}readonly type: '([\w-]+)'/g),
+  ...events.matchAll(/export interface (\w+)(?:<.*>)?(?: extends \w+)? \{\n {2}readonly type: '([\w-]+)'/g),
 ].flatMap(([, name = '', type = '']) => (modelEvents.includes(`| ${name}\n`) ? [] : [type]))
 
 /** The switches of a source over four or more types of log events. */

@@ -135,8 +135,8 @@ describe('the cost of a round does not depend on earlier rounds, except for its 
     const early = spent[20] as (typeof spent)[number]
     const late = spent[190] as (typeof spent)[number]
     expect(late.work.chars / early.work.chars).toBeLessThan(1.2)
-    // The conversation is copied for the request, and iterated only a few times.
+    // The conversation is copied for the request, iterated only a few times, and its size looked up.
     const more = late.work.elements - early.work.elements
-    expect(more / (late.messages - early.messages)).toBeLessThan(8)
+    expect(more / (late.messages - early.messages)).toBeLessThan(9)
   })
 })

@@ -19,7 +19,12 @@ export async function scriptedProvider(): Promise<{ readonly model: Model; close
     return paced(nextRound(conversation), isOnPhone(conversation) ? aloud : String)
   })
   const { baseURL } = simulator
-  const model = openaiChat('keyword-script', { baseURL, provider: 'simulator', apiKey: 'any' })
+  const model = {
+    ...openaiChat('keyword-script', { baseURL, provider: 'simulator', apiKey: 'any' }),
+    // Nothing is paid, and everything that shows a cost says so.
+    simulated: true,
+    price: { input: 1, output: 4, cacheRead: 0.1 },
+  }
   return { model, close: () => simulator.close() }
 }
 

@@ -3,6 +3,16 @@ interface AgentInfo {
   readonly notices?: readonly string[]
 }
 
+type AmountKind = keyof Amounts
+
+interface Amounts {
+  readonly usd: number
+  readonly tokens: number
+  readonly rounds: number
+  readonly toolCalls: number
+  readonly ms: number
+}
+
 interface ApprovalAnswer {
   readonly approved: boolean
   readonly reason?: string | undefined
@@ -35,6 +45,7 @@ interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject>
     readonly rules: readonly string[]
     readonly for: readonly RememberFor[]
   }
+  readonly budget?: ReachedLimit
 }
 
 interface AssistantMessage {
@@ -49,6 +60,8 @@ interface BrowserMicrophoneOptions extends WorkletOptions {
 }
 
 type BrowserPlayerOptions = WorkletOptions
+
+type BudgetScope = 'run' | 'thread' | 'user' | 'agent'
 
 type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
 
@@ -65,6 +78,7 @@ interface Client {
   threads(options?: ListThreadsOptions): Promise<ThreadPage>
   agents(): Promise<readonly AgentInfo[]>
   usage(): Promise<LimitsUsage>
+  spending(options?: SpendingOptions): Promise<readonly SpendingRow[]>
   voice(): Promise<{
     readonly speak: boolean
     readonly listen: boolean
@@ -83,6 +97,21 @@ interface ClientOptions {
   readonly silenceMs?: number | undefined
   readonly onRetry?: ((error: MillraceError, delayMs: number) => void) | undefined
   readonly onOpen?: (() => void) | undefined
+}
+
+interface ContextUse {
+  readonly tokens: number
+  readonly limit?: number
+  readonly compactAt?: number
+  readonly system: number
+  readonly tools: number
+  readonly history: number
+  readonly results: number
+}
+
+interface Cost {
+  readonly usd: number
+  readonly prices: string
 }
 
 interface CreateThreadOptions {
@@ -174,6 +203,10 @@ interface ExportedThread extends Transcript {
   readonly thread: Omit<ThreadInfo, 'head' | 'status'>
   readonly usage: Usage
   readonly entries: readonly Entry[]
+}
+
+interface FailedRequest extends Paid {
+  readonly model: string
 }
 
 type Fetch = (url: string, init: RequestInit) => Promise<Response>
@@ -372,7 +405,13 @@ interface ModelSettings {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'canceled' | 'failed'
+type Outcome = 'completed' | 'max-rounds' | 'budget' | 'truncated' | 'suspended' | 'canceled' | 'failed'
+
+interface Paid {
+  readonly usage?: Partial<Usage>
+  readonly estimate?: TokenEstimate
+  readonly cost?: Cost
+}
 
 interface PartEndEvent {
   readonly type: 'part-end'
@@ -441,6 +480,13 @@ interface ProviderToolPart {
   readonly output?: JsonValue
   readonly isError?: boolean
   readonly opaque: ProviderData
+}
+
+interface ReachedLimit {
+  readonly scope: BudgetScope
+  readonly kind: AmountKind
+  readonly limit: number
+  readonly spent: number
 }
 
 interface ReadEntriesOptions {
@@ -519,14 +565,14 @@ interface RewindOptions {
   readonly request?: RunRequest | undefined
 }
 
-interface RoundEndEvent {
+interface RoundEndEvent extends Paid {
   readonly type: 'round-end'
   readonly round: number
   readonly model: string
   readonly finish: RoundFinish
   readonly error?: ErrorJson
-  readonly usage?: Partial<Usage>
   readonly contextTokens?: number
+  readonly context?: ContextUse
   readonly timings?: RoundTimings
   readonly metadata?: JsonObject
 }
@@ -537,6 +583,7 @@ interface RoundRetractEvent {
   readonly type: 'round-retract'
   readonly round: number
   readonly reason: string
+  readonly failed?: FailedRequest
 }
 
 interface RoundRetryEvent {
@@ -546,6 +593,7 @@ interface RoundRetryEvent {
   readonly model: string
   readonly delayMs: number
   readonly error: ErrorJson
+  readonly failed?: FailedRequest
 }
 
 interface RoundStartEvent {
@@ -553,6 +601,8 @@ interface RoundStartEvent {
   readonly round: number
   readonly model: string
   readonly inputs?: readonly number[]
+  readonly limit?: ReachedLimit
+  readonly failed?: FailedRequest
 }
 
 interface RoundTimings {
@@ -567,6 +617,9 @@ interface RunEndEvent {
   readonly finish?: RoundFinish
   readonly usage: Usage
   readonly error?: ErrorJson
+  readonly ms?: number
+  readonly limit?: ReachedLimit
+  readonly failed?: FailedRequest
 }
 
 type RunEvent<Calls = CallEvent> =
@@ -603,6 +656,7 @@ interface RunStartEvent {
   readonly inputs?: readonly number[]
   readonly discarded?: readonly number[]
   readonly losses?: number
+  readonly lostMs?: number
   readonly trace?: string
 }
 
@@ -626,6 +680,36 @@ interface SocketLike {
   addEventListener(type: 'error', listener: () => void): void
 }
 
+type SpendingKey = 'day' | 'agent' | 'user' | 'model' | 'tool'
+
+interface SpendingOptions {
+  readonly by?: readonly SpendingKey[] | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly agent?: string | undefined
+  readonly user?: string | undefined
+}
+
+interface SpendingRow {
+  readonly day?: string
+  readonly agent?: string
+  readonly user?: string
+  readonly model?: string
+  readonly tool?: string
+  readonly usd: number
+  readonly estimatedUsd: number
+  readonly simulatedUsd: number
+  readonly unknown: number
+  readonly runs: number
+  readonly rounds: number
+  readonly toolCalls: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+  readonly ms: number
+}
+
 interface StateOptions {
   readonly bytes?: number | undefined
   readonly before?: number | undefined
@@ -636,11 +720,11 @@ interface StopEvent {
   readonly reason: string
 }
 
-interface SummaryEvent {
+interface SummaryEvent extends Paid {
   readonly type: 'summary'
   readonly replaces: number
   readonly message: UserMessage
-  readonly usage?: Partial<Usage>
+  readonly model?: string
 }
 
 interface SystemMessage {
@@ -694,17 +778,22 @@ interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status'> {
     readonly mode: InputMode
   }[]
   readonly usage: Usage
+  readonly cost: TotalCost
+  readonly context?: ContextUse
   readonly run?: {
     readonly id: string
     readonly rounds: number
     readonly outcome?: Outcome
     readonly error?: ErrorJson
+    readonly limit?: ReachedLimit
   }
 }
 
 type ThreadStatus = 'idle' | 'queued' | 'running' | 'waiting'
 
 interface ThreadView extends Omit<ThreadInfo, keyof ThreadSnapshot>, ThreadSnapshot {}
+
+type TokenEstimate = Pick<Usage, 'inputTokens' | 'outputTokens'>
 
 interface ToolCallEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'tool-call'
@@ -764,6 +853,8 @@ interface ToolProgressEvent {
   readonly callId: string
   readonly data?: JsonValue
   readonly event?: RunEvent
+  readonly name?: string
+  readonly agent?: string
 }
 
 interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
@@ -777,6 +868,7 @@ interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
   readonly ms: number
   readonly overlapMs: number
   readonly permission?: Permission
+  readonly cost?: Cost
 }
 
 type ToolResultPart = TextPart | JsonPart | ImagePart
@@ -795,6 +887,15 @@ interface ToolStartEvent<Name extends string = string, Input = JsonObject> {
   readonly attempt: number
   readonly input?: Input
   readonly permission?: Permission
+}
+
+interface TotalCost {
+  readonly usd?: number
+  readonly knownUsd: number
+  readonly unknown?: number
+  readonly estimatedUsd?: number
+  readonly simulatedUsd?: number
+  readonly tools?: Readonly<Record<string, number>>
 }
 
 interface Transcript {
@@ -830,6 +931,12 @@ interface Usage {
   readonly reasoningTokens: number
   readonly cacheReadTokens: number
   readonly cacheWriteTokens: number
+  readonly cacheWrite1hTokens?: number
+  readonly inputAudioTokens?: number
+  readonly outputAudioTokens?: number
+  readonly inputImageTokens?: number
+  readonly outputImageTokens?: number
+  readonly webSearches?: number
 }
 
 interface UserMessage {
@@ -1038,6 +1145,9 @@ export {
   type RunRequest,
   type SendOptions,
   type SocketLike,
+  type SpendingKey,
+  type SpendingOptions,
+  type SpendingRow,
   type ThreadEvent,
   type ThreadInfo,
   type ThreadPage,

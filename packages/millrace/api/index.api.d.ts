@@ -64,6 +64,8 @@ interface AgentOptions<
   readonly onToolError?: 'continue' | 'fail' | undefined
   readonly maxContextTokens?: number | undefined
   readonly compact?: Compact | false | undefined
+  readonly prices?: Readonly<Record<string, Price>> | undefined
+  readonly budget?: Budget | undefined
   readonly permission?: Policy | undefined
   readonly prepareRound?: PrepareRound<Context> | undefined
   readonly beforeCall?: BeforeCall<Context> | undefined
@@ -84,6 +86,16 @@ interface AgentTool<Context = any, Name extends string = string, Output = unknow
   readonly notices: NonNullable<Toolbox['notices']>
 }
 
+type AmountKind = keyof Amounts
+
+interface Amounts {
+  readonly usd: number
+  readonly tokens: number
+  readonly rounds: number
+  readonly toolCalls: number
+  readonly ms: number
+}
+
 interface App {
   readonly agents: readonly string[]
   notices(agent?: string): Promise<readonly string[]>
@@ -91,10 +103,11 @@ interface App {
   threads(options?: ThreadsOptions): Promise<ThreadPage>
   deleteThreads(options: { readonly user: string }): Promise<number>
   usage(caller: string): Promise<QuotaUsage>
+  spending(options?: SpendingOptions): Promise<readonly SpendingRow[]>
   pause(): void
   resume(): void
   rejected(limit: string): void
-  readonly buffer: Budget
+  readonly buffer: Budget$1
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>
 }
 
@@ -125,6 +138,7 @@ interface AppOptions {
   readonly maxAgentRuns?: Readonly<Record<string, number>> | undefined
   readonly keepDays?: number | undefined
   readonly quotas?: Partial<Quotas> | undefined
+  readonly budget?: Budget | undefined
   readonly telemetry?: Telemetry | readonly Telemetry[] | undefined
   readonly onError?: ((error: MillraceError) => void) | undefined
 }
@@ -170,6 +184,7 @@ interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject>
     readonly rules: readonly string[]
     readonly for: readonly RememberFor[]
   }
+  readonly budget?: ReachedLimit
 }
 
 type Approve<Input, Context> = (
@@ -218,6 +233,7 @@ interface Batch {
   readonly lease: Lease
   readonly number: number
   readonly events: readonly ThreadEvent[]
+  readonly freed?: readonly string[] | undefined
 }
 
 type BeforeCall<Context = unknown> = (
@@ -232,7 +248,14 @@ type BeforeCallResult =
       readonly input: object
     }
 
-interface Budget {
+interface Budget extends Limits {
+  readonly thread?: Limits | undefined
+  readonly userPerDay?: Limits | undefined
+  readonly agentPerDay?: Limits | undefined
+  readonly onLimit?: OnLimit | undefined
+}
+
+interface Budget$1 {
   limit: number
   readonly used: number
   isFull(caller?: string | undefined, bytes?: number): boolean
@@ -240,6 +263,8 @@ interface Budget {
   add(bytes: number, caller?: string | undefined): void
   whenRoom(caller: string | undefined, bytes: number, callback: () => void): void
 }
+
+type BudgetScope = 'run' | 'thread' | 'user' | 'agent'
 
 type CallEnd =
   | {
@@ -354,11 +379,32 @@ type ContextOf<Tools extends readonly (Tool | Toolbox)[]> = (
   ? All
   : unknown
 
+interface ContextUse {
+  readonly tokens: number
+  readonly limit?: number
+  readonly compactAt?: number
+  readonly system: number
+  readonly tools: number
+  readonly history: number
+  readonly results: number
+}
+
+interface Cost {
+  readonly usd: number
+  readonly prices: string
+}
+
 interface CreateOptions {
   readonly entries?: readonly Entry[] | undefined
   readonly keys?: ReadonlyMap<string, number> | undefined
   readonly createdAt?: number | undefined
   readonly quotas?: Quotas | undefined
+}
+
+interface DayLimit {
+  readonly scope: 'user' | 'agent'
+  readonly name: string
+  readonly limits: Limits
 }
 
 interface Decision {
@@ -505,6 +551,10 @@ interface ExchangesOptions {
   readonly round?: number | undefined
 }
 
+interface FailedRequest extends Paid {
+  readonly model: string
+}
+
 interface FetchAccess {
   readonly kind: 'fetch'
   readonly host: string
@@ -578,6 +628,26 @@ interface GeneratedCall {
   readonly input?: JsonObject | undefined
   readonly arguments?: string | undefined
 }
+
+interface Hold {
+  readonly id: string
+  readonly least: Limits
+  readonly most: Limits
+  readonly limits: readonly DayLimit[]
+}
+
+type HoldResult =
+  | {
+      readonly type: 'held'
+      readonly toolCalls?: ReachedLimit | undefined
+    }
+  | {
+      readonly type: 'wait' | 'fenced'
+    }
+  | {
+      readonly type: 'reached'
+      readonly limit: ReachedLimit
+    }
 
 interface HookCall<Context = unknown> {
   readonly callId: string
@@ -741,6 +811,8 @@ interface Lease {
 
 type LeftOut = undefined | symbol | ((...args: never) => unknown)
 
+type Limits = { readonly [Kind in AmountKind]?: number | undefined }
+
 interface ListOptions {
   readonly limit: number
   readonly cursor?: string | undefined
@@ -795,6 +867,8 @@ interface Model {
   readonly provider: string
   readonly address?: string | undefined
   readonly capabilities: ModelCapabilities
+  readonly price?: Price | undefined
+  readonly simulated?: boolean | undefined
   readonly models?: readonly Model[]
   stream(request: ModelRequest, options: StreamOptions): ModelStream
   readonly background?: BackgroundGeneration | undefined
@@ -857,6 +931,14 @@ interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata
   readonly priority?: Priority | undefined
 }
 
+type OnLimit =
+  | 'end'
+  | 'ask'
+  | {
+      readonly model: Model
+      readonly from?: number | undefined
+    }
+
 type OptionsArgument<Context, More = unknown> = unknown extends Context
   ? [options?: RunOptions<Context> & More]
   : [
@@ -872,7 +954,7 @@ declare enum OtherName {
 
 type OtherTool = Tool<unknown, OtherName>
 
-type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'canceled' | 'failed'
+type Outcome = 'completed' | 'max-rounds' | 'budget' | 'truncated' | 'suspended' | 'canceled' | 'failed'
 
 type OutputOf<One extends Tool> =
   NonNullable<One['run']> extends (...args: never) => infer Result ? Returned<Awaited<Result>> : never
@@ -880,6 +962,12 @@ type OutputOf<One extends Tool> =
 type OutputOf$1<Output extends Schema | undefined> = Output extends Schema ? InferValue<Output> : undefined
 
 declare const PROTOCOL_VERSION = 2
+
+interface Paid {
+  readonly usage?: Partial<Usage>
+  readonly estimate?: TokenEstimate
+  readonly cost?: Cost
+}
 
 interface PartEndEvent {
   readonly type: 'part-end'
@@ -1006,6 +1094,20 @@ type PrepareRound<Context = unknown> = (
   plan: RoundPlan<Context>,
 ) => RoundChange<Context> | undefined | void | Promise<RoundChange<Context> | undefined | void>
 
+interface Price {
+  readonly input: number
+  readonly output: number
+  readonly cacheRead?: number | undefined
+  readonly cacheWrite?: number | undefined
+  readonly cacheWrite1h?: number | undefined
+  readonly reasoning?: number | undefined
+  readonly inputAudio?: number | undefined
+  readonly outputAudio?: number | undefined
+  readonly inputImage?: number | undefined
+  readonly outputImage?: number | undefined
+  readonly webSearches?: number | undefined
+}
+
 type Priority = 'interactive' | 'batch'
 
 interface ProviderData {
@@ -1037,6 +1139,7 @@ interface Question {
   readonly prompt: string
   readonly system?: string | undefined
   readonly model?: Model | undefined
+  readonly conversation?: boolean | undefined
 }
 
 type QuotaUsage = {
@@ -1062,6 +1165,13 @@ interface RateLimitOptions {
   readonly burst?: number | undefined
   readonly maxWaitMs?: number | undefined
   readonly onError?: ((error: MillraceError) => void) | undefined
+}
+
+interface ReachedLimit {
+  readonly scope: BudgetScope
+  readonly kind: AmountKind
+  readonly limit: number
+  readonly spent: number
 }
 
 interface ReadOptions {
@@ -1144,14 +1254,14 @@ interface RewindOptions {
 
 type RoundChange<Context = unknown> = Partial<Omit<RoundPlan<Context>, 'round' | 'context'>>
 
-interface RoundEndEvent {
+interface RoundEndEvent extends Paid {
   readonly type: 'round-end'
   readonly round: number
   readonly model: string
   readonly finish: RoundFinish
   readonly error?: ErrorJson
-  readonly usage?: Partial<Usage>
   readonly contextTokens?: number
+  readonly context?: ContextUse
   readonly timings?: RoundTimings
   readonly metadata?: JsonObject
 }
@@ -1173,6 +1283,7 @@ interface RoundRetractEvent {
   readonly type: 'round-retract'
   readonly round: number
   readonly reason: string
+  readonly failed?: FailedRequest
 }
 
 interface RoundRetryEvent {
@@ -1182,6 +1293,7 @@ interface RoundRetryEvent {
   readonly model: string
   readonly delayMs: number
   readonly error: ErrorJson
+  readonly failed?: FailedRequest
 }
 
 interface RoundStartEvent {
@@ -1189,6 +1301,8 @@ interface RoundStartEvent {
   readonly round: number
   readonly model: string
   readonly inputs?: readonly number[]
+  readonly limit?: ReachedLimit
+  readonly failed?: FailedRequest
 }
 
 interface RoundTimings {
@@ -1226,6 +1340,9 @@ interface RunEndEvent {
   readonly finish?: RoundFinish
   readonly usage: Usage
   readonly error?: ErrorJson
+  readonly ms?: number
+  readonly limit?: ReachedLimit
+  readonly failed?: FailedRequest
 }
 
 type RunEvent<Calls = CallEvent> =
@@ -1271,6 +1388,7 @@ interface RunOptions<Context = unknown> {
   readonly tools?: readonly Tool[] | undefined
   readonly system?: string | undefined
   readonly runMs?: number | undefined
+  readonly budget?: Budget | undefined
   readonly conversation?: string | undefined
 }
 
@@ -1283,7 +1401,10 @@ interface RunReport<Ending extends Outcome, Output, Request> {
   readonly messages: readonly Message[]
   readonly approvals: readonly Request[]
   readonly usage: Usage
+  readonly cost: TotalCost
+  readonly context?: ContextUse
   readonly rounds: number
+  readonly limit?: ReachedLimit
   readonly error?: MillraceError
 }
 
@@ -1317,6 +1438,7 @@ interface RunStartEvent {
   readonly inputs?: readonly number[]
   readonly discarded?: readonly number[]
   readonly losses?: number
+  readonly lostMs?: number
   readonly trace?: string
 }
 
@@ -1376,6 +1498,36 @@ interface SnapshotWrite {
         readonly state: string
       }
     | undefined
+}
+
+type SpendingKey = 'day' | 'agent' | 'user' | 'model' | 'tool'
+
+interface SpendingOptions {
+  readonly by?: readonly SpendingKey[] | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly agent?: string | undefined
+  readonly user?: string | undefined
+}
+
+interface SpendingRow {
+  readonly day?: string
+  readonly agent?: string
+  readonly user?: string
+  readonly model?: string
+  readonly tool?: string
+  readonly usd: number
+  readonly estimatedUsd: number
+  readonly simulatedUsd: number
+  readonly unknown: number
+  readonly runs: number
+  readonly rounds: number
+  readonly toolCalls: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+  readonly ms: number
 }
 
 interface StandardSchemaV1<Input = unknown, Output = Input> {
@@ -1458,11 +1610,11 @@ interface SummarizeOptions {
   readonly prompt?: string | undefined
 }
 
-interface SummaryEvent {
+interface SummaryEvent extends Paid {
   readonly type: 'summary'
   readonly replaces: number
   readonly message: UserMessage
-  readonly usage?: Partial<Usage>
+  readonly model?: string
 }
 
 interface SystemMessage {
@@ -1578,11 +1730,14 @@ interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status'> {
     readonly mode: InputMode
   }[]
   readonly usage: Usage
+  readonly cost: TotalCost
+  readonly context?: ContextUse
   readonly run?: {
     readonly id: string
     readonly rounds: number
     readonly outcome?: Outcome
     readonly error?: ErrorJson
+    readonly limit?: ReachedLimit
   }
 }
 
@@ -1635,6 +1790,8 @@ interface ThreadStore {
   findKey(key: string, limit: number): Promise<readonly KeyedEntry[]>
   reserve(rate: SharedRate, amount: number): Promise<number>
   usage(caller: string): Promise<CallerUsage>
+  hold(lease: Lease, hold: Hold): Promise<HoldResult>
+  spending(options: SpendingOptions): Promise<readonly SpendingRow[]>
   snapshot(
     threadId: string,
     upTo?: number,
@@ -1662,6 +1819,8 @@ interface ThreadsOptions {
   readonly status?: ThreadStatus | undefined
   readonly search?: string | undefined
 }
+
+type TokenEstimate = Pick<Usage, 'inputTokens' | 'outputTokens'>
 
 interface Tool<Context = any, Name extends string = string, Input = unknown, Output = unknown>
   extends ToolSpec {
@@ -1737,6 +1896,7 @@ interface ToolContext<Context = unknown> {
   readonly idempotencyKey: string
   readonly attempt: number
   progress(data: unknown): void
+  spend(cost: { readonly usd: number }): void
   commit(): Promise<void>
   checkAccess(access: Access): Promise<string | undefined>
   readonly context: Context
@@ -1792,6 +1952,8 @@ interface ToolProgressEvent {
   readonly callId: string
   readonly data?: JsonValue
   readonly event?: RunEvent
+  readonly name?: string
+  readonly agent?: string
 }
 
 type ToolRequestOf<One extends Tool> = One extends Tool
@@ -1809,6 +1971,7 @@ interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
   readonly ms: number
   readonly overlapMs: number
   readonly permission?: Permission
+  readonly cost?: Cost
 }
 
 type ToolResultPart = TextPart | JsonPart | ImagePart
@@ -1834,6 +1997,15 @@ interface Toolbox<Context = any> {
   readonly notices?: () => Promise<readonly string[]>
 }
 
+interface TotalCost {
+  readonly usd?: number
+  readonly knownUsd: number
+  readonly unknown?: number
+  readonly estimatedUsd?: number
+  readonly simulatedUsd?: number
+  readonly tools?: Readonly<Record<string, number>>
+}
+
 interface Transcript {
   readonly version: number
   readonly messages: readonly Message[]
@@ -1857,6 +2029,12 @@ interface Usage {
   readonly reasoningTokens: number
   readonly cacheReadTokens: number
   readonly cacheWriteTokens: number
+  readonly cacheWrite1hTokens?: number
+  readonly inputAudioTokens?: number
+  readonly outputAudioTokens?: number
+  readonly inputImageTokens?: number
+  readonly outputImageTokens?: number
+  readonly webSearches?: number
 }
 
 interface UserMessage {
@@ -2053,8 +2231,11 @@ export {
   type AssistantMessage,
   type BeforeCall,
   type BeforeCallResult,
+  type Budget,
   type Clock,
   type Compact,
+  type ContextUse,
+  type Cost,
   type Decision,
   type Dispatcher,
   type DispatcherWork,
@@ -2070,6 +2251,7 @@ export {
   type JsonObject,
   type JsonSchema,
   type JsonValue,
+  type Limits,
   type Logger,
   type Message,
   MillraceError,
@@ -2085,9 +2267,11 @@ export {
   type Policy,
   type PolicyDecision,
   type PrepareRound,
+  type Price,
   type ProviderData,
   type Quotas,
   type RateLimitOptions,
+  type ReachedLimit,
   type Run,
   type RunEvent,
   type RunEventOf,
@@ -2096,6 +2280,8 @@ export {
   type RunResult,
   type Schema,
   type SendOptions,
+  type SpendingOptions,
+  type SpendingRow,
   type StreamOptions,
   type Telemetry,
   type TextPart,
@@ -2114,6 +2300,7 @@ export {
   type ToolResultPart,
   type ToolSpec,
   type Toolbox,
+  type TotalCost,
   type UIConversation,
   type Usage,
   type UserMessage,

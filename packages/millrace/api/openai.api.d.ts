@@ -93,6 +93,8 @@ interface Model {
   readonly provider: string
   readonly address?: string | undefined
   readonly capabilities: ModelCapabilities
+  readonly price?: Price | undefined
+  readonly simulated?: boolean | undefined
   readonly models?: readonly Model[]
   stream(request: ModelRequest, options: StreamOptions): ModelStream
   readonly background?: BackgroundGeneration | undefined
@@ -155,6 +157,20 @@ interface PartEndEvent {
   readonly type: 'part-end'
   readonly part: 'text' | 'reasoning'
   readonly opaque?: ProviderData
+}
+
+interface Price {
+  readonly input: number
+  readonly output: number
+  readonly cacheRead?: number | undefined
+  readonly cacheWrite?: number | undefined
+  readonly cacheWrite1h?: number | undefined
+  readonly reasoning?: number | undefined
+  readonly inputAudio?: number | undefined
+  readonly outputAudio?: number | undefined
+  readonly inputImage?: number | undefined
+  readonly outputImage?: number | undefined
+  readonly webSearches?: number | undefined
 }
 
 interface ProviderData {
@@ -316,6 +332,12 @@ interface Usage {
   readonly reasoningTokens: number
   readonly cacheReadTokens: number
   readonly cacheWriteTokens: number
+  readonly cacheWrite1hTokens?: number
+  readonly inputAudioTokens?: number
+  readonly outputAudioTokens?: number
+  readonly inputImageTokens?: number
+  readonly outputImageTokens?: number
+  readonly webSearches?: number
 }
 
 interface UserMessage {

@@ -45,6 +45,16 @@ interface AiSdkUiOptions {
   readonly replayMs?: number | undefined
 }
 
+type AmountKind = keyof Amounts
+
+interface Amounts {
+  readonly usd: number
+  readonly tokens: number
+  readonly rounds: number
+  readonly toolCalls: number
+  readonly ms: number
+}
+
 interface App {
   readonly agents: readonly string[]
   notices(agent?: string): Promise<readonly string[]>
@@ -52,10 +62,11 @@ interface App {
   threads(options?: ThreadsOptions): Promise<ThreadPage>
   deleteThreads(options: { readonly user: string }): Promise<number>
   usage(caller: string): Promise<QuotaUsage>
+  spending(options?: SpendingOptions): Promise<readonly SpendingRow[]>
   pause(): void
   resume(): void
   rejected(limit: string): void
-  readonly buffer: Budget
+  readonly buffer: Budget$1
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>
 }
 
@@ -86,6 +97,7 @@ interface AppOptions {
   readonly maxAgentRuns?: Readonly<Record<string, number>> | undefined
   readonly keepDays?: number | undefined
   readonly quotas?: Partial<Quotas> | undefined
+  readonly budget?: Budget | undefined
   readonly telemetry?: Telemetry | readonly Telemetry[] | undefined
   readonly onError?: ((error: MillraceError) => void) | undefined
 }
@@ -131,6 +143,7 @@ interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject>
     readonly rules: readonly string[]
     readonly for: readonly RememberFor[]
   }
+  readonly budget?: ReachedLimit
 }
 
 type Approve<Input, Context> = (
@@ -169,9 +182,17 @@ interface Batch {
   readonly lease: Lease
   readonly number: number
   readonly events: readonly ThreadEvent[]
+  readonly freed?: readonly string[] | undefined
 }
 
-interface Budget {
+interface Budget extends Limits$1 {
+  readonly thread?: Limits$1 | undefined
+  readonly userPerDay?: Limits$1 | undefined
+  readonly agentPerDay?: Limits$1 | undefined
+  readonly onLimit?: OnLimit | undefined
+}
+
+interface Budget$1 {
   limit: number
   readonly used: number
   isFull(caller?: string | undefined, bytes?: number): boolean
@@ -179,6 +200,8 @@ interface Budget {
   add(bytes: number, caller?: string | undefined): void
   whenRoom(caller: string | undefined, bytes: number, callback: () => void): void
 }
+
+type BudgetScope = 'run' | 'thread' | 'user' | 'agent'
 
 type CallEnd =
   | {
@@ -216,6 +239,7 @@ interface Caller {
   getThread(threadId: string): Promise<FoundThread>
   createThread(options: NewThreadOptions): Promise<FoundThread>
   listThreads(options: ThreadsOptions): Promise<ThreadPage>
+  spending(options: SpendingOptions): Promise<readonly SpendingRow[]>
   findInputs(key: string): Promise<readonly FoundInput[]>
   forkThread(
     found: Pick<FoundThread, 'thread'>,
@@ -261,11 +285,32 @@ interface CompiledSchema<Value = unknown> {
   check(value: unknown): Checked<Value> | Promise<Checked<Value>>
 }
 
+interface ContextUse {
+  readonly tokens: number
+  readonly limit?: number
+  readonly compactAt?: number
+  readonly system: number
+  readonly tools: number
+  readonly history: number
+  readonly results: number
+}
+
+interface Cost {
+  readonly usd: number
+  readonly prices: string
+}
+
 interface CreateOptions {
   readonly entries?: readonly Entry[] | undefined
   readonly keys?: ReadonlyMap<string, number> | undefined
   readonly createdAt?: number | undefined
   readonly quotas?: Quotas | undefined
+}
+
+interface DayLimit {
+  readonly scope: 'user' | 'agent'
+  readonly name: string
+  readonly limits: Limits$1
 }
 
 interface Decision {
@@ -394,6 +439,10 @@ interface ExchangesOptions {
   readonly round?: number | undefined
 }
 
+interface FailedRequest extends Paid {
+  readonly model: string
+}
+
 interface FetchAccess {
   readonly kind: 'fetch'
   readonly host: string
@@ -466,6 +515,26 @@ interface Frames {
   readonly heartbeat?: Frame
   readonly marksEnd?: boolean
 }
+
+interface Hold {
+  readonly id: string
+  readonly least: Limits$1
+  readonly most: Limits$1
+  readonly limits: readonly DayLimit[]
+}
+
+type HoldResult =
+  | {
+      readonly type: 'held'
+      readonly toolCalls?: ReachedLimit | undefined
+    }
+  | {
+      readonly type: 'wait' | 'fenced'
+    }
+  | {
+      readonly type: 'reached'
+      readonly limit: ReachedLimit
+    }
 
 interface HttpError extends PublicError {
   readonly status: number
@@ -603,6 +672,8 @@ interface Limits {
   readonly bufferBytes: number
 }
 
+type Limits$1 = { readonly [Kind in AmountKind]?: number | undefined }
+
 interface ListOptions {
   readonly limit: number
   readonly cursor?: string | undefined
@@ -643,6 +714,8 @@ interface Model {
   readonly provider: string
   readonly address?: string | undefined
   readonly capabilities: ModelCapabilities
+  readonly price?: Price | undefined
+  readonly simulated?: boolean | undefined
   readonly models?: readonly Model[]
   stream(request: ModelRequest, options: StreamOptions): ModelStream
   readonly background?: BackgroundGeneration | undefined
@@ -729,6 +802,14 @@ interface NewThreadOptions {
   readonly request?: ThreadCreateOptions['request']
 }
 
+type OnLimit =
+  | 'end'
+  | 'ask'
+  | {
+      readonly model: Model
+      readonly from?: number | undefined
+    }
+
 type OptionsArgument<Context, More = unknown> = unknown extends Context
   ? [options?: RunOptions<Context> & More]
   : [
@@ -738,7 +819,13 @@ type OptionsArgument<Context, More = unknown> = unknown extends Context
         },
     ]
 
-type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'canceled' | 'failed'
+type Outcome = 'completed' | 'max-rounds' | 'budget' | 'truncated' | 'suspended' | 'canceled' | 'failed'
+
+interface Paid {
+  readonly usage?: Partial<Usage>
+  readonly estimate?: TokenEstimate
+  readonly cost?: Cost
+}
 
 interface PartEndEvent {
   readonly type: 'part-end'
@@ -786,6 +873,20 @@ interface PlaybackEvent {
   readonly run: string
   readonly round: number
   readonly chars: number
+}
+
+interface Price {
+  readonly input: number
+  readonly output: number
+  readonly cacheRead?: number | undefined
+  readonly cacheWrite?: number | undefined
+  readonly cacheWrite1h?: number | undefined
+  readonly reasoning?: number | undefined
+  readonly inputAudio?: number | undefined
+  readonly outputAudio?: number | undefined
+  readonly inputImage?: number | undefined
+  readonly outputImage?: number | undefined
+  readonly webSearches?: number | undefined
 }
 
 type Priority = 'interactive' | 'batch'
@@ -856,6 +957,13 @@ interface Quotas {
   readonly tokensPerMinute: number
 }
 
+interface ReachedLimit {
+  readonly scope: BudgetScope
+  readonly kind: AmountKind
+  readonly limit: number
+  readonly spent: number
+}
+
 interface ReadOptions {
   readonly after?: number | undefined
   readonly limit?: number | undefined
@@ -910,14 +1018,14 @@ interface RewindOptions {
   readonly request?: RunRequest | undefined
 }
 
-interface RoundEndEvent {
+interface RoundEndEvent extends Paid {
   readonly type: 'round-end'
   readonly round: number
   readonly model: string
   readonly finish: RoundFinish
   readonly error?: ErrorJson
-  readonly usage?: Partial<Usage>
   readonly contextTokens?: number
+  readonly context?: ContextUse
   readonly timings?: RoundTimings
   readonly metadata?: JsonObject
 }
@@ -928,6 +1036,7 @@ interface RoundRetractEvent {
   readonly type: 'round-retract'
   readonly round: number
   readonly reason: string
+  readonly failed?: FailedRequest
 }
 
 interface RoundRetryEvent {
@@ -937,6 +1046,7 @@ interface RoundRetryEvent {
   readonly model: string
   readonly delayMs: number
   readonly error: ErrorJson
+  readonly failed?: FailedRequest
 }
 
 interface RoundStartEvent {
@@ -944,6 +1054,8 @@ interface RoundStartEvent {
   readonly round: number
   readonly model: string
   readonly inputs?: readonly number[]
+  readonly limit?: ReachedLimit
+  readonly failed?: FailedRequest
 }
 
 interface RoundTimings {
@@ -1014,6 +1126,9 @@ interface RunEndEvent {
   readonly finish?: RoundFinish
   readonly usage: Usage
   readonly error?: ErrorJson
+  readonly ms?: number
+  readonly limit?: ReachedLimit
+  readonly failed?: FailedRequest
 }
 
 type RunEvent<Calls = CallEvent> =
@@ -1053,6 +1168,7 @@ interface RunOptions<Context = unknown> {
   readonly tools?: readonly Tool[] | undefined
   readonly system?: string | undefined
   readonly runMs?: number | undefined
+  readonly budget?: Budget | undefined
   readonly conversation?: string | undefined
 }
 
@@ -1065,7 +1181,10 @@ interface RunReport<Ending extends Outcome, Output, Request> {
   readonly messages: readonly Message[]
   readonly approvals: readonly Request[]
   readonly usage: Usage
+  readonly cost: TotalCost
+  readonly context?: ContextUse
   readonly rounds: number
+  readonly limit?: ReachedLimit
   readonly error?: MillraceError
 }
 
@@ -1099,6 +1218,7 @@ interface RunStartEvent {
   readonly inputs?: readonly number[]
   readonly discarded?: readonly number[]
   readonly losses?: number
+  readonly lostMs?: number
   readonly trace?: string
 }
 
@@ -1222,6 +1342,36 @@ interface SocketHandler {
   open(ws: ServerSocket, socket: Socket): SocketConnection
 }
 
+type SpendingKey = 'day' | 'agent' | 'user' | 'model' | 'tool'
+
+interface SpendingOptions {
+  readonly by?: readonly SpendingKey[] | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly agent?: string | undefined
+  readonly user?: string | undefined
+}
+
+interface SpendingRow {
+  readonly day?: string
+  readonly agent?: string
+  readonly user?: string
+  readonly model?: string
+  readonly tool?: string
+  readonly usd: number
+  readonly estimatedUsd: number
+  readonly simulatedUsd: number
+  readonly unknown: number
+  readonly runs: number
+  readonly rounds: number
+  readonly toolCalls: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+  readonly ms: number
+}
+
 interface StandardSchemaV1<Input = unknown, Output = Input> {
   readonly '~standard': StandardSchemaV1.Props<Input, Output>
 }
@@ -1301,11 +1451,11 @@ interface StreamSlot {
   wrap(response: Response): Response
 }
 
-interface SummaryEvent {
+interface SummaryEvent extends Paid {
   readonly type: 'summary'
   readonly replaces: number
   readonly message: UserMessage
-  readonly usage?: Partial<Usage>
+  readonly model?: string
 }
 
 interface SystemMessage {
@@ -1421,11 +1571,14 @@ interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status'> {
     readonly mode: InputMode
   }[]
   readonly usage: Usage
+  readonly cost: TotalCost
+  readonly context?: ContextUse
   readonly run?: {
     readonly id: string
     readonly rounds: number
     readonly outcome?: Outcome
     readonly error?: ErrorJson
+    readonly limit?: ReachedLimit
   }
 }
 
@@ -1478,6 +1631,8 @@ interface ThreadStore {
   findKey(key: string, limit: number): Promise<readonly KeyedEntry[]>
   reserve(rate: SharedRate, amount: number): Promise<number>
   usage(caller: string): Promise<CallerUsage>
+  hold(lease: Lease, hold: Hold): Promise<HoldResult>
+  spending(options: SpendingOptions): Promise<readonly SpendingRow[]>
   snapshot(
     threadId: string,
     upTo?: number,
@@ -1505,6 +1660,8 @@ interface ThreadsOptions {
   readonly status?: ThreadStatus | undefined
   readonly search?: string | undefined
 }
+
+type TokenEstimate = Pick<Usage, 'inputTokens' | 'outputTokens'>
 
 interface Tool<Context = any, Name extends string = string, Input = unknown, Output = unknown>
   extends ToolSpec {
@@ -1576,6 +1733,7 @@ interface ToolContext<Context = unknown> {
   readonly idempotencyKey: string
   readonly attempt: number
   progress(data: unknown): void
+  spend(cost: { readonly usd: number }): void
   commit(): Promise<void>
   checkAccess(access: Access): Promise<string | undefined>
   readonly context: Context
@@ -1631,6 +1789,8 @@ interface ToolProgressEvent {
   readonly callId: string
   readonly data?: JsonValue
   readonly event?: RunEvent
+  readonly name?: string
+  readonly agent?: string
 }
 
 interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
@@ -1644,6 +1804,7 @@ interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
   readonly ms: number
   readonly overlapMs: number
   readonly permission?: Permission
+  readonly cost?: Cost
 }
 
 type ToolResultPart = TextPart | JsonPart | ImagePart
@@ -1667,6 +1828,15 @@ interface ToolStartEvent<Name extends string = string, Input = JsonObject> {
 interface Toolbox<Context = any> {
   readonly tools: readonly Tool<Context>[]
   readonly notices?: () => Promise<readonly string[]>
+}
+
+interface TotalCost {
+  readonly usd?: number
+  readonly knownUsd: number
+  readonly unknown?: number
+  readonly estimatedUsd?: number
+  readonly simulatedUsd?: number
+  readonly tools?: Readonly<Record<string, number>>
 }
 
 interface TurnRecord {
@@ -1697,6 +1867,12 @@ interface Usage {
   readonly reasoningTokens: number
   readonly cacheReadTokens: number
   readonly cacheWriteTokens: number
+  readonly cacheWrite1hTokens?: number
+  readonly inputAudioTokens?: number
+  readonly outputAudioTokens?: number
+  readonly inputImageTokens?: number
+  readonly outputImageTokens?: number
+  readonly webSearches?: number
 }
 
 interface UserMessage {

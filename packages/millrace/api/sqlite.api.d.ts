@@ -1,3 +1,13 @@
+type AmountKind = keyof Amounts
+
+interface Amounts {
+  readonly usd: number
+  readonly tokens: number
+  readonly rounds: number
+  readonly toolCalls: number
+  readonly ms: number
+}
+
 type AppendResult = readonly Entry[] | 'fenced' | 'busy'
 
 interface ApprovalEvent {
@@ -24,6 +34,7 @@ interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject>
     readonly rules: readonly string[]
     readonly for: readonly RememberFor[]
   }
+  readonly budget?: ReachedLimit
 }
 
 interface AssistantMessage {
@@ -37,7 +48,10 @@ interface Batch {
   readonly lease: Lease
   readonly number: number
   readonly events: readonly ThreadEvent[]
+  readonly freed?: readonly string[] | undefined
 }
+
+type BudgetScope = 'run' | 'thread' | 'user' | 'agent'
 
 type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
 
@@ -56,11 +70,32 @@ interface CheckpointEvent {
   readonly opaque?: ProviderData
 }
 
+interface ContextUse {
+  readonly tokens: number
+  readonly limit?: number
+  readonly compactAt?: number
+  readonly system: number
+  readonly tools: number
+  readonly history: number
+  readonly results: number
+}
+
+interface Cost {
+  readonly usd: number
+  readonly prices: string
+}
+
 interface CreateOptions {
   readonly entries?: readonly Entry[] | undefined
   readonly keys?: ReadonlyMap<string, number> | undefined
   readonly createdAt?: number | undefined
   readonly quotas?: Quotas | undefined
+}
+
+interface DayLimit {
+  readonly scope: 'user' | 'agent'
+  readonly name: string
+  readonly limits: Limits
 }
 
 interface DoneEvent {
@@ -109,6 +144,10 @@ interface ErrorJson {
   readonly cause?: string
 }
 
+interface FailedRequest extends Paid {
+  readonly model: string
+}
+
 type FilePart = {
   readonly type: 'file'
   readonly mediaType: string
@@ -129,6 +168,26 @@ interface ForkOptions {
   readonly waiting?: number | undefined
   readonly quotas?: Quotas | undefined
 }
+
+interface Hold {
+  readonly id: string
+  readonly least: Limits
+  readonly most: Limits
+  readonly limits: readonly DayLimit[]
+}
+
+type HoldResult =
+  | {
+      readonly type: 'held'
+      readonly toolCalls?: ReachedLimit | undefined
+    }
+  | {
+      readonly type: 'wait' | 'fenced'
+    }
+  | {
+      readonly type: 'reached'
+      readonly limit: ReachedLimit
+    }
 
 type ImagePart =
   | {
@@ -173,6 +232,8 @@ interface Lease {
   readonly epoch: number
 }
 
+type Limits = { readonly [Kind in AmountKind]?: number | undefined }
+
 interface ListOptions {
   readonly limit: number
   readonly cursor?: string | undefined
@@ -214,7 +275,13 @@ interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata
   readonly priority?: Priority | undefined
 }
 
-type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'canceled' | 'failed'
+type Outcome = 'completed' | 'max-rounds' | 'budget' | 'truncated' | 'suspended' | 'canceled' | 'failed'
+
+interface Paid {
+  readonly usage?: Partial<Usage>
+  readonly estimate?: TokenEstimate
+  readonly cost?: Cost
+}
 
 interface PartEndEvent {
   readonly type: 'part-end'
@@ -269,6 +336,13 @@ interface Quotas {
   readonly tokensPerMinute: number
 }
 
+interface ReachedLimit {
+  readonly scope: BudgetScope
+  readonly kind: AmountKind
+  readonly limit: number
+  readonly spent: number
+}
+
 interface ReasoningEvent {
   readonly type: 'reasoning'
   readonly text: string
@@ -301,14 +375,14 @@ interface RewindEvent {
   readonly request?: RunRequest
 }
 
-interface RoundEndEvent {
+interface RoundEndEvent extends Paid {
   readonly type: 'round-end'
   readonly round: number
   readonly model: string
   readonly finish: RoundFinish
   readonly error?: ErrorJson
-  readonly usage?: Partial<Usage>
   readonly contextTokens?: number
+  readonly context?: ContextUse
   readonly timings?: RoundTimings
   readonly metadata?: JsonObject
 }
@@ -319,6 +393,7 @@ interface RoundRetractEvent {
   readonly type: 'round-retract'
   readonly round: number
   readonly reason: string
+  readonly failed?: FailedRequest
 }
 
 interface RoundRetryEvent {
@@ -328,6 +403,7 @@ interface RoundRetryEvent {
   readonly model: string
   readonly delayMs: number
   readonly error: ErrorJson
+  readonly failed?: FailedRequest
 }
 
 interface RoundStartEvent {
@@ -335,6 +411,8 @@ interface RoundStartEvent {
   readonly round: number
   readonly model: string
   readonly inputs?: readonly number[]
+  readonly limit?: ReachedLimit
+  readonly failed?: FailedRequest
 }
 
 interface RoundTimings {
@@ -349,6 +427,9 @@ interface RunEndEvent {
   readonly finish?: RoundFinish
   readonly usage: Usage
   readonly error?: ErrorJson
+  readonly ms?: number
+  readonly limit?: ReachedLimit
+  readonly failed?: FailedRequest
 }
 
 type RunEvent<Calls = CallEvent> =
@@ -390,6 +471,7 @@ interface RunStartEvent {
   readonly inputs?: readonly number[]
   readonly discarded?: readonly number[]
   readonly losses?: number
+  readonly lostMs?: number
   readonly trace?: string
 }
 
@@ -427,6 +509,36 @@ interface SnapshotWrite {
     | undefined
 }
 
+type SpendingKey = 'day' | 'agent' | 'user' | 'model' | 'tool'
+
+interface SpendingOptions {
+  readonly by?: readonly SpendingKey[] | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly agent?: string | undefined
+  readonly user?: string | undefined
+}
+
+interface SpendingRow {
+  readonly day?: string
+  readonly agent?: string
+  readonly user?: string
+  readonly model?: string
+  readonly tool?: string
+  readonly usd: number
+  readonly estimatedUsd: number
+  readonly simulatedUsd: number
+  readonly unknown: number
+  readonly runs: number
+  readonly rounds: number
+  readonly toolCalls: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+  readonly ms: number
+}
+
 interface SqliteStoreOptions {
   readonly busyMs?: number | undefined
   readonly pollMs?: number | undefined
@@ -445,11 +557,11 @@ interface StoredThread extends ThreadInfo {
   readonly priority: Priority
 }
 
-interface SummaryEvent {
+interface SummaryEvent extends Paid {
   readonly type: 'summary'
   readonly replaces: number
   readonly message: UserMessage
-  readonly usage?: Partial<Usage>
+  readonly model?: string
 }
 
 interface SystemMessage {
@@ -546,6 +658,8 @@ interface ThreadStore {
   findKey(key: string, limit: number): Promise<readonly KeyedEntry[]>
   reserve(rate: SharedRate, amount: number): Promise<number>
   usage(caller: string): Promise<CallerUsage>
+  hold(lease: Lease, hold: Hold): Promise<HoldResult>
+  spending(options: SpendingOptions): Promise<readonly SpendingRow[]>
   snapshot(
     threadId: string,
     upTo?: number,
@@ -562,6 +676,8 @@ interface ThreadStore {
   watch(watcher: Watcher): Watch
   close(): Promise<void>
 }
+
+type TokenEstimate = Pick<Usage, 'inputTokens' | 'outputTokens'>
 
 interface ToolCallEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'tool-call'
@@ -617,6 +733,8 @@ interface ToolProgressEvent {
   readonly callId: string
   readonly data?: JsonValue
   readonly event?: RunEvent
+  readonly name?: string
+  readonly agent?: string
 }
 
 interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
@@ -630,6 +748,7 @@ interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
   readonly ms: number
   readonly overlapMs: number
   readonly permission?: Permission
+  readonly cost?: Cost
 }
 
 type ToolResultPart = TextPart | JsonPart | ImagePart
@@ -656,6 +775,12 @@ interface Usage {
   readonly reasoningTokens: number
   readonly cacheReadTokens: number
   readonly cacheWriteTokens: number
+  readonly cacheWrite1hTokens?: number
+  readonly inputAudioTokens?: number
+  readonly outputAudioTokens?: number
+  readonly inputImageTokens?: number
+  readonly outputImageTokens?: number
+  readonly webSearches?: number
 }
 
 interface UserMessage {

@@ -1,5 +1,15 @@
 type Access = RunAccess | PathAccess | FetchAccess
 
+type AmountKind = keyof Amounts
+
+interface Amounts {
+  readonly usd: number
+  readonly tokens: number
+  readonly rounds: number
+  readonly toolCalls: number
+  readonly ms: number
+}
+
 type AppendResult = readonly Entry[] | 'fenced' | 'busy'
 
 interface ApprovalEvent {
@@ -26,6 +36,7 @@ interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject>
     readonly rules: readonly string[]
     readonly for: readonly RememberFor[]
   }
+  readonly budget?: ReachedLimit
 }
 
 type Approve<Input, Context> = (
@@ -54,7 +65,10 @@ interface Batch {
   readonly lease: Lease
   readonly number: number
   readonly events: readonly ThreadEvent[]
+  readonly freed?: readonly string[] | undefined
 }
+
+type BudgetScope = 'run' | 'thread' | 'user' | 'agent'
 
 type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
 
@@ -93,11 +107,32 @@ interface CompiledSchema<Value = unknown> {
   check(value: unknown): Checked<Value> | Promise<Checked<Value>>
 }
 
+interface ContextUse {
+  readonly tokens: number
+  readonly limit?: number
+  readonly compactAt?: number
+  readonly system: number
+  readonly tools: number
+  readonly history: number
+  readonly results: number
+}
+
+interface Cost {
+  readonly usd: number
+  readonly prices: string
+}
+
 interface CreateOptions {
   readonly entries?: readonly Entry[] | undefined
   readonly keys?: ReadonlyMap<string, number> | undefined
   readonly createdAt?: number | undefined
   readonly quotas?: Quotas | undefined
+}
+
+interface DayLimit {
+  readonly scope: 'user' | 'agent'
+  readonly name: string
+  readonly limits: Limits
 }
 
 interface DoneEvent {
@@ -157,6 +192,10 @@ interface ErrorJson {
   readonly cause?: string
 }
 
+interface FailedRequest extends Paid {
+  readonly model: string
+}
+
 interface FakeClock extends Clock {
   advance(ms: number): Promise<void>
   until<Value>(promise: Promise<Value>): Promise<Value>
@@ -187,6 +226,26 @@ interface ForkOptions {
   readonly waiting?: number | undefined
   readonly quotas?: Quotas | undefined
 }
+
+interface Hold {
+  readonly id: string
+  readonly least: Limits
+  readonly most: Limits
+  readonly limits: readonly DayLimit[]
+}
+
+type HoldResult =
+  | {
+      readonly type: 'held'
+      readonly toolCalls?: ReachedLimit | undefined
+    }
+  | {
+      readonly type: 'wait' | 'fenced'
+    }
+  | {
+      readonly type: 'reached'
+      readonly limit: ReachedLimit
+    }
 
 type ImagePart =
   | {
@@ -231,6 +290,8 @@ interface Lease {
   readonly epoch: number
 }
 
+type Limits = { readonly [Kind in AmountKind]?: number | undefined }
+
 interface ListOptions {
   readonly limit: number
   readonly cursor?: string | undefined
@@ -247,6 +308,8 @@ interface Model {
   readonly provider: string
   readonly address?: string | undefined
   readonly capabilities: ModelCapabilities
+  readonly price?: Price | undefined
+  readonly simulated?: boolean | undefined
   readonly models?: readonly Model[]
   stream(request: ModelRequest, options: StreamOptions): ModelStream
   readonly background?: BackgroundGeneration | undefined
@@ -308,7 +371,13 @@ type OpenStore = (storage: {
   readonly now: () => number
 }) => ThreadStore | Promise<ThreadStore>
 
-type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'canceled' | 'failed'
+type Outcome = 'completed' | 'max-rounds' | 'budget' | 'truncated' | 'suspended' | 'canceled' | 'failed'
+
+interface Paid {
+  readonly usage?: Partial<Usage>
+  readonly estimate?: TokenEstimate
+  readonly cost?: Cost
+}
 
 interface PartEndEvent {
   readonly type: 'part-end'
@@ -334,6 +403,20 @@ interface PlaybackEvent {
   readonly run: string
   readonly round: number
   readonly chars: number
+}
+
+interface Price {
+  readonly input: number
+  readonly output: number
+  readonly cacheRead?: number | undefined
+  readonly cacheWrite?: number | undefined
+  readonly cacheWrite1h?: number | undefined
+  readonly reasoning?: number | undefined
+  readonly inputAudio?: number | undefined
+  readonly outputAudio?: number | undefined
+  readonly inputImage?: number | undefined
+  readonly outputImage?: number | undefined
+  readonly webSearches?: number | undefined
 }
 
 type Priority = 'interactive' | 'batch'
@@ -369,6 +452,13 @@ interface Quotas {
   readonly storedBytes: number
   readonly bytesPerMinute: number
   readonly tokensPerMinute: number
+}
+
+interface ReachedLimit {
+  readonly scope: BudgetScope
+  readonly kind: AmountKind
+  readonly limit: number
+  readonly spent: number
 }
 
 interface ReasoningEvent {
@@ -415,14 +505,14 @@ interface RewindEvent {
   readonly request?: RunRequest
 }
 
-interface RoundEndEvent {
+interface RoundEndEvent extends Paid {
   readonly type: 'round-end'
   readonly round: number
   readonly model: string
   readonly finish: RoundFinish
   readonly error?: ErrorJson
-  readonly usage?: Partial<Usage>
   readonly contextTokens?: number
+  readonly context?: ContextUse
   readonly timings?: RoundTimings
   readonly metadata?: JsonObject
 }
@@ -433,6 +523,7 @@ interface RoundRetractEvent {
   readonly type: 'round-retract'
   readonly round: number
   readonly reason: string
+  readonly failed?: FailedRequest
 }
 
 interface RoundRetryEvent {
@@ -442,6 +533,7 @@ interface RoundRetryEvent {
   readonly model: string
   readonly delayMs: number
   readonly error: ErrorJson
+  readonly failed?: FailedRequest
 }
 
 interface RoundStartEvent {
@@ -449,6 +541,8 @@ interface RoundStartEvent {
   readonly round: number
   readonly model: string
   readonly inputs?: readonly number[]
+  readonly limit?: ReachedLimit
+  readonly failed?: FailedRequest
 }
 
 interface RoundTimings {
@@ -476,6 +570,9 @@ interface RunEndEvent {
   readonly finish?: RoundFinish
   readonly usage: Usage
   readonly error?: ErrorJson
+  readonly ms?: number
+  readonly limit?: ReachedLimit
+  readonly failed?: FailedRequest
 }
 
 type RunEvent<Calls = CallEvent> =
@@ -517,6 +614,7 @@ interface RunStartEvent {
   readonly inputs?: readonly number[]
   readonly discarded?: readonly number[]
   readonly losses?: number
+  readonly lostMs?: number
   readonly trace?: string
 }
 
@@ -581,6 +679,8 @@ interface ScriptedModelOptions {
   readonly capabilities?: Partial<ModelCapabilities>
   readonly deltaChars?: number | readonly number[]
   readonly paceMs?: number
+  readonly price?: Price
+  readonly simulated?: boolean
   readonly clock?: Clock
 }
 
@@ -610,6 +710,36 @@ interface SnapshotWrite {
     | undefined
 }
 
+type SpendingKey = 'day' | 'agent' | 'user' | 'model' | 'tool'
+
+interface SpendingOptions {
+  readonly by?: readonly SpendingKey[] | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly agent?: string | undefined
+  readonly user?: string | undefined
+}
+
+interface SpendingRow {
+  readonly day?: string
+  readonly agent?: string
+  readonly user?: string
+  readonly model?: string
+  readonly tool?: string
+  readonly usd: number
+  readonly estimatedUsd: number
+  readonly simulatedUsd: number
+  readonly unknown: number
+  readonly runs: number
+  readonly rounds: number
+  readonly toolCalls: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+  readonly ms: number
+}
+
 interface StopEvent {
   readonly type: 'stop'
   readonly reason: string
@@ -636,11 +766,11 @@ interface StreamOptions {
   readonly wire?: WireListener | undefined
 }
 
-interface SummaryEvent {
+interface SummaryEvent extends Paid {
   readonly type: 'summary'
   readonly replaces: number
   readonly message: UserMessage
-  readonly usage?: Partial<Usage>
+  readonly model?: string
 }
 
 interface SystemMessage {
@@ -741,6 +871,8 @@ interface ThreadStore {
   findKey(key: string, limit: number): Promise<readonly KeyedEntry[]>
   reserve(rate: SharedRate, amount: number): Promise<number>
   usage(caller: string): Promise<CallerUsage>
+  hold(lease: Lease, hold: Hold): Promise<HoldResult>
+  spending(options: SpendingOptions): Promise<readonly SpendingRow[]>
   snapshot(
     threadId: string,
     upTo?: number,
@@ -757,6 +889,8 @@ interface ThreadStore {
   watch(watcher: Watcher): Watch
   close(): Promise<void>
 }
+
+type TokenEstimate = Pick<Usage, 'inputTokens' | 'outputTokens'>
 
 interface Tool<Context = any, Name extends string = string, Input = unknown, Output = unknown>
   extends ToolSpec {
@@ -828,6 +962,7 @@ interface ToolContext<Context = unknown> {
   readonly idempotencyKey: string
   readonly attempt: number
   progress(data: unknown): void
+  spend(cost: { readonly usd: number }): void
   commit(): Promise<void>
   checkAccess(access: Access): Promise<string | undefined>
   readonly context: Context
@@ -859,6 +994,8 @@ interface ToolProgressEvent {
   readonly callId: string
   readonly data?: JsonValue
   readonly event?: RunEvent
+  readonly name?: string
+  readonly agent?: string
 }
 
 interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
@@ -872,6 +1009,7 @@ interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
   readonly ms: number
   readonly overlapMs: number
   readonly permission?: Permission
+  readonly cost?: Cost
 }
 
 type ToolResultPart = TextPart | JsonPart | ImagePart
@@ -903,6 +1041,12 @@ interface Usage {
   readonly reasoningTokens: number
   readonly cacheReadTokens: number
   readonly cacheWriteTokens: number
+  readonly cacheWrite1hTokens?: number
+  readonly inputAudioTokens?: number
+  readonly outputAudioTokens?: number
+  readonly inputImageTokens?: number
+  readonly outputImageTokens?: number
+  readonly webSearches?: number
 }
 
 interface UserMessage {

@@ -1,5 +1,15 @@
 type Align = 'left' | 'center' | 'right'
 
+type AmountKind = keyof Amounts
+
+interface Amounts {
+  readonly usd: number
+  readonly tokens: number
+  readonly rounds: number
+  readonly toolCalls: number
+  readonly ms: number
+}
+
 interface ApprovalEvent {
   readonly type: 'approval'
   readonly callId: string
@@ -24,6 +34,7 @@ interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject>
     readonly rules: readonly string[]
     readonly for: readonly RememberFor[]
   }
+  readonly budget?: ReachedLimit
 }
 
 interface ApprovalView {
@@ -39,6 +50,8 @@ interface AssistantMessage {
 }
 
 type AssistantPart = TextPart | ReasoningPart | ToolCallPart | ProviderToolPart
+
+type BudgetScope = 'run' | 'thread' | 'user' | 'agent'
 
 type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
 
@@ -67,6 +80,7 @@ interface CallView extends RowBase {
   printed: string
   readonly progress: unknown[]
   progressCount: number
+  readonly budget?: ReachedLimit | undefined
   readonly approvals: ApprovalView[]
   inner?: LogView | undefined
   result?: ToolResultEvent | undefined
@@ -100,6 +114,21 @@ interface Change {
 interface CheckpointEvent {
   readonly type: 'checkpoint'
   readonly opaque?: ProviderData
+}
+
+interface ContextUse {
+  readonly tokens: number
+  readonly limit?: number
+  readonly compactAt?: number
+  readonly system: number
+  readonly tools: number
+  readonly history: number
+  readonly results: number
+}
+
+interface Cost {
+  readonly usd: number
+  readonly prices: string
 }
 
 interface Detail {
@@ -162,6 +191,10 @@ interface ErrorJson {
   readonly status?: number
   readonly retryAfterMs?: number
   readonly cause?: string
+}
+
+interface FailedRequest extends Paid {
+  readonly model: string
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -309,12 +342,18 @@ interface OpenState {
   last?: Entry | undefined
 }
 
-type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'canceled' | 'failed'
+type Outcome = 'completed' | 'max-rounds' | 'budget' | 'truncated' | 'suspended' | 'canceled' | 'failed'
 
 interface OutputChunk {
   readonly toolCallId: string
   readonly dynamic: true
   readonly providerExecuted?: boolean
+}
+
+interface Paid {
+  readonly usage?: Partial<Usage>
+  readonly estimate?: TokenEstimate
+  readonly cost?: Cost
 }
 
 interface PartEndEvent {
@@ -407,6 +446,13 @@ interface ProviderToolPart {
   readonly opaque: ProviderData
 }
 
+interface ReachedLimit {
+  readonly scope: BudgetScope
+  readonly kind: AmountKind
+  readonly limit: number
+  readonly spent: number
+}
+
 interface ReasoningEvent {
   readonly type: 'reasoning'
   readonly text: string
@@ -444,14 +490,14 @@ interface RewindEvent {
   readonly request?: RunRequest
 }
 
-interface RoundEndEvent {
+interface RoundEndEvent extends Paid {
   readonly type: 'round-end'
   readonly round: number
   readonly model: string
   readonly finish: RoundFinish
   readonly error?: ErrorJson
-  readonly usage?: Partial<Usage>
   readonly contextTokens?: number
+  readonly context?: ContextUse
   readonly timings?: RoundTimings
   readonly metadata?: JsonObject
 }
@@ -462,6 +508,7 @@ interface RoundRetractEvent {
   readonly type: 'round-retract'
   readonly round: number
   readonly reason: string
+  readonly failed?: FailedRequest
 }
 
 interface RoundRetryEvent {
@@ -471,6 +518,7 @@ interface RoundRetryEvent {
   readonly model: string
   readonly delayMs: number
   readonly error: ErrorJson
+  readonly failed?: FailedRequest
 }
 
 interface RoundStartEvent {
@@ -478,6 +526,8 @@ interface RoundStartEvent {
   readonly round: number
   readonly model: string
   readonly inputs?: readonly number[]
+  readonly limit?: ReachedLimit
+  readonly failed?: FailedRequest
 }
 
 interface RoundTimings {
@@ -506,6 +556,7 @@ interface RoundView {
     | {
         readonly at: number
         readonly reason: string
+        readonly failed?: FailedRequest
       }
     | undefined
   readonly parts: (TextView | CallView)[]
@@ -527,6 +578,9 @@ interface RunEndEvent {
   readonly finish?: RoundFinish
   readonly usage: Usage
   readonly error?: ErrorJson
+  readonly ms?: number
+  readonly limit?: ReachedLimit
+  readonly failed?: FailedRequest
 }
 
 type RunEvent<Calls = CallEvent> =
@@ -563,6 +617,7 @@ interface RunStartEvent {
   readonly inputs?: readonly number[]
   readonly discarded?: readonly number[]
   readonly losses?: number
+  readonly lostMs?: number
   readonly trace?: string
 }
 
@@ -572,6 +627,9 @@ interface RunSummary {
   readonly finish?: RoundFinish
   readonly text: string
   readonly usage: Usage
+  readonly cost: TotalCost
+  readonly context?: ContextUse
+  readonly limit?: ReachedLimit
   readonly rounds: number
   readonly error?: ErrorJson
 }
@@ -591,6 +649,9 @@ interface RunView {
   outcome?: Outcome | undefined
   finish?: RoundFinish | undefined
   usage: Usage
+  readonly spent: Spent
+  context?: ContextUse | undefined
+  limit?: ReachedLimit | undefined
   error?: ErrorJson | undefined
   version: number
 }
@@ -604,16 +665,28 @@ interface Sink {
   blank?(): void
 }
 
+interface Spent {
+  nanos: number
+  tokens: number
+  rounds: number
+  toolCalls: number
+  ms: number
+  unknown: number
+  estimatedNanos: number
+  simulatedNanos: number
+  tools: Record<string, number>
+}
+
 interface StopEvent {
   readonly type: 'stop'
   readonly reason: string
 }
 
-interface SummaryEvent {
+interface SummaryEvent extends Paid {
   readonly type: 'summary'
   readonly replaces: number
   readonly message: UserMessage
-  readonly usage?: Partial<Usage>
+  readonly model?: string
 }
 
 interface SystemMessage {
@@ -651,6 +724,8 @@ interface TextView extends RowBase {
 type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent
 
 type ThreadStatus = 'idle' | 'queued' | 'running' | 'waiting'
+
+type TokenEstimate = Pick<Usage, 'inputTokens' | 'outputTokens'>
 
 interface ToolCallEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'tool-call'
@@ -713,6 +788,8 @@ interface ToolProgressEvent {
   readonly callId: string
   readonly data?: JsonValue
   readonly event?: RunEvent
+  readonly name?: string
+  readonly agent?: string
 }
 
 interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
@@ -726,6 +803,7 @@ interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
   readonly ms: number
   readonly overlapMs: number
   readonly permission?: Permission
+  readonly cost?: Cost
 }
 
 type ToolResultPart = TextPart | JsonPart | ImagePart
@@ -744,6 +822,15 @@ interface ToolStartEvent<Name extends string = string, Input = JsonObject> {
   readonly attempt: number
   readonly input?: Input
   readonly permission?: Permission
+}
+
+interface TotalCost {
+  readonly usd?: number
+  readonly knownUsd: number
+  readonly unknown?: number
+  readonly estimatedUsd?: number
+  readonly simulatedUsd?: number
+  readonly tools?: Readonly<Record<string, number>>
 }
 
 interface UIApproval<Approved> {
@@ -962,6 +1049,12 @@ interface Usage {
   readonly reasoningTokens: number
   readonly cacheReadTokens: number
   readonly cacheWriteTokens: number
+  readonly cacheWrite1hTokens?: number
+  readonly inputAudioTokens?: number
+  readonly outputAudioTokens?: number
+  readonly inputImageTokens?: number
+  readonly outputImageTokens?: number
+  readonly webSearches?: number
 }
 
 interface UserMessage {
@@ -985,13 +1078,27 @@ interface ViewOptions {
   readonly keep?: 'all' | 'round'
 }
 
+declare function addSpent(a: Spent, b: Spent): Spent
+
 declare function applyEntry(view: LogView, entry: Entry): Change
+
+declare function budgetQuestion(limit: ReachedLimit, input: JsonObject): string
+
+declare function countSpend(spent: Spent, event: ThreadEvent): void
 
 declare function createView({ keep }?: ViewOptions): LogView
 
 declare function foldResult(seq?: number): ResultFold
 
+declare function formatAmount(kind: AmountKind, amount: number): string
+
+declare function formatUsd(usd: number): string
+
+declare function limitText(limit: ReachedLimit): string
+
 declare function markdownParser(sink: Sink): MarkdownParser
+
+declare function nothingSpent(): Spent
 
 declare function partialJson({ maxDepth }?: { maxDepth?: number }): PartialJson
 
@@ -1008,6 +1115,8 @@ declare function readUIMessages(body: unknown): UIConversation
 
 declare function roundText({ parts }: RoundView): string
 
+declare const simulatedPrices = 'simulated'
+
 declare const sseEnd = 'data: [DONE]\n\n'
 
 declare function sseOfChunks(chunks: readonly UIMessageChunk[]): string
@@ -1015,6 +1124,8 @@ declare function sseOfChunks(chunks: readonly UIMessageChunk[]): string
 declare function statusOf(view: LogView): ThreadStatus
 
 declare function textOf({ content }: UserMessage): string
+
+declare function totalCost({ nanos, unknown, estimatedNanos, simulatedNanos, tools }: Spent): TotalCost
 
 declare function uiMessageChunks(options?: UIMessageChunksOptions): UIMessageChunks
 
@@ -1036,6 +1147,7 @@ export {
   type CallState,
   type CallView,
   type Change,
+  type ContextUse,
   type Detail,
   type EndView,
   type ErrorJson,
@@ -1045,18 +1157,22 @@ export {
   type LogView,
   type NoticeView,
   type Outcome,
+  type Paid,
   type PostedAnswers,
   type PostedChat,
   type PostedMessage,
+  type ReachedLimit,
   type ResultFold,
   type RoundView,
   type Row,
   type RunSummary,
   type RunView,
   type Sink,
+  type Spent,
   type Tag,
   type TextView,
   type ToolResultEvent,
+  type TotalCost,
   type UIConversation,
   type UIMessage,
   type UIMessageChunk,
@@ -1068,20 +1184,29 @@ export {
   type Version,
   type Versions,
   type ViewOptions,
+  addSpent,
   applyEntry,
+  budgetQuestion,
+  countSpend,
   createView,
   foldResult,
+  formatAmount,
+  formatUsd,
+  limitText,
   markdownParser,
+  nothingSpent,
   partialJson,
   readAnswers,
   readConversation,
   readPostedChat,
   readUIMessages,
   roundText,
+  simulatedPrices,
   sseEnd,
   sseOfChunks,
   statusOf,
   textOf,
+  totalCost,
   uiMessageChunks,
   uiMessageHeaders,
   uiMessages,

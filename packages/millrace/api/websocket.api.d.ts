@@ -1,5 +1,15 @@
 import { Socket } from 'node:net'
 
+type AmountKind = keyof Amounts
+
+interface Amounts {
+  readonly usd: number
+  readonly tokens: number
+  readonly rounds: number
+  readonly toolCalls: number
+  readonly ms: number
+}
+
 interface ApprovalAnswer {
   readonly approved: boolean
   readonly reason?: string | undefined
@@ -32,6 +42,7 @@ interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject>
     readonly rules: readonly string[]
     readonly for: readonly RememberFor[]
   }
+  readonly budget?: ReachedLimit
 }
 
 interface AssistantMessage {
@@ -41,6 +52,8 @@ interface AssistantMessage {
 
 type AssistantPart = TextPart | ReasoningPart | ToolCallPart | ProviderToolPart
 
+type BudgetScope = 'run' | 'thread' | 'user' | 'agent'
+
 type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
 
 type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'denied' | 'canceled' | 'unknown'
@@ -48,6 +61,21 @@ type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'denied
 interface CheckpointEvent {
   readonly type: 'checkpoint'
   readonly opaque?: ProviderData
+}
+
+interface ContextUse {
+  readonly tokens: number
+  readonly limit?: number
+  readonly compactAt?: number
+  readonly system: number
+  readonly tools: number
+  readonly history: number
+  readonly results: number
+}
+
+interface Cost {
+  readonly usd: number
+  readonly prices: string
 }
 
 interface DoneEvent {
@@ -124,6 +152,10 @@ interface ExchangePageOptions extends ExchangesOptions {
 interface ExchangesOptions {
   readonly run: string
   readonly round?: number | undefined
+}
+
+interface FailedRequest extends Paid {
+  readonly model: string
 }
 
 type FilePart = {
@@ -265,7 +297,13 @@ interface ModelSettings {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'canceled' | 'failed'
+type Outcome = 'completed' | 'max-rounds' | 'budget' | 'truncated' | 'suspended' | 'canceled' | 'failed'
+
+interface Paid {
+  readonly usage?: Partial<Usage>
+  readonly estimate?: TokenEstimate
+  readonly cost?: Cost
+}
 
 interface PartEndEvent {
   readonly type: 'part-end'
@@ -316,6 +354,13 @@ interface ProviderToolPart {
   readonly opaque: ProviderData
 }
 
+interface ReachedLimit {
+  readonly scope: BudgetScope
+  readonly kind: AmountKind
+  readonly limit: number
+  readonly spent: number
+}
+
 interface ReadOptions {
   readonly after?: number | undefined
   readonly limit?: number | undefined
@@ -364,14 +409,14 @@ interface RewindOptions {
   readonly request?: RunRequest | undefined
 }
 
-interface RoundEndEvent {
+interface RoundEndEvent extends Paid {
   readonly type: 'round-end'
   readonly round: number
   readonly model: string
   readonly finish: RoundFinish
   readonly error?: ErrorJson
-  readonly usage?: Partial<Usage>
   readonly contextTokens?: number
+  readonly context?: ContextUse
   readonly timings?: RoundTimings
   readonly metadata?: JsonObject
 }
@@ -382,6 +427,7 @@ interface RoundRetractEvent {
   readonly type: 'round-retract'
   readonly round: number
   readonly reason: string
+  readonly failed?: FailedRequest
 }
 
 interface RoundRetryEvent {
@@ -391,6 +437,7 @@ interface RoundRetryEvent {
   readonly model: string
   readonly delayMs: number
   readonly error: ErrorJson
+  readonly failed?: FailedRequest
 }
 
 interface RoundStartEvent {
@@ -398,6 +445,8 @@ interface RoundStartEvent {
   readonly round: number
   readonly model: string
   readonly inputs?: readonly number[]
+  readonly limit?: ReachedLimit
+  readonly failed?: FailedRequest
 }
 
 interface RoundTimings {
@@ -412,6 +461,9 @@ interface RunEndEvent {
   readonly finish?: RoundFinish
   readonly usage: Usage
   readonly error?: ErrorJson
+  readonly ms?: number
+  readonly limit?: ReachedLimit
+  readonly failed?: FailedRequest
 }
 
 type RunEvent<Calls = CallEvent> =
@@ -448,6 +500,7 @@ interface RunStartEvent {
   readonly inputs?: readonly number[]
   readonly discarded?: readonly number[]
   readonly losses?: number
+  readonly lostMs?: number
   readonly trace?: string
 }
 
@@ -499,11 +552,11 @@ interface StopEvent {
   readonly reason: string
 }
 
-interface SummaryEvent {
+interface SummaryEvent extends Paid {
   readonly type: 'summary'
   readonly replaces: number
   readonly message: UserMessage
-  readonly usage?: Partial<Usage>
+  readonly model?: string
 }
 
 interface SystemMessage {
@@ -590,17 +643,22 @@ interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status'> {
     readonly mode: InputMode
   }[]
   readonly usage: Usage
+  readonly cost: TotalCost
+  readonly context?: ContextUse
   readonly run?: {
     readonly id: string
     readonly rounds: number
     readonly outcome?: Outcome
     readonly error?: ErrorJson
+    readonly limit?: ReachedLimit
   }
 }
 
 type ThreadStatus = 'idle' | 'queued' | 'running' | 'waiting'
 
 interface ThreadView extends Omit<ThreadInfo, keyof ThreadSnapshot>, ThreadSnapshot {}
+
+type TokenEstimate = Pick<Usage, 'inputTokens' | 'outputTokens'>
 
 interface ToolCallEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'tool-call'
@@ -656,6 +714,8 @@ interface ToolProgressEvent {
   readonly callId: string
   readonly data?: JsonValue
   readonly event?: RunEvent
+  readonly name?: string
+  readonly agent?: string
 }
 
 interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
@@ -669,6 +729,7 @@ interface ToolResultEvent<Name extends string = string, Part = ToolResultPart> {
   readonly ms: number
   readonly overlapMs: number
   readonly permission?: Permission
+  readonly cost?: Cost
 }
 
 type ToolResultPart = TextPart | JsonPart | ImagePart
@@ -687,6 +748,15 @@ interface ToolStartEvent<Name extends string = string, Input = JsonObject> {
   readonly attempt: number
   readonly input?: Input
   readonly permission?: Permission
+}
+
+interface TotalCost {
+  readonly usd?: number
+  readonly knownUsd: number
+  readonly unknown?: number
+  readonly estimatedUsd?: number
+  readonly simulatedUsd?: number
+  readonly tools?: Readonly<Record<string, number>>
 }
 
 interface TurnRecord {
@@ -717,6 +787,12 @@ interface Usage {
   readonly reasoningTokens: number
   readonly cacheReadTokens: number
   readonly cacheWriteTokens: number
+  readonly cacheWrite1hTokens?: number
+  readonly inputAudioTokens?: number
+  readonly outputAudioTokens?: number
+  readonly inputImageTokens?: number
+  readonly outputImageTokens?: number
+  readonly webSearches?: number
 }
 
 interface UserMessage {

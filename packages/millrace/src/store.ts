@@ -3,7 +3,10 @@ export type {
   Batch,
   CallerUsage,
   CreateOptions,
+  DayLimit,
   ForkOptions,
+  Hold,
+  HoldResult,
   KeyedEntry,
   Lease,
   ListOptions,
@@ -24,3 +27,4 @@ export type {
   Watcher,
 } from './log/index.ts'
 export { memoryStore } from './log/index.ts'
+export type { SpendingKey, SpendingOptions, SpendingRow } from './protocol/index.ts'

@@ -1,5 +1,5 @@
 import type { ThreadEvent } from 'millrace'
-import type { ThreadStore } from 'millrace/store'
+import type { Hold, ThreadStore } from 'millrace/store'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { PostgresServer } from '../../../test/postgres-server.ts'
@@ -15,6 +15,21 @@ const input = (content: string): ThreadEvent => ({
   message: { role: 'user', content },
 })
 const word = (text: string): ThreadEvent => ({ type: 'text', text })
+const paid: ThreadEvent = {
+  type: 'round-end',
+  round: 1,
+  model: 'm',
+  finish: 'stop',
+  usage: { inputTokens: 1 },
+  cost: { usd: 1, prices: 'custom' },
+}
+/** A request that costs a dollar, if the agent may spend 40 a day. */
+const holdOf = (id: number): Hold => ({
+  id: `${id}`,
+  least: { usd: 1 },
+  most: { usd: 1 },
+  limits: [{ scope: 'agent', name: 'a', limits: { usd: 40 } }],
+})
 
 let server: PostgresServer
 let url = ''
@@ -69,8 +84,10 @@ describe('answers that are lost', () => {
       return random % 8 === 0
     })
     for (let index = 0; index < 40; index++) {
-      const [result] = await store.append([{ lease, number: index + 1, events: [word(`${index} `)] }])
-      expect(result).toMatchObject([{ seq: index + 2 }])
+      expect((await store.hold(lease, holdOf(index))).type).toBe('held')
+      const events = [word(`${index} `), paid]
+      const [result] = await store.append([{ lease, number: index + 1, events, freed: [`${index}`] }])
+      expect(result).toMatchObject([{ seq: 2 * index + 2 }, { seq: 2 * index + 3 }])
       expect(await store.signal('s', `key ${index}`, input('x')).catch(({ code }) => code)).toBe('not_found')
     }
     for (let index = 0; index < 20; index++) {
@@ -86,6 +103,8 @@ describe('answers that are lost', () => {
     for (let index = 0; index < 20; index++)
       expect((await store.get(`new ${index}`))?.head, `new ${index}`).toBe(1)
     expect((await store.usage('ada')).waiting).toBe(20)
+    expect(await store.spending({ by: [] })).toMatchObject([{ usd: 40, rounds: 40 }])
+    expect(await store.hold(lease, holdOf(40))).toMatchObject({ type: 'reached', limit: { spent: 40 } })
   })
 })
 
@@ -294,20 +313,25 @@ describe('the tables', () => {
     expect(created.filter(Boolean)).toHaveLength(1)
     const admin = await client()
     const { rows } = await admin.query(`SELECT * FROM ${schema}.versions`)
-    expect(rows).toEqual([{ version: 2, oldest: 1 }])
+    expect(rows).toEqual([{ version: 3, oldest: 1 }])
   })
 
-  it('of the first version get indexes, and the first version can still use them', async () => {
+  it('of the first version get indexes and tables, and the first version can still use them', async () => {
     const schema = newSchema()
     const first = open(url, { schema })
     await first.create({ id: 't', agent: 'a' })
     await first.signal('t', 'key', { type: 'stop', reason: 'enough' })
     const admin = await client()
     await admin.query(`DROP INDEX ${schema}.signals_key; DROP INDEX ${schema}.heads_n`)
+    await admin.query(
+      `DROP TABLE ${schema}.spending; DROP TABLE ${schema}.totals; DROP TABLE ${schema}.holds`,
+    )
     await admin.query(`UPDATE ${schema}.versions SET version = 1`)
-    expect(await open(url, { schema }).findKey('key', 9)).toEqual([{ threadId: 't', seq: 1 }])
+    const current = open(url, { schema })
+    expect(await current.findKey('key', 9)).toEqual([{ threadId: 't', seq: 1 }])
+    expect(await current.spending({ by: ['day'] })).toEqual([])
     const { rows } = await admin.query(`SELECT * FROM ${schema}.versions`)
-    expect(rows).toEqual([{ version: 2, oldest: 1 }])
+    expect(rows).toEqual([{ version: 3, oldest: 1 }])
     const { rows: indexes } = await admin.query(
       `SELECT indexname FROM pg_indexes WHERE schemaname = $1 AND indexname IN ('signals_key', 'heads_n')`,
       [schema],

@@ -71,7 +71,8 @@ describe.skipIf(!isInstalled)('behind PgBouncer in transaction mode', () => {
   })
 
   // Those that use transactions, many connections and notifications.
-  const chosen = /one append writes|a key is one event|a reported change|two processes together|concurrently$/
+  const chosen =
+    /one append writes|a key is one event|a reported change|two processes together|requests at the same moment|concurrently$/
   const cases = storeSuite({
     open: ({ name, now }) => postgresStore(bouncer.url, { schema: name, now, listenUrl: direct }),
   }).filter(({ name }) => chosen.test(name))

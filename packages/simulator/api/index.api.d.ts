@@ -185,6 +185,10 @@ type FaultPoint =
       readonly byte?: number | 'utf8' | 'escape'
     }
 
+interface PromptCacheOptions {
+  readonly minTokens?: number
+}
+
 interface ProviderSimulator extends Closable {
   readonly url: string
   readonly baseURL: string
@@ -198,6 +202,7 @@ interface ProviderSimulatorOptions {
   readonly deltaChars?: number | readonly number[]
   readonly apiKey?: string
   readonly checks?: boolean
+  readonly promptCache?: PromptCacheOptions | false
   readonly clock?: Clock
 }
 
@@ -273,6 +278,7 @@ export {
   type FaultKind,
   type FaultPlanOptions,
   type FaultPoint,
+  type PromptCacheOptions,
   type ProviderSimulator,
   type ProviderSimulatorOptions,
   type RecordCassetteOptions,

@@ -12,12 +12,13 @@ import { faultOnScript } from './fault-script.ts'
 import type { Fault, RetryAfter } from './faults.ts'
 import type { IssuedTokens } from './issued-tokens.ts'
 import { modelList } from './model-list.ts'
+import type { PromptCache } from './prompt-cache.ts'
 import { renderAnthropic } from './render-anthropic.ts'
 import { renderChat } from './render-chat.ts'
 import { renderResponses } from './render-responses.ts'
 import { type Round, stepsOf } from './rounds.ts'
 import type { Route } from './routes.ts'
-import { type Action, endsEarly, type Scenario, scenarioOf } from './scenario.ts'
+import { type Action, endsEarly, type Scenario, scenarioOf, tokensIn } from './scenario.ts'
 import type { Rendered, RenderInput, TimelineItem, Wire } from './wire.ts'
 
 export interface AnswerInput {
@@ -34,6 +35,7 @@ export interface AnswerInput {
   readonly checks: boolean
   readonly issued: IssuedTokens
   readonly responses: StoredResponses
+  readonly cache: PromptCache
   readonly nextId: (prefix: string) => string
   readonly sizes: readonly number[]
 }
@@ -102,8 +104,12 @@ function answerGeneration(input: AnswerInput, body: JsonObject, round: Round): A
     body.instructions,
     body.tools,
   ]).length
+  const inputTokens = tokensIn(promptChars)
+  const cached = input.cache.lookUp(wire, body, inputTokens)
   const scenarioFor = (steps: readonly ScriptStep[]) => {
-    const scenario = scenarioOf(fold(steps, faultOnScript), { sizes: input.sizes, promptChars })
+    const { cacheReadTokens, cacheWriteTokens } = cached
+    const prompt = { inputTokens, cacheReadTokens, cacheWriteTokens }
+    const scenario = scenarioOf(fold(steps, faultOnScript), { sizes: input.sizes, prompt })
     return fold(scenario, (value, fault) => faultOnScenario(value, fault, wire))
   }
   const streamed = body.stream === true
@@ -126,6 +132,7 @@ function answerGeneration(input: AnswerInput, body: JsonObject, round: Round): A
   )
   if (failure) return { reply: failureReply(wire, failure, nextId, pauses), round: used, faults: applied }
 
+  cached.keep()
   const rendered = answer(scenario)
   if (inBackground) {
     const expiry = faults.filter(({ kind }) => kind === 'expired')

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock, JsonObject, JsonValue } from 'millrace'
 import type { OptionTable } from 'millrace/internal'
-import { anything, someText, systemClock, yesOrNo } from 'millrace/internal'
+import { anObject, anything, someText, systemClock, yesOrNo } from 'millrace/internal'
 import { checkKitOptions, checkScript, checkSizes, clockProblem } from 'millrace/internal/testing'
 import type { ScriptRound } from 'millrace/testing'
 import { answerTo } from './answer.ts'
@@ -15,6 +15,7 @@ import type { Fault } from './faults.ts'
 import { isBreaking } from './faults.ts'
 import { listen, openSignal, readBytes } from './http-listener.ts'
 import { issuedTokens } from './issued-tokens.ts'
+import { type PromptCacheOptions, promptCache } from './prompt-cache.ts'
 import { roundsOf } from './rounds.ts'
 import { routeOf } from './routes.ts'
 import { sendDelivery } from './send-delivery.ts'
@@ -29,6 +30,11 @@ export interface ProviderSimulatorOptions {
   readonly apiKey?: string
   /** False accepts invalid requests. */
   readonly checks?: boolean
+  /**
+   * The prompt cache, which is part of the usage that the simulator estimates. False reports no
+   * cached tokens.
+   */
+  readonly promptCache?: PromptCacheOptions | false
   readonly clock?: Clock
 }
 
@@ -68,6 +74,7 @@ const table: OptionTable<ProviderSimulatorOptions> = {
   deltaChars: anything,
   apiKey: someText,
   checks: yesOrNo,
+  promptCache: (value) => value !== false && anObject(value),
   clock: clockProblem,
 }
 
@@ -87,6 +94,7 @@ export async function providerSimulator(
   checkScript(script, 'providerSimulator')
   const rounds = roundsOf(script)
   const issued = issuedTokens()
+  const cache = promptCache(options.promptCache)
   const requests: { -readonly [Key in keyof SimulatedRequest]: SimulatedRequest[Key] }[] = []
   /** Connections without a request yet. Each will become one. */
   const expected = new Set<Socket>()
@@ -137,6 +145,7 @@ export async function providerSimulator(
         checks,
         issued,
         responses,
+        cache,
         nextId,
         sizes,
       })

@@ -24,7 +24,7 @@ function play(
   let ids = 0
   const rendered = render({
     body: { model: 'm', ...body },
-    scenario: scenarioOf(steps, { sizes, promptChars: 40 }),
+    scenario: scenarioOf(steps, { sizes, prompt: { inputTokens: 10 } }),
     nextId: (prefix) => `${prefix}${++ids}`,
     created: 1,
   })

@@ -57,10 +57,10 @@ export interface Scenario {
   readonly customProviderCalls?: boolean
 }
 
-/** `promptChars` is the size of the prompt, to estimate tokens if the script has no usage. */
+/** `prompt` is the usage of the input, if the script has no usage. */
 export function scenarioOf(
   steps: readonly ScriptStep[],
-  { sizes, promptChars }: { readonly sizes: readonly number[]; readonly promptChars: number },
+  { sizes, prompt }: { readonly sizes: readonly number[]; readonly prompt: PromptUsage },
 ): Scenario {
   const actions: Action[] = []
   let openText: { type: 'text'; text: string } | undefined
@@ -114,7 +114,7 @@ export function scenarioOf(
   return {
     actions,
     finish: finish ?? (called ? 'tool-calls' : 'stop'),
-    usage: usage ? { ...noUsage, ...usage } : estimate(actions, promptChars),
+    usage: usage ? { ...noUsage, ...usage } : estimate(actions, prompt),
   }
 }
 
@@ -134,8 +134,12 @@ export function endsEarly(actions: readonly Action[]): boolean {
   return last === 'fail' || last === 'hang' || last === 'end'
 }
 
+type PromptUsage = Pick<Usage, 'inputTokens'> & Partial<Pick<Usage, 'cacheReadTokens' | 'cacheWriteTokens'>>
+
 /** Four characters per token: the usual rule of thumb. */
-function estimate(actions: readonly Action[], promptChars: number): Usage {
+export const tokensIn = (chars: number) => Math.max(1, Math.ceil(chars / 4))
+
+function estimate(actions: readonly Action[], prompt: PromptUsage): Usage {
   const chars = (only?: Part['type']) =>
     actions.reduce(
       (sum, action) =>
@@ -144,8 +148,8 @@ function estimate(actions: readonly Action[], promptChars: number): Usage {
     )
   return {
     ...noUsage,
-    inputTokens: Math.max(1, Math.ceil(promptChars / 4)),
-    outputTokens: Math.max(1, Math.ceil(chars() / 4)),
+    ...prompt,
+    outputTokens: tokensIn(chars()),
     reasoningTokens: Math.ceil(chars('reasoning') / 4),
   }
 }

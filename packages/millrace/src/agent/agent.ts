@@ -190,9 +190,15 @@ export function agent<
         context: ToolContext<Context>,
       ) => {
         const run = { signal: context.signal, context: context.context }
-        const { relay, observe, telemetry, policies, granted } = nestedRunOf(context)
-        const parentRun = { policies, granted, runSignal: context.runSignal }
-        const overrides = { relay, commit: context.commit, observe, telemetry: telemetry?.(), parentRun }
+        const { relay, observe, telemetry, policies, granted, budget } = nestedRunOf(context)
+        const parentRun = { policies, granted, budget, runSignal: context.runSignal }
+        const overrides = {
+          relay: relay && ((event: RunEvent) => relay(event, name)),
+          commit: context.commit,
+          observe,
+          telemetry: telemetry?.(),
+          parentRun,
+        }
         return open(startRun(op, run, setup, overrides), run)
       }
       const asTool = agentTool<Context>(
@@ -221,8 +227,8 @@ export function agent<
         await checkChangedInput(event, state, tools, op)
         return event
       },
-      start(log, start, { context, conversation, ...more }) {
-        const run = { context: context as Context, conversation }
+      start(log, start, { context, conversation, budget, ...more }) {
+        const run = { context: context as Context, conversation, budget }
         const options = mergeOptions(run, 'thread.run', { ...more, inThread: true })
         return startLoop(newRunId(), { log, start }, options)
       },

@@ -67,14 +67,45 @@ export function safeCutIndex(text: string, end: number): number {
   return end < text.length && /[\uD800-\uDBFF]/.test(text[end - 1] ?? '') ? end - 1 : end
 }
 
-/** The approximate size of a message for a model, in characters. */
-export function sizeOf({ content }: Message): number {
-  if (typeof content === 'string') return content.length
-  let size = 0
-  for (const part of content) {
-    if (part.type === 'image' || part.type === 'file') size += mediaChars
-    else if (part.type === 'text') size += part.text.length
-    else size += JSON.stringify(part).length
+/** The sizes of messages that are not plain text, which are expensive to measure. */
+const sizes = new WeakMap<Message, number>()
+
+/**
+ * The approximate size of a message for a model, in characters. Each message is measured once, since
+ * every round sends all of them again.
+ */
+export function sizeOf(message: Message): number {
+  if (typeof message.content === 'string') return message.content.length
+  let size = sizes.get(message)
+  if (size === undefined) {
+    size = 0
+    for (const part of message.content) size += partSize(part)
+    sizes.set(message, size)
   }
   return size
+}
+
+/** Ids and a provider's own data are left out: how long they are says little about their tokens. */
+function partSize(part: Part): number {
+  switch (part.type) {
+    case 'text':
+    case 'reasoning':
+      return part.text.length
+    case 'json':
+      return JSON.stringify(part.value).length
+    case 'tool-call':
+      return part.name.length + JSON.stringify(part.input).length
+    case 'provider-tool': {
+      const { name, input, output, opaque } = part
+      const hasContent = input !== undefined || output !== undefined
+      return name.length + JSON.stringify(hasContent ? { input, output } : opaque.data).length
+    }
+    case 'image':
+      return mediaChars
+    case 'file': {
+      // Models read text files as text. Base64 is a third longer.
+      const isText = /^text\/|^application\/json/.test(part.mediaType)
+      return isText && 'data' in part ? Math.ceil(part.data.length * 0.75) : mediaChars
+    }
+  }
 }

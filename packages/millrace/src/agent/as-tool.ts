@@ -1,5 +1,5 @@
 import type { ApprovalEvent, JsonObject, RunEvent } from '../protocol/index.ts'
-import { foldLog, MillraceError, openRequests } from '../protocol/index.ts'
+import { foldLog, limitText, MillraceError, openRequests } from '../protocol/index.ts'
 import type { Schema, Tool, ToolContext, ToolOptions } from '../tools/index.ts'
 import { nestedRunOf, pending, tool } from '../tools/index.ts'
 import type { Run } from './run.ts'
@@ -71,12 +71,12 @@ export function agentTool<Context>(
       const run = resumed
         ? resume(finished ? resumed.events.slice(0, -1) : resumed.events, resumed.decisions, context)
         : start(prompt, context)
-      const { outcome, output, text, approvals, error } = await run.result
+      const { outcome, output, text, approvals, error, limit } = await run.result
       if (outcome === 'suspended') return pending(approvals)
       if (error) throw error
       if (outcome !== 'completed')
         throw new Error(
-          `the agent '${name}' did not finish (${outcome})${text && `; partial answer: ${text}`}`,
+          `the agent '${name}' did not finish (${limit ? limitText(limit) : outcome})${text && `; partial answer: ${text}`}`,
         )
       return output === undefined ? text : output
     },

@@ -1,4 +1,5 @@
 import type {
+  FailedRequest,
   Message,
   Model,
   OptionTable,
@@ -18,8 +19,8 @@ import {
   turnStart,
   wholeNumber,
 } from '../protocol/index.ts'
-import type { AskOptions, Question } from './ask.ts'
-import { createAsker } from './ask.ts'
+import type { Asker, AskOptions, Question } from './ask.ts'
+import { answerTokens, createAsker } from './ask.ts'
 
 /** A conversation that no longer fits the context, or soon will not. */
 export interface CompactionInput {
@@ -39,8 +40,8 @@ export interface CompactionInput {
   /** The model that reads the conversation. */
   readonly model: Model
   /**
-   * Asks a model with the agent's retries and timeouts; the usage counts for the run. Rejects with
-   * the model's error.
+   * Asks a model with the agent's retries and timeouts; usage and cost count for the run. Rejects
+   * with the model's error. With `conversation`, only for the reason `limit`.
    */
   ask(question: Question): Promise<string>
   /** Aborted when the run ends. */
@@ -67,12 +68,18 @@ export interface CompactionOptions extends AskOptions {
   readonly reason: CompactionInput['reason']
   readonly limit: number | undefined
   readonly signal: AbortSignal
+  /** Called before the first request. */
+  readonly onAsker?: ((asker: Asker) => void) | undefined
 }
 
 /** A summary for the log, the reason why it failed, or neither if there is nothing to compact. */
-export type CompactionResult =
+export type CompactionResult = {
+  /** What was paid without getting a summary. The cost of a summary is in its event. */
+  readonly paid?: FailedRequest
+} & (
   | { readonly summary?: SummaryEvent; readonly failure?: undefined }
   | { readonly failure: unknown; readonly summary?: undefined }
+)
 
 const summaryLabel = '[Summary of the conversation so far, in place of its earlier messages]'
 const requestLabel = "[The user's request, verbatim]"
@@ -80,8 +87,13 @@ const requestLabel = "[The user's request, verbatim]"
 /** Compact at this fraction of the limit: the next answer and its tool results have to fit too. */
 const nearLimit = 0.8
 
+/** A conversation that is longer than this is compacted. */
+export function compactAt(limit: number): number {
+  return Math.floor(limit * nearLimit)
+}
+
 export function isNearLimit({ contextTokens = 0 }: RunState, limit = Number.POSITIVE_INFINITY): boolean {
-  return contextTokens > limit * nearLimit
+  return contextTokens > compactAt(limit)
 }
 
 /**
@@ -94,7 +106,11 @@ export async function compactConversation(options: CompactionOptions): Promise<C
   const latestCut = latestCutOf(history)
   if (!findCut(latestCut, state)) return {}
   const { contextTokens: tokens } = state
-  const asker = createAsker(options, signal)
+  const fits = tokens === undefined || limit === undefined || tokens + answerTokens <= limit
+  const conversation = reason === 'limit' && fits ? options.conversation : undefined
+  const asker = createAsker({ ...options, conversation }, signal)
+  options.onAsker?.(asker)
+  const unused = () => (asker.paid ? { paid: asker.paid } : {})
   let compaction: Compaction | undefined | void
   try {
     compaction = await compact({
@@ -107,15 +123,14 @@ export async function compactConversation(options: CompactionOptions): Promise<C
       signal,
     })
   } catch (failure) {
-    return { failure }
+    return { failure, ...unused() }
   }
-  if (compaction === undefined) return {}
+  if (compaction === undefined) return unused()
   checkCompaction(compaction)
   const cut = findCut(Math.min(history.length - compaction.keep, latestCut), state)
-  if (!cut) return {}
+  if (!cut) return unused()
   const message = summaryMessage(compaction.summary, cut.requests)
-  const { usage } = asker
-  return { summary: { type: 'summary', replaces: cut.at, message, ...(usage && { usage }) } }
+  return { summary: { type: 'summary', replaces: cut.at, message, ...asker.paid } }
 }
 
 /** The provider's overflow error, with the reason why compaction failed. */

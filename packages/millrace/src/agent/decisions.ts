@@ -66,11 +66,17 @@ export function readDecisions(
       ...(isError === true && { isError }),
     } as const
     if (!input) return approval
+    if (request.budget && !isAmount(input[request.budget.kind]))
+      fail(`the changed input for '${callId}' must be { ${request.budget.kind} } with a number above 0`)
     // Calls inside a sub-agent, and calls with an async schema, are checked when they run.
     const checked = checkAgainstTool(callId, input, state, tools)
     if (checked && !isThenable(checked) && checked.issues) fail(schemaMismatch(request, checked.issues))
     return { ...approval, input: toJson(input) as JsonObject }
   })
+}
+
+function isAmount(value: unknown): boolean {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0
 }
 
 const maxRules = 100

@@ -1,4 +1,4 @@
-import type { LiveLog } from '../log/index.ts'
+import type { BudgetStore, LiveLog } from '../log/index.ts'
 import type {
   ApprovalEvent,
   InputMessage,
@@ -11,6 +11,7 @@ import type {
   UserMessage,
 } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf } from '../protocol/index.ts'
+import type { Budget } from './budget-options.ts'
 import type { Loop, LoopStart } from './loop.ts'
 import type { Decision } from './run.ts'
 
@@ -47,6 +48,9 @@ export interface AgentInternals {
       readonly observe?: ObserveCall | undefined
       readonly telemetry?: Telemetry | undefined
       readonly conversation: string
+      /** Replaces limits of the agent's budget. */
+      readonly budget?: Budget | undefined
+      readonly budgetStore?: BudgetStore | undefined
       readonly parentTraces: readonly string[]
     },
   ): Loop

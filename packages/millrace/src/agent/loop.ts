@@ -1,8 +1,18 @@
 import type { LiveLog } from '../log/index.ts'
-import type { ApprovalEvent, InputEvent, Message, Outcome, RunEvent, RunRequest } from '../protocol/index.ts'
+import type {
+  ApprovalEvent,
+  InputEvent,
+  Message,
+  Outcome,
+  ReachedLimit,
+  RunEvent,
+  RunRequest,
+} from '../protocol/index.ts'
 import {
+  budgetId,
   cancelReason,
   hasInputs,
+  limitText,
   MillraceError,
   nextAction,
   openRequests,
@@ -11,6 +21,8 @@ import {
 } from '../protocol/index.ts'
 import type { Tool } from '../tools/index.ts'
 import { policyChain, repeatDetector, toolRuntime } from '../tools/index.ts'
+import type { Reached } from './budget.ts'
+import { askedAmount, checkBudgetStore, runBudget, unlimitedBudget } from './budget.ts'
 import { interrupted } from './interrupted.ts'
 import type { LoopOptions } from './options.ts'
 import { readAnswer } from './output.ts'
@@ -60,9 +72,13 @@ export function startLoop<Context>(
   { log, start, onEnd }: { readonly log: LiveLog; readonly start: LoopStart; readonly onEnd?: () => void },
   options: LoopOptions<Context>,
 ): Loop {
+  checkBudgetStore(options)
   const { clock } = options
   const { input, repairs = [], inputs = [], discarded = [], losses = 0 } = start
   const previous = input || inputs.length > 0 ? undefined : log.run
+  const { workedFrom, workedUntil } = log.state
+  const lostMs = previous && previous.outcome === undefined ? workedUntil - workedFrom : 0
+  const startedAt = clock.now()
   const repeats = options.repeatLimits && repeatDetector(options.repeatLimits)
   for (const { name, input, output } of previous?.recent ?? []) repeats?.record(name, input, output)
   const granted = () => [...log.run.granted, ...(options.parentRun?.granted?.() ?? [])]
@@ -106,12 +122,16 @@ export function startLoop<Context>(
     ...(inputs.length > 0 && { inputs }),
     ...(discarded.length > 0 && { discarded }),
     ...(losses > 0 && { losses }),
+    ...(lostMs > 0 && { lostMs }),
   })
   log.onSignal = (event) => {
     const reason = cancelReason(log.state)
     if (reason !== undefined) end('canceled', interrupted(reason))
     else if (event.type === 'approval') onDecision(event)
   }
+
+  const shared = { store: options.budgetStore, parent: options.parentRun?.budget }
+  const budget = runBudget({ ...options, ...shared, runId, log, isStopped: () => stopped })
 
   const runtime = toolRuntime({
     emit,
@@ -129,6 +149,7 @@ export function startLoop<Context>(
     repeats,
     policies: policyChain({ policy: options.permission, granted, parent: options.parentRun?.policies }),
     granted,
+    budget: budget?.shared ?? unlimitedBudget(shared),
     runSignal: options.parentRun?.runSignal,
     beforeCall: options.beforeCall,
     afterCall: options.afterCall,
@@ -148,10 +169,10 @@ export function startLoop<Context>(
     return merged.options
   }
 
-  const rounds = roundRunner({ runId, log, emit, runtime, telemetry, options, withRequest: merge })
+  const rounds = roundRunner({ runId, log, emit, runtime, telemetry, options, budget, withRequest: merge })
 
   /** Ends the run now, whatever is in progress. The only place that emits `run-end`. */
-  function end(outcome: Outcome, error?: MillraceError) {
+  function end(outcome: Outcome, error?: MillraceError, limit?: ReachedLimit) {
     if (hasEnded || stopped) return
     const cause = error && { error: error.toJSON() }
     stopped = true
@@ -160,7 +181,8 @@ export function startLoop<Context>(
     const state = log.run
     if (state.phase === 'generating') rounds.interrupt(error)
     if (outcome !== 'suspended') {
-      const reason = error ? `Not finished: ${error.message}.` : 'Not run.'
+      const why = limit ? limitText(limit) : error && `${error.message}.`
+      const reason = why ? `Not finished: ${why}` : 'Not run.'
       runtime.cancel(reason, { keepBackground: outcome !== 'canceled' && outcome !== 'failed' })
       for (const { call, result, inFlight } of state.calls.values())
         if (!result)
@@ -172,18 +194,42 @@ export function startLoop<Context>(
       ...(state.finish && { finish: state.finish }),
       usage: state.usage,
       ...cause,
+      ms: Math.round(clock.now() - startedAt),
+      ...(limit && { limit }),
+      ...rounds.takeFailed(),
     })
     hasEnded = true
     detach()
     ended.resolve({ ...(error && { error }), ...(outcome === 'completed' && { value: answer }) })
   }
 
-  const cancelDeadline = Number.isFinite(options.runMs)
-    ? clock.after(options.runMs, () => {
+  const deadlines: (() => void)[] = []
+  const cancelDeadline = () => {
+    for (const cancel of deadlines) cancel()
+  }
+  if (Number.isFinite(options.runMs))
+    deadlines.push(
+      clock.after(options.runMs, () => {
         const message = `the run did not finish within ${options.runMs} ms`
         end('failed', new MillraceError({ op: 'agent.run', code: 'timeout', message, retryable: false }))
-      })
-    : () => {}
+      }),
+    )
+  const timeLimit = options.budget?.onLimit === 'ask' ? undefined : budget?.deadline()
+  if (timeLimit) deadlines.push(clock.after(timeLimit.ms, () => end('budget', undefined, timeLimit.limit)))
+
+  function onReached(reached: Reached) {
+    const { limit, isOwn } = reached
+    // The person who is asked about the budget of a parent run is asked by that run.
+    if (options.budget?.onLimit !== 'ask' || !isOwn) return end('budget', undefined, limit)
+    emit({
+      type: 'approval-request',
+      callId: freeId(log.run.callIds),
+      name: 'budget',
+      input: { [limit.kind]: askedAmount(options.budget, reached) },
+      reason: limitText(limit),
+      budget: limit,
+    })
+  }
 
   /** Runs or rejects the calls that have not been submitted yet. */
   async function resumeOpenCalls(): Promise<void> {
@@ -195,6 +241,7 @@ export function startLoop<Context>(
       runtime,
       tools: rounds.tools,
       options,
+      budget,
       isStopped: () => stopped,
     })
   }
@@ -236,25 +283,24 @@ export function startLoop<Context>(
       const action = nextAction(log.state, options)
       switch (action.type) {
         case 'generate': {
-          const error = await rounds.runRound()
+          const { error, reached } = await rounds.runRound()
           if (error) end('failed', error)
+          else if (reached && !stopped) onReached(reached)
           break
         }
         case 'retract':
-          emit({
-            type: 'round-retract',
-            round: log.run.round,
-            reason: 'the run was interrupted and resumes here',
-          })
+          await rounds.retractLost()
           break
         case 'keep':
-          rounds.interrupt()
+          await rounds.keepLost()
           break
         case 'rejoin': {
           // Calls that are already closed run while the rest is generated.
           await resumeOpenCalls()
-          const error = stopped ? undefined : await rounds.rejoin()
+          if (stopped) break
+          const { error, reached } = await rounds.rejoin()
           if (error) end('failed', error)
+          else if (reached && !stopped) onReached(reached)
           break
         }
         case 'execute':
@@ -265,7 +311,12 @@ export function startLoop<Context>(
           break
         case 'end':
           if (action.outcome === 'completed') await complete()
-          else end(action.outcome)
+          else
+            end(
+              action.outcome,
+              undefined,
+              action.outcome === 'budget' ? log.run.budgetRequest?.budget : undefined,
+            )
       }
     }
   }
@@ -325,4 +376,11 @@ export function startLoop<Context>(
       ended.resolve({ error })
     },
   }
+}
+
+/** Decisions are found by their ids, so no two requests of a conversation have the same one. */
+function freeId(taken: ReadonlySet<string>): string {
+  let count = 1
+  while (taken.has(`${budgetId}${count}`)) count++
+  return `${budgetId}${count}`
 }

@@ -79,3 +79,10 @@ export function toolChoiceProblem(value: unknown): Problem {
   if (!isValid) return "must be 'auto', 'none', 'required' or { name }"
   return isObject(value) && unknownField(value, { name: true })
 }
+
+/** The options without those that are undefined. */
+export function definedOptions<Options extends object>(
+  options: Options,
+): { [Name in keyof Options]?: Exclude<Options[Name], undefined> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options
+}

@@ -1,9 +1,11 @@
+import type { BudgetStore } from '../log/index.ts'
 import type {
   Clock,
   Model,
   ModelSettings,
   ObserveCall,
   OptionTable,
+  Price,
   RunEvent,
   Telemetry,
   ToolChoice,
@@ -42,15 +44,20 @@ import type {
   ToolContext,
 } from '../tools/index.ts'
 import { compileSchema, isToolbox, toolsIn } from '../tools/index.ts'
+import type { Budget } from './budget-options.ts'
+import { checkBudget, mergeBudgets } from './budget-options.ts'
 import { combineTelemetry, telemetryProblem } from './combine-telemetry.ts'
 import type { Compact } from './compact.ts'
 import {
+  definedOptions,
   modelList,
   modelProblem,
   repeatLimitsProblem,
   toolChoiceProblem,
   toolsProblem,
 } from './option-checks.ts'
+import type { Prices } from './prices.ts'
+import { pricesProblem, pricesWith } from './prices.ts'
 import type { PrepareRound } from './request.ts'
 import type { RetryOptions, RetryPolicy } from './retry.ts'
 import { summarize } from './summarize.ts'
@@ -108,6 +115,13 @@ export interface AgentOptions<
   readonly maxContextTokens?: number | undefined
   /** How a conversation is compacted. Defaults to `summarize()`; `false` turns it off. */
   readonly compact?: Compact | false | undefined
+  /**
+   * What models cost, by their ids, in US dollars per million tokens. Only for models that are not
+   * in the catalog of prices, or that cost something else.
+   */
+  readonly prices?: Readonly<Record<string, Price>> | undefined
+  /** What runs may spend, and what happens when a limit is reached. */
+  readonly budget?: Budget | undefined
   /** What tools may do without approval, from `permission()`. Everything if absent. */
   readonly permission?: Policy | undefined
   readonly prepareRound?: PrepareRound<Context> | undefined
@@ -136,6 +150,8 @@ export interface RunOptions<Context = unknown> {
   /** Added to the agent's system prompt. */
   readonly system?: string | undefined
   readonly runMs?: number | undefined
+  /** Replaces limits of the agent's budget. */
+  readonly budget?: Budget | undefined
   /** The conversation id to report to telemetry. */
   readonly conversation?: string | undefined
 }
@@ -169,6 +185,7 @@ type WithoutDefaults =
   | 'system'
   | 'toolChoice'
   | 'maxContextTokens'
+  | 'budget'
   | 'permission'
   | 'prepareRound'
   | 'beforeCall'
@@ -186,6 +203,7 @@ export interface LoopOptions<Context> extends WithDefaults, Pick<AgentOptions<Co
   readonly retry: RetryPolicy
   readonly repeatLimits: RepeatLimits | undefined
   readonly compact: Compact | undefined
+  readonly prices: Prices
   readonly clock: Clock
   /** For a nested run: called with each event, in the same turn. */
   readonly relay?: ((event: RunEvent) => void) | undefined
@@ -197,10 +215,14 @@ export interface LoopOptions<Context> extends WithDefaults, Pick<AgentOptions<Co
   readonly conversation: string | undefined
   /** The run belongs to a thread. */
   readonly inThread?: boolean | undefined
+  /** What the thread's user and agent spend per day. Only runs of a thread have it. */
+  readonly budgetStore?: BudgetStore | undefined
   /** The trace contexts of the inputs it answers. */
   readonly parentTraces?: readonly string[] | undefined
   /** The run whose tool call started this one. */
-  readonly parentRun?: (Pick<NestedRun, 'policies' | 'granted'> & Pick<ToolContext, 'runSignal'>) | undefined
+  readonly parentRun?:
+    | (Pick<NestedRun, 'policies' | 'granted' | 'budget'> & Pick<ToolContext, 'runSignal'>)
+    | undefined
 }
 
 /** The value of an agent's answers; `undefined` without an `output` schema. */
@@ -243,6 +265,8 @@ const agentTable: OptionTable<AgentOptions> = {
     value !== false &&
     typeof value !== 'function' &&
     `must be false or a function, such as summarize() returns, not ${kindOf(value)}`,
+  prices: pricesProblem,
+  budget: anObject,
   permission: (value) =>
     !(isObject(value) && typeof value.decide === 'function') && 'must be created with permission({ … })',
   prepareRound: aFunction,
@@ -263,6 +287,7 @@ const runTable: OptionTable<RunOptions> = {
   tools: toolsProblem,
   system: someText,
   runMs: agentTable.runMs,
+  budget: agentTable.budget,
   conversation: someText,
 }
 
@@ -273,13 +298,6 @@ const retryTable: OptionTable<RetryOptions> = {
   attempts: wholeNumber(1),
   baseMs: notNegative,
   maxDelayMs: notNegative,
-}
-
-/** The options without those that are undefined. */
-function definedOptions<Options extends object>(
-  options: Options,
-): { [Name in keyof Options]?: Exclude<Options[Name], undefined> } {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options
 }
 
 /** Checks an agent's options and fills in defaults. Throws `invalid_input` naming the option. */
@@ -295,6 +313,7 @@ export function checkAgentOptions<Context>(
       op,
       "agent() needs a model, such as agent({ model: openai('gpt-5.5') }) with openai from 'millrace/openai'",
     )
+  if (options.budget) checkBudget(options.budget, { op, what: 'the agent option' })
   if (options.retry) checkOptions(options.retry, retryTable, { op, what: 'the agent option retry.' })
   const { requireStreaming = agentDefaults.requireStreaming, tools: listed = [] } = options
   const models = modelList(Array.isArray(options.model) ? options.model : [options.model], {
@@ -320,6 +339,7 @@ export function checkAgentOptions<Context>(
     retry: { ...agentDefaults.retry, ...definedOptions(own.retry) },
     repeatLimits: own.repeatLimits || undefined,
     compact: (own.compact ?? summarize()) || undefined,
+    prices: pricesWith(own.prices ?? {}),
     telemetry: combineTelemetry(own.telemetry),
     clock: own.clock ?? systemClock,
   }
@@ -334,6 +354,7 @@ export function mergeRunOptions<Context>(
   if (!isObject(run as unknown))
     throw invalidInput(op, `the run options must be an object, not ${kindOf(run)}`)
   checkOptions(run, runTable, { op, what: 'the run option' })
+  if (run.budget) checkBudget(run.budget, { op, what: 'the run option' })
   const { tools: more, system } = run
   const tools = more ? () => withMore(agent.tools(), more) : agent.tools
   checkChoice(run.toolChoice, tools(), op)
@@ -346,6 +367,7 @@ export function mergeRunOptions<Context>(
     toolChoice: run.toolChoice ?? agent.toolChoice,
     maxRounds: run.maxRounds ?? agent.maxRounds,
     runMs: run.runMs ?? agent.runMs,
+    budget: mergeBudgets(agent.budget, run.budget),
     conversation: run.conversation,
   }
 }

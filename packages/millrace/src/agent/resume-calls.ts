@@ -1,6 +1,7 @@
 import type { LiveLog } from '../log/index.ts'
 import type { ApprovalEvent, CallState, RunState, ToolCallEvent } from '../protocol/index.ts'
 import type { CallRequest, Tool, ToolRuntime } from '../tools/index.ts'
+import type { RunBudget } from './budget.ts'
 import { callBlockReason, roundBlockReason } from './call-limits.ts'
 import { forEachInSlices } from './for-each-in-slices.ts'
 import type { LoopOptions } from './options.ts'
@@ -30,12 +31,14 @@ export function resumeCalls<Context>(
     runtime,
     tools,
     options,
+    budget,
     isStopped,
   }: {
     readonly log: LiveLog
     readonly runtime: ToolRuntime
     readonly tools: ReadonlyMap<string, Tool>
     readonly options: LoopOptions<Context>
+    readonly budget: RunBudget | undefined
     readonly isStopped: () => boolean
   },
 ): Promise<void> {
@@ -47,7 +50,8 @@ export function resumeCalls<Context>(
     // calls.
     if (state.calls.get(call.callId) !== callState || !isUnstarted(callState, runtime)) return
     const index = indexes.get(call.callId) ?? 0
-    const reason = roundBlockReason(state, options) ?? callBlockReason(index, options.maxCallsPerRound)
+    const reason =
+      roundBlockReason(state, options) ?? callBlockReason(index, options.maxCallsPerRound, budget)
     if (inFlight && tools.get(call.name)?.repeat !== 'safe') runtime.reject(call, unknownOutcome, 'unknown')
     else if (reason) runtime.reject(call, reason, 'blocked')
     else runtime.submit(callRequestFor(callState, tools))

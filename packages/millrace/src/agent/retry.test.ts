@@ -89,7 +89,12 @@ describe('failures', () => {
       'run-end',
     ])
     expect(of(events, 'round-retract')).toEqual([
-      { type: 'round-retract', round: 1, reason: 'connection reset' },
+      {
+        type: 'round-retract',
+        round: 1,
+        reason: 'connection reset',
+        failed: { model: 'scripted', estimate: { inputTokens: 1, outputTokens: 3 } },
+      },
     ])
     const { messages } = await run.result
     expect(messages.at(-1)).toEqual({

@@ -1,34 +1,46 @@
-import type { LiveLog } from '../log/index.ts'
 import type {
   CallObserver,
+  DoneEvent,
+  FailedRequest,
   FinishReason,
+  JsonObject,
   Message,
   Model,
   ModelCall,
-  RunEvent,
+  ModelRequest,
+  ReachedLimit,
   RunRequest,
   RunState,
-  RunTelemetry,
 } from '../protocol/index.ts'
-import { hasStarted, MillraceError, nextRequestOf, promptOf, steeringInputs } from '../protocol/index.ts'
+import {
+  hasStarted,
+  limitText,
+  MillraceError,
+  nextRequestOf,
+  promptOf,
+  steeringInputs,
+} from '../protocol/index.ts'
 import type { Tool, ToolRuntime } from '../tools/index.ts'
+import type { Reached } from './budget.ts'
 import { callBlockReason, roundBlockReason } from './call-limits.ts'
 import { observeModelCall } from './combine-telemetry.ts'
-import type { CompactionInput, CompactionResult } from './compact.ts'
-import { compactConversation, compactionFailed, isNearLimit } from './compact.ts'
+
+import { compactionFailed, isNearLimit } from './compact.ts'
+import { estimateInput } from './context-size.ts'
 import { forEachInSlices } from './for-each-in-slices.ts'
 import type { Generation } from './generation.ts'
 import { generate } from './generation.ts'
 import { interrupted } from './interrupted.ts'
 import { modelList } from './option-checks.ts'
-import type { LoopOptions } from './options.ts'
 import type { RoundPlan } from './request.ts'
 import { planRound, toRequest } from './request.ts'
+import { requestCosts } from './request-costs.ts'
 import type { ModelSelector } from './retry.ts'
 import { modelSelector } from './retry.ts'
 import { roundAssembler } from './round-assembler.ts'
+import type { RoundContext } from './round-compaction.ts'
+import { roundCompaction } from './round-compaction.ts'
 import { roundEnd } from './round-end.ts'
-import type { withRequest } from './run-request.ts'
 
 /** Generates the rounds of a run: plans each one, and sends requests until one succeeds. */
 export interface RoundRunner {
@@ -39,36 +51,40 @@ export interface RoundRunner {
    * `prepareRound`.
    */
   restoreTools(): Promise<void>
-  /**
-   * Generates one round. Resolves to the error if no retry is left; rejects with errors from hooks.
-   */
-  runRound(): Promise<MillraceError | undefined>
+  /** Generates one round. Rejects with errors from hooks. */
+  runRound(): Promise<RoundResult>
   /**
    * Resumes a generation from the log's checkpoint. If that fails, the round is retracted or kept,
    * as after any failure.
    */
-  rejoin(): Promise<MillraceError | undefined>
+  rejoin(): Promise<RoundResult>
+  /** Retracts a round whose process died, or keeps its completed part. */
+  retractLost(): Promise<void>
+  keepLost(): Promise<void>
   /** Closes a round that the model did not finish. */
   interrupt(error?: MillraceError): void
   /** Sends and emits nothing more. An error also ends the request in progress. */
   stop(error?: MillraceError): void
+  /** What requests have cost that no event reports yet. */
+  takeFailed(): { readonly failed?: FailedRequest }
 }
 
-export interface RoundRunnerOptions<Context> {
-  readonly runId: string
-  readonly log: LiveLog
-  readonly emit: (event: RunEvent) => void
+/** Empty if the round was generated. `error`: no retry is left. `reached`: nothing was sent. */
+interface RoundResult {
+  readonly error?: MillraceError | undefined
+  readonly reached?: Reached | undefined
+}
+
+export interface RoundRunnerOptions<Context> extends RoundContext<Context> {
   readonly runtime: ToolRuntime
-  readonly telemetry: RunTelemetry | undefined
-  readonly options: LoopOptions<Context>
-  /** The options of the run with what came with a message, result or decision. */
-  readonly withRequest: (request: RunRequest | undefined) => ReturnType<typeof withRequest<Context>>
 }
 
 /** A planned round and the models to send it to. */
 interface PreparedRound<Context> {
   readonly plan: RoundPlan<Context>
   readonly selector: ModelSelector
+  /** The schema of the answer. */
+  readonly output: JsonObject | undefined
 }
 
 /** How many generations of one round the provider may lose before the run fails. */
@@ -76,22 +92,26 @@ const maxLost = 2
 
 const manyMessages = 4096
 
+/** The share of a limit from which on a cheaper model answers. */
+const defaultShare = 0.8
+
 /** How often the conversation is compacted for one round before the run fails. */
 const maxCompactions = 2
 
 export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundRunner {
-  const { runId, log, emit, runtime, telemetry, options, withRequest } = given
-  const { clock, models, requireStreaming } = options
+  const { runId, log, emit, runtime, telemetry, options, budget, withRequest } = given
+  const { clock, models, prices, requireStreaming } = options
   const agentSelector = modelSelector(models, options.retry)
   let stopped = false
   /** Ends the delay before a retry. */
   let wake = () => {}
   let generation: Generation | undefined
-  let compacting: AbortController | undefined
   let tools: ReadonlyMap<string, Tool> = byName(options.tools())
   let toolsRound = 0
   let latestPlan: RoundPlan<Context> | undefined
   let attempt = 1
+  const costs = requestCosts(log, options)
+  const compaction = roundCompaction({ ...given, costs, plan, isStopped: () => stopped })
 
   /** Plans a round from the agent's options, a request and the `prepareRound` hook. */
   function plan(
@@ -122,14 +142,14 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
       : telemetry?.modelCall(call)
   }
 
-  function prepare(plan: RoundPlan<Context>): PreparedRound<Context> {
+  function prepare(plan: RoundPlan<Context>, request = log.run.request): PreparedRound<Context> {
     setTools(plan)
     // A model that the hook chose for one round has only its own fallbacks.
     const selector =
       plan.model === agentSelector.model
         ? agentSelector
         : modelSelector(modelList([plan.model], { op: 'prepareRound', requireStreaming }), options.retry)
-    return { plan, selector }
+    return { plan, selector, output: withRequest(request).output?.jsonSchema }
   }
 
   function setTools(plan: RoundPlan<Context>) {
@@ -171,7 +191,7 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
   function retract(reason: string) {
     cancelBackground()
     runtime.endRound()
-    emit({ type: 'round-retract', round: log.run.round, reason })
+    emit({ type: 'round-retract', round: log.run.round, reason, ...costs.takeFailed() })
   }
 
   function interrupt(error?: MillraceError) {
@@ -183,17 +203,21 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
       model,
       finish: 'interrupted',
       ...(error && { error: error.toJSON() }),
+      ...costs.takeInterrupted(),
       ...(generation && { timings: generation.elapsed() }),
     })
+    budget?.leave()
   }
 
   /**
    * Plans the next round and emits `round-start`. Returns undefined if the run stopped in the
    * meantime.
    */
-  async function beginRound(): Promise<PreparedRound<Context> | undefined> {
+  async function beginRound(): Promise<PreparedRound<Context> | Reached | undefined> {
+    const blocked = budget?.takeBlocked()
+    if (blocked) return blocked
     // A failure is ignored here: it is reported if the provider rejects the conversation.
-    if (isNearLimit(log.run, options.maxContextTokens)) await compact('limit', agentSelector.model)
+    if (isNearLimit(log.run, options.maxContextTokens)) await compaction.run('limit', agentSelector.model)
     if (stopped) return undefined
     const { round, phase, inputs } = log.run
     const isRepeat = phase === 'none' && round > 0
@@ -207,7 +231,15 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
       ...steering.slice(steeringCount).flatMap(({ message }) => message ?? []),
     ]
     const numbers = steering.map(({ seq }) => seq)
-    const prepared = prepare({ ...planned, messages: [...planned.messages, ...lateMessages] })
+    const messages = [...planned.messages, ...lateMessages]
+    const first = prepare({ ...planned, messages }, nextRequestOf(log.state))
+    const admitted = budget ? await admit(first) : { prepared: first }
+    if (stopped) {
+      budget?.leave()
+      return undefined
+    }
+    if ('reached' in admitted) return admitted.reached
+    const { prepared, limit } = admitted
     runtime.endRound()
     generation = undefined
     emit({
@@ -215,31 +247,89 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
       round: planned.round,
       model: prepared.selector.model.id,
       ...(numbers.length > 0 && { inputs: numbers }),
+      ...(limit && { limit }),
+      ...costs.takeFailed(),
     })
     return prepared
   }
 
-  async function runRound(): Promise<MillraceError | undefined> {
-    const prepared = await beginRound()
-    return prepared && send(prepared, { shown: false })
+  /** Waits until the budget allows the request of a round, if necessary to a cheaper model. */
+  async function admit(
+    prepared: PreparedRound<Context>,
+  ): Promise<{ prepared: PreparedRound<Context>; limit?: ReachedLimit } | { reached: Reached }> {
+    const { onLimit } = options.budget ?? {}
+    const cheaper = typeof onLimit === 'object' ? onLimit : undefined
+    const share = cheaper ? (cheaper.from ?? defaultShare) : 1
+    const reached = await enter(prepared, share)
+    if (!reached) return { prepared }
+    if (!cheaper || !reached.isOwn) return { reached }
+    const other = prepare({ ...prepared.plan, model: cheaper.model }, nextRequestOf(log.state))
+    const { limit } = reached
+    const again = await enter(other)
+    if (again) return { reached: again }
+    const isLowered = limit.kind === 'usd' || limit.kind === 'tokens'
+    return { prepared: other, limit: { ...limit, limit: isLowered ? limit.limit / share : limit.limit } }
   }
 
-  async function rejoin(): Promise<MillraceError | undefined> {
+  async function enter(prepared: PreparedRound<Context>, share?: number) {
+    const { plan, selector } = prepared
+    const { model } = selector
+    await prices.ready(model)
+    const request = requestFor(prepared)
+    const { contextTokens = 0 } = log.run
+    return budget?.enter(
+      {
+        model,
+        price: prices.find(model),
+        inputTokens: estimateInput(request, log.run),
+        cachedTokens: contextTokens,
+        maxOutputTokens: plan.settings.maxOutputTokens,
+      },
+      share,
+    )
+  }
+
+  let built: { round: PreparedRound<Context>; model: Model; request: ModelRequest } | undefined
+  /** Built once for the budget and for sending it. */
+  function requestFor(round: PreparedRound<Context>): ModelRequest {
+    const { model } = round.selector
+    if (built?.round !== round || built.model !== model)
+      built = { round, model, request: toRequest(round.plan, model, round.output) }
+    return built.request
+  }
+
+  async function runRound(): Promise<RoundResult> {
+    const begun = await beginRound()
+    if (!begun) return {}
+    return 'limit' in begun ? { reached: begun } : send(begun, { shown: false })
+  }
+
+  async function rejoin(): Promise<RoundResult> {
     await restoreTools()
-    if (stopped || !latestPlan) return undefined
+    if (stopped || !latestPlan) return {}
     const prepared = prepare(latestPlan)
     if (prepared.selector.select(canResume)) return send(prepared, { shown: true })
     // The agent no longer has the model that started the generation.
-    if (hasStarted(log.run)) interrupt()
-    else retract('the run was interrupted and resumes here')
-    return undefined
+    if (hasStarted(log.run)) await keepLost()
+    else await retractLost()
+    return {}
+  }
+
+  async function retractLost() {
+    await costs.lose()
+    if (!stopped) retract('the run was interrupted and resumes here')
+  }
+
+  async function keepLost() {
+    await costs.lose()
+    if (!stopped) interrupt()
   }
 
   /**
    * Sends requests for a round until one succeeds. `shown`: part of the round is in the log
    * already.
    */
-  async function send(first: PreparedRound<Context>, { shown }: { shown: boolean }) {
+  async function send(first: PreparedRound<Context>, { shown }: { shown: boolean }): Promise<RoundResult> {
     let prepared = first
     let compactions = 0
     let lost = 0
@@ -247,22 +337,23 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
       const { model } = prepared.selector
       const resumes = canResume(model)
       const { checkpoint } = log.run
-      const failed = await attemptRound(prepared, resumes)
-      if (!failed || stopped) return undefined
-      shown ||= failed.shown
-      let { error } = failed
+      const failure = await attemptRound(prepared, resumes)
+      if (!failure || stopped) return {}
+      shown ||= failure.shown
+      let { error } = failure
       if (error.code === 'context_overflow' && !shown && compactions++ < maxCompactions) {
         const compacted = await compactedRound(prepared, error)
-        if (stopped) return undefined
+        if (stopped) return {}
         if (compacted.prepared) {
           prepared = compacted.prepared
-          await sendAgain(prepared, 0, error)
+          const reached = await sendAgain(prepared, 0, error)
+          if (reached) return { reached }
           continue
         }
         error = compacted.error
       }
       // A connection that made progress does not count as a failure.
-      if (resumes && (failed.shown || log.run.checkpoint !== checkpoint)) prepared.selector.onSuccess()
+      if (resumes && (failure.shown || log.run.checkpoint !== checkpoint)) prepared.selector.onSuccess()
       // The provider no longer knows the generation, or does not continue it: start a new one.
       let delayMs = resumes && !error.retryable ? undefined : prepared.selector.onFailure(error)
       const isLost = resumes && delayMs === undefined
@@ -270,7 +361,7 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
         prepared.selector.onSuccess()
         delayMs = 0
       }
-      if (delayMs === undefined) return error
+      if (delayMs === undefined) return { error }
       // A generation that ended with an empty answer cannot be resumed.
       const hasEnded = isLost || error.code === 'empty_answer'
       const continues = !hasEnded && prepared.selector.model === model && canResume(model)
@@ -279,24 +370,36 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
         interrupt(error)
         runtime.modelDone()
         await waitFor(delayMs)
-        return undefined
+        return {}
       }
       if (!continues && (shown || log.run.checkpoint)) {
         retract(error.message)
         shown = false
       }
-      await sendAgain(prepared, delayMs, error)
+      // A generation that continues is not paid again.
+      if (continues) costs.resume()
+      const reached = await sendAgain(prepared, delayMs, error, continues)
+      if (reached) return { reached }
     }
-    return undefined
+    return {}
   }
 
-  function sendAgain(
-    { plan, selector }: PreparedRound<Context>,
+  /** Resolves to the limit that the request would exceed; the round is then retracted. */
+  async function sendAgain(
+    prepared: PreparedRound<Context>,
     delayMs: number,
     error: MillraceError,
-  ): Promise<void> {
+    continues = false,
+  ): Promise<Reached | undefined> {
+    const { plan, selector } = prepared
     emitRetry(plan, selector.model, delayMs, error)
-    return waitFor(delayMs)
+    if (!continues) budget?.leave()
+    await waitFor(delayMs)
+    if (!budget || continues || stopped) return undefined
+    const reached = await enter(prepared)
+    if (stopped) budget.leave()
+    else if (reached) retract(limitText(reached.limit))
+    return reached
   }
 
   function emitRetry(
@@ -305,19 +408,21 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
     delayMs: number,
     error: MillraceError,
   ) {
-    emit({ type: 'round-retry', round, attempt: ++attempt, model, delayMs, error: error.toJSON() })
+    const retry = { round, attempt: ++attempt, model, delayMs, error: error.toJSON() }
+    emit({ type: 'round-retry', ...retry, ...costs.takeFailed() })
   }
 
   /** Sends or resumes one request and emits its events. Resolves to undefined if it succeeded. */
   async function attemptRound(
-    { plan, selector }: PreparedRound<Context>,
+    prepared: PreparedRound<Context>,
     resumes: boolean,
   ): Promise<{ error: MillraceError; shown: boolean } | undefined> {
+    const { plan, selector } = prepared
     const { model } = selector
     // Collecting a long conversation and encoding the request each take long; yield in between.
     if (plan.messages.length > manyMessages) await clock.turn()
     if (stopped) return undefined
-    const request = toRequest(plan, model, withRequest(log.run.request).output?.jsonSchema)
+    const request = requestFor(prepared)
     const { checkpoint } = log.run
     const assembler = roundAssembler({
       log,
@@ -325,11 +430,13 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
       runtime,
       tools,
       roundBlockReason: roundBlockReason(log.run, options),
-      callBlockReason: (index) => callBlockReason(index, options.maxCallsPerRound),
+      callBlockReason: (index) => callBlockReason(index, options.maxCallsPerRound, budget),
       restart(reason) {
         const error = new MillraceError({ op: 'model.stream', code: 'stream_error', message: reason })
         if (hasStarted(log.run)) throw error
+        costs.fail()
         retract(reason)
+        costs.sent({ model, request, elapsed: () => (generation as Generation).elapsed() })
         emitRetry(plan, model, 0, error)
       },
       sinceCheckpoint: resumes && checkpoint ? [...checkpoint.since] : undefined,
@@ -344,21 +451,29 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
       onEvent: assembler.onModelEvent,
       observer: observerOf({ runId, round: plan.round, attempt, model, request }),
     })
+    costs.sent({ model, request, elapsed: generation.elapsed })
+    // Loading the catalog of prices takes a while, which the provider needs too.
+    const pricing = prices.ready(model)
     // The model itself may have ended the run before `generation` was assigned.
     if (stopped) generation.stop(interrupted('the run has ended'))
     const { elapsed } = generation
     const { done, error } = await generation.end
     if (stopped) return undefined
+    if (pricing) await pricing
+    if (stopped) return undefined
     const { shown } = assembler
-    if (error) return { error, shown }
-    if (!assembler.caughtUp) return { error: endedEarly(model), shown }
-    if (isEmptyAnswer(log.run, done.finish)) return { error: emptyAnswerError(model, done.finish), shown }
+    const failure = done ? problemWith(done, model, assembler.caughtUp) : error
+    if (failure || !done) {
+      costs.fail(done)
+      return { error: failure as MillraceError, shown }
+    }
     selector.onSuccess()
     const unfinished = assembler.unfinishedCalls(done)
     const slices = { clock, isStopped: () => stopped }
     if (unfinished.length > 0) await forEachInSlices(unfinished, slices, emit)
     if (stopped) return undefined
-    emit(roundEnd(done, elapsed(), { round: plan.round, model: model.id }))
+    emit(roundEnd(done, elapsed(), { round: plan.round, model: model.id, ...costs.takeDone(done) }))
+    budget?.leave()
     runtime.modelDone()
     if (unfinished.length > 0)
       await forEachInSlices(unfinished, slices, (call) => {
@@ -369,36 +484,23 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
     return undefined
   }
 
+  /** Why an answer is of no use although it is complete. */
+  function problemWith({ finish }: DoneEvent, model: Model, caughtUp: boolean): MillraceError | undefined {
+    if (!caughtUp) return endedEarly(model)
+    return isEmptyAnswer(log.run, finish) ? emptyAnswerError(model, finish) : undefined
+  }
+
   /** Plans the same round with a compacted conversation, or returns the error to fail with. */
   async function compactedRound(
     { plan: { round }, selector }: PreparedRound<Context>,
     error: MillraceError,
   ): Promise<{ prepared?: PreparedRound<Context>; error: MillraceError }> {
-    const { summary, failure } = await compact('overflow', selector.model)
+    const { summary, failure } = await compaction.run('overflow', selector.model)
     if (failure !== undefined) return { error: compactionFailed(error, failure) }
     if (!summary || stopped) return { error }
     // Inputs that arrived since the round started are for the next one.
     const planned = await plan(round, [...log.run.history])
     return { prepared: prepare(planned), error }
-  }
-
-  async function compact(reason: CompactionInput['reason'], model: Model): Promise<CompactionResult> {
-    if (!options.compact) return {}
-    compacting = new AbortController()
-    const { signal } = compacting
-    const compacted = await compactConversation({
-      ...options,
-      compact: options.compact,
-      limit: options.maxContextTokens,
-      state: log.run,
-      reason,
-      model,
-      signal,
-      observeAside: (call) => telemetry?.modelCall({ ...call, runId, round: log.run.round, aside: true }),
-    })
-    compacting = undefined
-    if (compacted.summary) emit(compacted.summary)
-    return compacted
   }
 
   return {
@@ -408,13 +510,16 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
     restoreTools,
     runRound,
     rejoin,
+    retractLost,
+    keepLost,
     interrupt,
+    takeFailed: costs.takeFailed,
     stop(error) {
       stopped = true
       wake()
       if (!error) return
       generation?.stop(error)
-      compacting?.abort(error)
+      compaction.stop(error)
     },
   }
 }

@@ -1,18 +1,21 @@
 import type { MemoryLog } from '../log/index.ts'
 import type {
   ApprovalRequestEvent,
+  ContextUse,
   InputUserMessage,
   Message,
   MillraceError,
   Model,
   Outcome,
+  ReachedLimit,
   Remembered,
   RememberFor,
   RoundFinish,
   RunEvent,
+  TotalCost,
   Usage,
 } from '../protocol/index.ts'
-import { invalidInput, messageOf, messagesOf, openRequests } from '../protocol/index.ts'
+import { invalidInput, messageOf, messagesOf, openRequests, totalCost } from '../protocol/index.ts'
 import type { DeepPartial } from '../tools/index.ts'
 import { readUserMessage } from './input.ts'
 import type { Loop } from './loop.ts'
@@ -69,7 +72,13 @@ interface RunReport<Ending extends Outcome, Output, Request> {
   readonly approvals: readonly Request[]
   /** Over all rounds. */
   readonly usage: Usage
+  /** With sub-agents, summaries and failed requests. */
+  readonly cost: TotalCost
+  /** How full the model's context was after the last round, and what filled it. */
+  readonly context?: ContextUse
   readonly rounds: number
+  /** The limit that ended the run, with the outcome `budget`. */
+  readonly limit?: ReachedLimit
   readonly error?: MillraceError
 }
 
@@ -186,7 +195,7 @@ export function openRun(
 export async function resultOf({ loop, log }: StartedRun): Promise<RunResult<unknown>> {
   const { error, value } = await loop.ended
   const state = log.run
-  const { runId, outcome, finish, text, usage, round } = state
+  const { runId, outcome, finish, text, usage, spent, context, round, limit } = state
   return {
     runId,
     outcome,
@@ -196,7 +205,10 @@ export async function resultOf({ loop, log }: StartedRun): Promise<RunResult<unk
     messages: messagesOf(state),
     approvals: openRequests(state),
     usage,
+    cost: totalCost(spent),
+    ...(context && { context }),
     rounds: round,
+    ...(limit && { limit }),
     ...(error && { error }),
   } as RunResult<unknown>
 }

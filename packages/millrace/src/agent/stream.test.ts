@@ -83,6 +83,7 @@ test('the events of a two-round run with a tool, in full', async () => {
       model: 'scripted',
       finish: 'tool-calls',
       usage: { inputTokens: 10, outputTokens: 5 },
+      context: { tokens: 15, system: 0, tools: 11, history: 4, results: 0 },
       timings: {},
     },
     {
@@ -103,6 +104,7 @@ test('the events of a two-round run with a tool, in full', async () => {
       model: 'scripted',
       finish: 'stop',
       usage: { inputTokens: 20, outputTokens: 4 },
+      context: { tokens: 24, system: 0, tools: 15, history: 8, results: 1 },
       timings: {},
     },
     {

@@ -55,6 +55,7 @@ async function setUp({ retryForMs = 0, write }: { retryForMs?: number; write?: A
         writer.appended(event.type)
       },
       commit: () => writer.commit().then(() => head),
+      free: writer.free,
     }
   }
   return { store, commits, writer, lost }
@@ -149,4 +150,40 @@ test('a batch whose acknowledgement was lost is repeated unchanged, before newer
   ])
   expect(await startedIn(store, 't')).toEqual(['c1', 'c2', 'c3'])
   expect(lost).toEqual([])
+})
+
+test('a hold ends in the commit that writes what was appended before', async () => {
+  const written: unknown[] = []
+  const { writer } = await setUp({
+    write(batches, append) {
+      written.push(...batches.map(({ events, freed }) => [events.length, freed]))
+      return append(batches)
+    },
+  })
+  const one = await writer('one')
+  one.push(started(1))
+  one.push(started(2))
+  one.free('hold')
+  await one.commit()
+  expect(written).toEqual([[2, ['hold']]])
+})
+
+test('a batch that only ends a hold is repeated, and later events follow it', async () => {
+  let failures = 1
+  const freed: unknown[] = []
+  const { writer } = await setUp({
+    retryForMs: 60_000,
+    async write(batches, append) {
+      if (failures-- > 0) {
+        one.push(started(1))
+        return batches.map(() => 'busy' as const)
+      }
+      freed.push(...batches.map((batch) => batch.freed))
+      return append(batches)
+    },
+  })
+  const one = await writer('one')
+  one.free('hold')
+  await expect.poll(() => freed).toEqual([['hold'], undefined])
+  expect(await one.commit()).toBe(2)
 })

@@ -35,6 +35,8 @@ interface Writer {
   appended(type: RunEvent['type']): void
   /** Commits right away. Resolves when everything is durable, or no more can be written. */
   commit(): Promise<void>
+  /** Ends a hold of the lease in the commit that writes everything appended so far. */
+  free(hold: string): void
   /** Discards what has not been written yet. */
   close(): void
 }
@@ -48,6 +50,8 @@ interface OpenWriter extends WriterSource {
    * written.
    */
   batch: WriterBatch | undefined
+  /** Holds that end when everything in the buffer is written. */
+  freed: string[]
   /** Resolved when the batch is written, or the writer is closed. */
   batchDone: PromiseWithResolvers<void> | undefined
   /** Commits that wait until the `left` oldest events, in flight and pending, are durable. */
@@ -151,18 +155,21 @@ export function groupCommit({ store, flushMs, retryForMs, onFlushed }: GroupComm
       if (writer.closed) return false
       writer.buffer.settle()
       const { settled } = writer.buffer
-      const count = countFitting(writer.batch?.events ?? settled, room)
-      // A writer with nothing to write is waiting for what it has already written.
-      if (count === 0 && settled.length > 0) return !dirty.add(writer)
+      const next = writer.batch?.events ?? settled
+      const count = countFitting(next, room)
+      // A writer with nothing to write is waiting for what it has already written, or ends holds.
+      if (count === 0 && next.length > 0) return !dirty.add(writer)
       writer.batch ??= {
         lease: writer.lease,
         number: count > 0 ? ++writer.batches : writer.batches,
         events: settled.splice(0, count),
+        ...(writer.freed.length > 0 && settled.length === 0 && { freed: writer.freed.splice(0) }),
       }
       batches.push(writer.batch)
       return true
     })
-    for (const writer of taken) if (writer.buffer.settled.length > 0) dirty.add(writer)
+    for (const writer of taken)
+      if (writer.buffer.settled.length > 0 || writer.freed.length > 0) dirty.add(writer)
     isUrgent = dirty.size > 0
     return { writers: taken, batches }
   }
@@ -237,6 +244,7 @@ export function groupCommit({ store, flushMs, retryForMs, onFlushed }: GroupComm
         lease,
         batches: 0,
         batch: undefined,
+        freed: [],
         batchDone: undefined,
         waiting: [],
         failingSince: undefined,
@@ -265,6 +273,12 @@ export function groupCommit({ store, flushMs, retryForMs, onFlushed }: GroupComm
             dirty.add(writer)
             schedule(true)
           })
+        },
+        free(hold) {
+          if (writer.closed) return
+          writer.freed.push(hold)
+          dirty.add(writer)
+          schedule(true)
         },
         close: () => close(writer),
       }

@@ -10,6 +10,8 @@ export type { Following } from './follower.ts'
 export type { Followers } from './followers.ts'
 export { threadFollowers } from './followers.ts'
 export { groupCommit } from './group-commit.ts'
+export type { BudgetStore, BudgetUse, Meter, SharedBudget } from './holds.ts'
+export { decideHold, left, sumOfHolds } from './holds.ts'
 export type { LiveLog } from './live-log.ts'
 export type { MemoryStoreOptions } from './memory.ts'
 export { memoryStore } from './memory.ts'
@@ -21,12 +23,26 @@ export type { EntryRow, Origin, ThreadColumns } from './rows.ts'
 export { entriesOf, gap, infoOf, priorityOf, textBytes, textsOf } from './rows.ts'
 export type { Snapshot, SnapshotSource } from './snapshot.ts'
 export { bytesOf, fromSnapshot, messagesBefore } from './snapshot.ts'
+export type { DayTotal, HeldAmounts, SpentRow } from './spending.ts'
+export {
+  budgetUse,
+  heldAmounts,
+  holdGraceMs,
+  spendingFilter,
+  spendingRows,
+  spendsIn,
+  sumColumns,
+  totalColumns,
+} from './spending.ts'
 export type {
   AppendResult,
   Batch,
   CallerUsage,
   CreateOptions,
+  DayLimit,
   ForkOptions,
+  Hold,
+  HoldResult,
   KeyedEntry,
   Lease,
   ListOptions,

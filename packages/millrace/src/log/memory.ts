@@ -3,6 +3,7 @@ import { aFunction, checkOptions } from '../protocol/index.ts'
 import type { PackedEntry } from './entries.ts'
 import { entryUpTo, firstOf, logProblem, packEntries, readEntries } from './entries.ts'
 import { isExpired } from './lease.ts'
+import { memorySpending } from './memory-spending.ts'
 import { reserveAt } from './rates.ts'
 import type {
   CallerUsage,
@@ -139,6 +140,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
   const keyed = new Map<string, Set<MemoryThread>>()
   /** When each rate is free: see `reserveAt`. */
   const rates = new Map<string, number>()
+  const spent = memorySpending()
   const listeners = watchers()
   let lastPlace = 0
   let lastThread = 0
@@ -407,6 +409,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         order.delete(thread)
         thread.caller?.threads.delete(thread)
         for (const key of thread.keys.keys()) removeKey(thread, key)
+        spent.freeAll(thread)
         count(thread, { bytes: -thread.bytes, waiting: -thread.queued })
         listeners.changed(threadId)
         return true
@@ -414,12 +417,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
 
     append: (batches) =>
       runOp('store.append', () =>
-        batches.map(({ lease, number, events }) => {
+        batches.map(({ lease, number, events, freed = [] }) => {
           const thread = ownedBy(lease)
           if (!thread) return 'fenced'
+          const isRepeated = number > 0 && number === thread.batch
+          if (events.length > 0 && !isRepeated && number !== thread.batch + 1)
+            throw badBatch(lease.threadId, number, thread.batch)
+          spent.free(thread, freed)
           if (events.length === 0) return []
-          if (number > 0 && number === thread.batch) return thread.batchEntries
-          if (number !== thread.batch + 1) throw badBatch(lease.threadId, number, thread.batch)
+          if (isRepeated) return thread.batchEntries
+          spent.count(thread.info, events, now())
           const entries = events.map((event) =>
             write(thread, event, { waiting: -inputsTakenBy(event), tokens: tokensOf(event) }),
           )
@@ -492,6 +499,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         if (!thread) return isReleased(lease) ? 'released' : 'fenced'
         if (thread.head !== head) return 'moved'
         thread.owner = undefined
+        spent.freeAll(thread)
         if (status === 'runnable') {
           thread.due = now()
           listeners.runnable()
@@ -567,6 +575,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
       }),
 
     usage: (caller) => runOp('store.usage', () => usageOf(caller)),
+
+    hold: (lease, hold) =>
+      runOp('store.hold', () => {
+        const thread = ownedBy(lease)
+        return thread ? spent.hold(thread, hold, now()) : { type: 'fenced' }
+      }),
+
+    spending: (options) => runOp('store.spending', () => spent.spending(options)),
 
     snapshot: (threadId, upTo = Infinity) =>
       runOp('store.snapshot', () => {

@@ -1,4 +1,14 @@
-import type { Entry, ThreadEvent, ThreadInfo, ThreadPage, ThreadStatus } from '../protocol/index.ts'
+import type {
+  Entry,
+  Limits,
+  ReachedLimit,
+  SpendingOptions,
+  SpendingRow,
+  ThreadEvent,
+  ThreadInfo,
+  ThreadPage,
+  ThreadStatus,
+} from '../protocol/index.ts'
 
 /** How a thread is listed and searched. The app provides both texts. */
 export interface ThreadLabel {
@@ -98,7 +108,38 @@ export interface Batch {
   /** Counts the batches of the lease, from 1. Not used if there are no events. */
   readonly number: number
   readonly events: readonly ThreadEvent[]
+  /** The ids of holds that end with this batch, since its events say what was spent. */
+  readonly freed?: readonly string[] | undefined
 }
+
+/** Limits for what a user or an agent may spend per day. */
+export interface DayLimit {
+  readonly scope: 'user' | 'agent'
+  readonly name: string
+  readonly limits: Limits
+}
+
+/** What a request may spend, reserved before it is sent. */
+export interface Hold {
+  /** Unique among the holds of a lease. Repeating it replaces the hold. */
+  readonly id: string
+  /** What the request uses at least and at most. */
+  readonly least: Limits
+  readonly most: Limits
+  readonly limits: readonly DayLimit[]
+}
+
+/**
+ * - `held`: the request may be sent. `toolCalls` is the limit for the calls that follow, if there is
+ *   one
+ * - `wait`: what is left is held by other requests: try again soon
+ * - `reached`: a limit is reached
+ * - `fenced`: as from `append`
+ */
+export type HoldResult =
+  | { readonly type: 'held'; readonly toolCalls?: ReachedLimit | undefined }
+  | { readonly type: 'wait' | 'fenced' }
+  | { readonly type: 'reached'; readonly limit: ReachedLimit }
 
 /**
  * The numbered entries of a batch, one per event. `fenced` if the lease is no longer the thread's
@@ -315,6 +356,18 @@ export interface ThreadStore {
   reserve(rate: SharedRate, amount: number): Promise<number>
   /** Returns what a caller uses now. */
   usage(caller: string): Promise<CallerUsage>
+  /**
+   * Reserves what a request may spend today, in the name of its thread. A hold ends with a batch
+   * that frees it, with the release of the thread or, if the thread has a new owner, with that
+   * owner's first hold. A hold whose lease expired a minute ago is ignored. Whether it is granted:
+   * see `decideHold`.
+   */
+  hold(lease: Lease, hold: Hold): Promise<HoldResult>
+  /**
+   * Returns what was spent, in the order of the keys. It is counted in the transaction that appends
+   * the event which reports it, and stays when a thread is deleted. Does not read any log.
+   */
+  spending(options: SpendingOptions): Promise<readonly SpendingRow[]>
 
   /**
    * Returns the head of the last snapshot up to a number, or up to the end of the log: a fold of

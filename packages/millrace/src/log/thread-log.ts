@@ -28,6 +28,8 @@ export interface ThreadLog extends LiveLog {
   settled(): Promise<void>
   /** Resolves when the state is past this number, or the log is closed. */
   passed(head: number): Promise<void>
+  /** Ends a hold of the lease as soon as everything appended so far is durable. */
+  free(hold: string): void
   /** Saves a snapshot if enough was added since the last one. Rejects if the store fails. */
   save(): Promise<void>
   /**
@@ -368,6 +370,7 @@ async function threadLog(folded: Folded, options: ThreadLogOptions): Promise<Thr
       writer.appended(event.type)
     },
     commit: writer.commit,
+    free: writer.free,
     settled: () => until(() => own.size === 0),
     passed: (head) => until(() => state.head > head),
     async save() {

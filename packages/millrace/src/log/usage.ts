@@ -1,5 +1,5 @@
 import type { Entry, JsonObject, ThreadEvent } from '../protocol/index.ts'
-import { MillraceError } from '../protocol/index.ts'
+import { MillraceError, spendOf, spendTokens } from '../protocol/index.ts'
 import type { CallerUsage, Quotas } from './store.ts'
 
 // How every store counts and limits what callers use.
@@ -40,9 +40,8 @@ export function inputsTakenBy(event: ThreadEvent): number {
 }
 
 export function tokensOf(event: ThreadEvent): number {
-  if (event.type !== 'round-end' && event.type !== 'summary') return 0
-  const { inputTokens = 0, outputTokens = 0 } = event.usage ?? {}
-  return inputTokens + outputTokens
+  const spend = spendOf(event)
+  return spend ? spendTokens(spend) : 0
 }
 
 /** How many messages are still waiting in a log that starts with these entries. */

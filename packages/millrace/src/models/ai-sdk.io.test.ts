@@ -65,6 +65,11 @@ async function outcomeOf(run: AsyncIterable<RunEvent>) {
   return { said, done }
 }
 
+test.each(providers)('a model of %s has the origin of its address', async (_, modelAt) => {
+  const sim = await simulate([])
+  expect(fromAISDK(modelAt(sim)).address).toBe(sim.url)
+})
+
 describe.each(providers)('a model of %s', (_, modelAt) => {
   const scenario: ScriptRound[] = [
     [

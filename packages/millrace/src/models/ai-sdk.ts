@@ -114,6 +114,7 @@ export function fromAISDK(model: AISDKModel, options: AISDKOptions = {}): Model 
   return {
     id,
     provider: model.provider,
+    address: addressOf(model),
     capabilities: {
       tools: true,
       images: true,
@@ -124,5 +125,20 @@ export function fromAISDK(model: AISDKModel, options: AISDKOptions = {}): Model 
       ...capabilities,
     },
     stream: (request, { signal }) => stream(request, signal),
+  }
+}
+
+/**
+ * Where the requests go. The specification has no field for it, but the SDK's own models keep it in
+ * their configuration, as `baseURL` or `url({ path, modelId })`.
+ */
+function addressOf(model: AISDKModel & { readonly config?: unknown }): string | undefined {
+  const { modelId, config } = model
+  if (!isObject(config)) return undefined
+  try {
+    const url = typeof config.url === 'function' ? config.url({ path: '', modelId }) : config.baseURL
+    return typeof url === 'string' ? new URL(url).origin : undefined
+  } catch {
+    return undefined
   }
 }

@@ -190,10 +190,16 @@ describe('the model', () => {
   const batch: ModelEvent[] = [{ type: 'text', text: 'Hel' }, { type: 'text', text: 'lo.' }, done]
 
   test('is the same in every other way', async () => {
-    const model = { ...scriptedModel(['Hello.'], { id: 'm' }), address: 'https://api.example.org' }
+    const price = { input: 1, output: 4 }
+    const model = {
+      ...scriptedModel(['Hello.'], { id: 'm' }),
+      address: 'https://api.example.org',
+      price,
+      simulated: true,
+    }
     const limited = rateLimited(model, { store: memoryStore(), requestsPerMinute: 1 })
     const { id, provider, address, capabilities } = model
-    expect(limited).toMatchObject({ id, provider, address, capabilities })
+    expect(limited).toMatchObject({ id, provider, address, capabilities, price, simulated: true })
     expect(limited.background).toBeUndefined()
     expect((await agent({ model: limited }).run('hi')).text).toBe('Hello.')
   })

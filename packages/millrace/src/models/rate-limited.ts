@@ -68,7 +68,7 @@ export function rateLimited(model: Model, options: RateLimitOptions): Model {
   const { store, requestsPerMinute, tokensPerMinute, burst = 0.1, maxWaitMs = 240_000 } = options
   if (requestsPerMinute === undefined && tokensPerMinute === undefined)
     throw invalidInput(op, "rateLimited() needs a limit: pass 'requestsPerMinute', 'tokensPerMinute' or both")
-  const { id, provider, address, capabilities, background } = model
+  const { id, provider, address, capabilities, price, simulated, background } = model
   const { name = `${provider} ${id}` } = options
   const requests = rateOf('requests', requestsPerMinute)
   const tokens = rateOf('tokens', tokensPerMinute)
@@ -121,6 +121,8 @@ export function rateLimited(model: Model, options: RateLimitOptions): Model {
     provider,
     address,
     capabilities,
+    price,
+    simulated,
     stream: (request, options) =>
       inBatches(async function* () {
         await waitForTurn(options.signal)

@@ -250,6 +250,7 @@ function messagesSummary(lines: readonly Fields[]): Summary {
       outputTokens: usage.output_tokens,
       cacheReadTokens: read,
       cacheWriteTokens: written,
+      webSearches: fields(usage.server_tool_use).web_search_requests || undefined,
     }),
   }
 }

@@ -1,3 +1,4 @@
+import type { ContextUse, Cost, FailedRequest, Paid, ReachedLimit } from './cost.ts'
 import type { ErrorJson } from './errors.ts'
 import type { JsonObject, JsonValue } from './json.ts'
 import type { Message, ProviderData, ToolResultPart, UserMessage } from './messages.ts'
@@ -150,6 +151,8 @@ export interface RunStartEvent {
   readonly discarded?: readonly number[]
   /** How many processes died while working on the run that this one continues. */
   readonly losses?: number
+  /** How long the last of them had worked on it. */
+  readonly lostMs?: number
   /** The trace context of the run, a W3C `traceparent`, if it is traced. */
   readonly trace?: string
 }
@@ -161,6 +164,10 @@ export interface RoundStartEvent {
   readonly model: string
   /** In a thread: the numbers of the inputs that this round is the first to read. */
   readonly inputs?: readonly number[]
+  /** Why a cheaper model answers: a budget is almost spent. */
+  readonly limit?: ReachedLimit
+  /** What it cost to compact the conversation before the round, if that failed. */
+  readonly failed?: FailedRequest
 }
 
 /** The round's request failed and is sent again, to `model`, after `delayMs`. */
@@ -171,6 +178,8 @@ export interface RoundRetryEvent {
   readonly model: string
   readonly delayMs: number
   readonly error: ErrorJson
+  /** What the failed request cost, unless the `round-retract` before it says so. */
+  readonly failed?: FailedRequest
 }
 
 /** Discard everything this round has shown: it will be generated again. */
@@ -178,6 +187,8 @@ export interface RoundRetractEvent {
   readonly type: 'round-retract'
   readonly round: number
   readonly reason: string
+  /** What it cost. */
+  readonly failed?: FailedRequest
 }
 
 interface RoundTimings {
@@ -194,19 +205,20 @@ interface RoundTimings {
  * broke after a call had started (the completed part of the round is kept), that the generation
  * failed for good, or that the run was canceled.
  */
-export interface RoundEndEvent {
+export interface RoundEndEvent extends Paid {
   readonly type: 'round-end'
   readonly round: number
   readonly model: string
   readonly finish: RoundFinish
   /** What interrupted it. */
   readonly error?: ErrorJson
-  readonly usage?: Partial<Usage>
   /**
    * The length of the conversation in tokens, if `usage` does not show it: after compaction by the
    * provider.
    */
   readonly contextTokens?: number
+  /** How full the context is after the round. */
+  readonly context?: ContextUse
   /** Absent if the process that measured them died. */
   readonly timings?: RoundTimings
   readonly metadata?: JsonObject
@@ -239,6 +251,9 @@ export interface ToolProgressEvent {
   readonly callId: string
   readonly data?: JsonValue
   readonly event?: RunEvent
+  /** The tool and the sub-agent, if `event` has a cost. */
+  readonly name?: string
+  readonly agent?: string
 }
 
 /**
@@ -281,9 +296,14 @@ export interface ToolResultEvent<Name extends string = string, Part = ToolResult
   readonly overlapMs: number
   /** Present if the rules kept it from running. */
   readonly permission?: Permission
+  /** What the tool itself reported with `context.spend()`, not what its sub-agent used. */
+  readonly cost?: Cost
 }
 
-/** A person has to decide before this call runs, or a client has to run it. */
+/**
+ * A person has to decide before this call runs, or a client has to run it. With `budget`, there is
+ * no call: a limit is reached, and a person has to allow the amount in `input` on top of it.
+ */
 export interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject> {
   readonly type: 'approval-request'
   readonly callId: string
@@ -297,6 +317,7 @@ export interface ApprovalRequestEvent<Name extends string = string, Input = Json
    * The rules that would allow such calls without asking, and for how long they can be remembered.
    */
   readonly remember?: { readonly rules: readonly string[]; readonly for: readonly RememberFor[] }
+  readonly budget?: ReachedLimit
 }
 
 /** `always` goes beyond this thread, if the agent stores such rules. */
@@ -388,15 +409,23 @@ export interface PlaybackEvent {
  * From here on the model reads `message` in place of the first `replaces` messages before the
  * current round. System messages among them are kept, in front of it. The log keeps all messages.
  */
-export interface SummaryEvent {
+export interface SummaryEvent extends Paid {
   readonly type: 'summary'
   readonly replaces: number
   readonly message: UserMessage
-  /** Tokens spent on the summary; counted as the run's. */
-  readonly usage?: Partial<Usage>
+  /** The model that wrote it, or wrote the last part of it. */
+  readonly model?: string
 }
 
-export type Outcome = 'completed' | 'max-rounds' | 'truncated' | 'suspended' | 'canceled' | 'failed'
+/** `budget`: a limit of a budget was reached. */
+export type Outcome =
+  | 'completed'
+  | 'max-rounds'
+  | 'budget'
+  | 'truncated'
+  | 'suspended'
+  | 'canceled'
+  | 'failed'
 
 /** The last event of a run, exactly one. */
 export interface RunEndEvent {
@@ -406,6 +435,12 @@ export interface RunEndEvent {
   readonly finish?: RoundFinish
   readonly usage: Usage
   readonly error?: ErrorJson
+  /** How long this process worked on the run. */
+  readonly ms?: number
+  /** The limit that ended it, with the outcome `budget`. */
+  readonly limit?: ReachedLimit
+  /** What it cost to compact the conversation, if no round followed. */
+  readonly failed?: FailedRequest
 }
 
 /** Events that name a tool. */

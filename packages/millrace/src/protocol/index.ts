@@ -5,6 +5,19 @@ export { checkMessages, checkVersion, readTranscript, writeTranscript } from './
 export type { Clock } from './clock.ts'
 export { repeatEvery, sleep, systemClock } from './clock.ts'
 export { closest } from './closest.ts'
+export type {
+  AmountKind,
+  Amounts,
+  BudgetScope,
+  ContextUse,
+  Cost,
+  FailedRequest,
+  Limits,
+  Paid,
+  ReachedLimit,
+  TokenEstimate,
+} from './cost.ts'
+export { amountKinds, budgetId } from './cost.ts'
 export type { Delta, GrowingDelta } from './deltas.ts'
 export { growDelta, joinedEvent, lastChars, relate, startDelta, textOfDelta, withText } from './deltas.ts'
 export type { AssistantDraft } from './draft.ts'
@@ -64,6 +77,7 @@ export type {
 } from './exchange.ts'
 export type { JsonObject, JsonValue } from './json.ts'
 export { isJsonObject, isObject, kindOf, nameOf, toJson } from './json.ts'
+export { budgetQuestion, formatAmount, formatCount, formatUsd, limitText } from './limit-text.ts'
 export type {
   AssistantMessage,
   AssistantPart,
@@ -87,6 +101,7 @@ export type {
   ModelCapabilities,
   ModelRequest,
   ModelStream,
+  Price,
   StreamOptions,
   WireListener,
 } from './model.ts'
@@ -135,6 +150,20 @@ export {
 export type { ScriptRound, ScriptStep } from './script.ts'
 export { searchText, searchWords } from './search.ts'
 export { capabilitiesProblem, mergeSettings, settingsProblem, settingsTable } from './settings.ts'
+export type { Spent, TotalCost } from './spend.ts'
+export {
+  addSpent,
+  amountsOf,
+  countSpend,
+  nothingSpent,
+  simulatedPrices,
+  spendOf,
+  spendTokens,
+  toNanos,
+  totalCost,
+  toUsd,
+} from './spend.ts'
+export type { SpendingKey, SpendingOptions, SpendingRow } from './spending.ts'
 export { sseReader } from './sse.ts'
 export type {
   AppGauges,
@@ -173,6 +202,7 @@ export {
   nextThreadAction,
   promptOf,
   queuedInputs,
+  spentIn,
   steeringInputs,
   usageOf,
 } from './thread-state.ts'

@@ -25,6 +25,25 @@ export interface ModelCapabilities {
   readonly structuredOutput: boolean
 }
 
+/**
+ * What a model costs, in US dollars per million tokens. What has no price of its own costs as much
+ * as `input` or `output`.
+ */
+export interface Price {
+  readonly input: number
+  readonly output: number
+  readonly cacheRead?: number | undefined
+  readonly cacheWrite?: number | undefined
+  readonly cacheWrite1h?: number | undefined
+  readonly reasoning?: number | undefined
+  readonly inputAudio?: number | undefined
+  readonly outputAudio?: number | undefined
+  readonly inputImage?: number | undefined
+  readonly outputImage?: number | undefined
+  /** Per thousand searches. */
+  readonly webSearches?: number | undefined
+}
+
 /** The events of one generation. Can be read once, either by iteration or by `batches()`. */
 export interface ModelStream extends AsyncIterable<ModelEvent> {
   /**
@@ -85,6 +104,10 @@ export interface Model {
   /** The address of the API, for telemetry: `https://api.example.org`. */
   readonly address?: string | undefined
   readonly capabilities: ModelCapabilities
+  /** What it costs, if that is not in the catalog of prices, or different. */
+  readonly price?: Price | undefined
+  /** Nothing is paid for it: costs are marked as simulated. */
+  readonly simulated?: boolean | undefined
   /**
    * For a model that stands for a fallback list: an agent uses these models and falls back between
    * them itself.

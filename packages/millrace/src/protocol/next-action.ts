@@ -25,6 +25,8 @@ export type Action =
 /** What a run does next: a pure function of its log. */
 export function nextAction(thread: ThreadState, options: NextOptions): Action {
   const { run: state } = thread
+  if (state?.budgetRequest && !state.budgetDecision) return { type: 'end', outcome: 'suspended' }
+  if (state?.budgetDecision?.approved === false) return { type: 'end', outcome: 'budget' }
   if (!state || state.phase === 'none') return { type: 'generate' }
   const calls = [...state.calls.values()]
   if (state.phase === 'generating' && state.checkpoint) return { type: 'rejoin' }

@@ -1,3 +1,4 @@
+import type { AmountKind, BudgetScope, ContextUse, ReachedLimit } from './cost.ts'
 import type { AssistantDraft } from './draft.ts'
 import { assistantDraft } from './draft.ts'
 import type {
@@ -26,6 +27,8 @@ import type {
 } from './messages.ts'
 import { trimToPlayed } from './playback.ts'
 import type { RunRequest } from './run-request.ts'
+import type { Spent } from './spend.ts'
+import { countSpend, nothingSpent } from './spend.ts'
 import type { Usage } from './usage.ts'
 import { addUsage, noUsage } from './usage.ts'
 
@@ -131,6 +134,15 @@ export interface RunState {
   /** The text of the last round. */
   text: string
   usage: Usage
+  /** With sub-agents, summaries and failed requests. */
+  spent: Spent
+  /** A limit that a person is asked to raise before the next round, and the decision. */
+  budgetRequest: ApprovalRequestEvent | undefined
+  budgetDecision: ApprovalEvent | undefined
+  /** The limits that people have raised for this run. */
+  allowed: { [Key in `${BudgetScope}.${AmountKind}`]?: number }
+  /** How full the context was after the last round. */
+  context: ContextUse | undefined
   /**
    * The length of the conversation in tokens after the last round; undefined before the first and
    * after a summary.
@@ -138,6 +150,8 @@ export interface RunState {
   contextTokens: number | undefined
   finish: RoundFinish | undefined
   outcome: Outcome | undefined
+  /** The limit that ended it. */
+  limit: ReachedLimit | undefined
 }
 
 export function emptyState(): RunState {
@@ -170,9 +184,15 @@ export function emptyState(): RunState {
     corrections: 0,
     text: '',
     usage: noUsage,
+    spent: nothingSpent(),
+    budgetRequest: undefined,
+    budgetDecision: undefined,
+    allowed: {},
+    context: undefined,
     contextTokens: undefined,
     finish: undefined,
     outcome: undefined,
+    limit: undefined,
   }
 }
 
@@ -190,10 +210,12 @@ export function applyEvent(state: RunState, event: RunEvent): void {
       state.trace = event.trace
       state.outcome = undefined
       if (!event.resumes) state.originId = event.runId
+      countSpend(state.spent, event)
       for (const message of event.input) addMessage(state, message)
       return
     }
     case 'round-start':
+      countSpend(state.spent, event)
       return startRound(state, event)
     case 'text':
     case 'reasoning':
@@ -231,11 +253,13 @@ export function applyEvent(state: RunState, event: RunEvent): void {
       })
       return
     case 'round-retract':
+      countSpend(state.spent, event)
       resetRound(state)
       // The same round is generated again, unless the log ends here.
       state.phase = 'none'
       return
     case 'round-retry':
+      countSpend(state.spent, event)
       state.phase = 'generating'
       state.model = event.model
       return
@@ -245,6 +269,8 @@ export function applyEvent(state: RunState, event: RunEvent): void {
       state.openInputs.clear()
       state.finish = event.finish
       state.text = state.draft.text
+      countSpend(state.spent, event)
+      if (event.context) state.context = event.context
       if (event.usage) countRound(state, event)
       return
     case 'tool-start':
@@ -255,6 +281,7 @@ export function applyEvent(state: RunState, event: RunEvent): void {
         if (event.input) call.input = event.input
       })
     case 'tool-progress':
+      if (event.name !== undefined) countSpend(state.spent, event)
       return updateCall(state, event.callId, (call) => {
         if (!event.event) return
         call.relayed.push(event.event)
@@ -265,11 +292,13 @@ export function applyEvent(state: RunState, event: RunEvent): void {
         call.decisions.delete(id)
       })
     case 'tool-result':
+      countSpend(state.spent, event)
       return updateCall(state, event.callId, (call) => {
         call.result = event
         if (call.attempts > 0) keepRecent(state, call, event)
       })
     case 'approval-request':
+      if (event.budget && !event.callId.includes('/')) return requestBudget(state, event)
       return updateCall(state, event.callId, (call) => {
         call.requests.set(event.callId, event)
         call.inFlight = false
@@ -279,6 +308,7 @@ export function applyEvent(state: RunState, event: RunEvent): void {
         call.waiting = ![...call.decisions.keys()].some((id) => id.includes('/'))
       })
     case 'approval':
+      if (event.callId === state.budgetRequest?.callId) return decideBudget(state, event)
       if (event.approved && event.remember) grant(state, event.remember.rules)
       return updateCall(state, event.callId, (call) => {
         call.waiting = false
@@ -294,11 +324,29 @@ export function applyEvent(state: RunState, event: RunEvent): void {
     case 'summary':
       return replaceOldest(state, event)
     case 'run-end':
+      countSpend(state.spent, event)
       state.outcome = event.outcome
+      state.limit = event.limit
       return
     default:
       event satisfies never
   }
+}
+
+function requestBudget(state: RunState, event: ApprovalRequestEvent) {
+  state.callIds.add(event.callId)
+  state.budgetRequest = event
+  state.budgetDecision = undefined
+}
+
+function decideBudget(state: RunState, event: ApprovalEvent) {
+  // The first decision counts.
+  if (state.budgetDecision || !state.budgetRequest?.budget) return
+  state.budgetDecision = event
+  if (event.request) state.nextRequest = event.request
+  const { scope, kind, limit, spent } = state.budgetRequest.budget
+  const more = (event.input ?? state.budgetRequest.input)[kind]
+  if (event.approved) state.allowed[`${scope}.${kind}`] = Math.max(limit, spent) + Number(more)
 }
 
 function keepRecent(
@@ -327,6 +375,7 @@ function startRound(state: RunState, { round, model }: RoundStartEvent) {
     closeRound(state)
   }
   readInputs(state)
+  state.budgetRequest = state.budgetDecision = undefined
   if (state.nextRequest) {
     state.request = state.nextRequest
     state.requestRound = round
@@ -365,8 +414,9 @@ function replaceOldest(state: RunState, event: SummaryEvent) {
 }
 
 /** The usage of a summary counts even if the summary itself is not applied. */
-export function countSummary(state: RunState, { usage }: SummaryEvent): void {
-  if (usage) state.usage = addUsage(state.usage, usage)
+export function countSummary(state: RunState, event: SummaryEvent): void {
+  countSpend(state.spent, event)
+  if (event.usage) state.usage = addUsage(state.usage, event.usage)
 }
 
 function resetRound(state: RunState) {
@@ -462,7 +512,7 @@ export function closeRun(state: RunState): void {
  */
 export function stateAfter(before: RunState): RunState {
   closeRun(before)
-  const { history, forgotten, dropped, answers, summaries, contextTokens, granted, callIds } = before
+  const { history, forgotten, dropped, answers, summaries, context, contextTokens, granted, callIds } = before
   return {
     ...emptyState(),
     history,
@@ -470,6 +520,7 @@ export function stateAfter(before: RunState): RunState {
     dropped,
     answers,
     summaries,
+    context,
     contextTokens,
     granted,
     callIds,
@@ -508,6 +559,7 @@ export function messagesOf(state: RunState): Message[] {
 /** The requests that are not decided yet. */
 export function openRequests(state: RunState): ApprovalRequestEvent[] {
   const open: ApprovalRequestEvent[] = []
+  if (state.budgetRequest && !state.budgetDecision) open.push(state.budgetRequest)
   for (const { requests, decisions, result } of state.calls.values())
     if (!result)
       for (const request of requests.values()) if (!decisions.has(request.callId)) open.push(request)

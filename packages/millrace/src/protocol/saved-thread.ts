@@ -9,7 +9,7 @@ import { emptyThread, isOpen } from './thread-state.ts'
  * The format version of saved states. A state of another version is ignored, and the log is folded
  * again.
  */
-export const foldVersion = 4
+export const foldVersion = 5
 
 /**
  * A folded thread as JSON, without transcript, call ids and decisions: those only grow, and are

@@ -21,6 +21,8 @@ import {
   stateAfter,
   transcriptOf,
 } from './run-state.ts'
+import type { Spent } from './spend.ts'
+import { addSpent, nothingSpent } from './spend.ts'
 import type { Usage } from './usage.ts'
 import { addUsage, noUsage } from './usage.ts'
 
@@ -64,6 +66,10 @@ export interface ThreadState {
   rewinds: { readonly seq: number; readonly event: RewindEvent }[]
   /** The usage of the runs before the current one. */
   earlierUsage: Usage
+  earlierSpent: Spent
+  /** When the process that works on the run started, and when it wrote its last entry. */
+  workedFrom: number
+  workedUntil: number
   error: ErrorJson | undefined
 }
 
@@ -79,14 +85,26 @@ export function emptyThread(): ThreadState {
     stop: undefined,
     rewinds: [],
     earlierUsage: noUsage,
+    earlierSpent: nothingSpent(),
+    workedFrom: 0,
+    workedUntil: 0,
     error: undefined,
   }
 }
 
 /** Applies the next entry of the log. Deltas may be joined. */
-export function applyEntry(state: ThreadState, { seq, event }: Entry): void {
+export function applyEntry(state: ThreadState, { seq, at, event }: Entry): void {
   state.head = seq
+  countTime(state, event, at)
   apply(state, event, seq)
+}
+
+/** Signals come from others, at any time. */
+const signals: ReadonlySet<string> = new Set(['input', 'approval', 'stop', 'playback', 'rewind'])
+
+function countTime(state: ThreadState, { type }: ThreadEvent, at: number) {
+  if (type === 'run-start') state.workedFrom = state.workedUntil = at
+  else if (!signals.has(type)) state.workedUntil = at
 }
 
 /**
@@ -97,8 +115,9 @@ export function applyAppended(state: ThreadState, event: RunEvent): void {
   apply(state, event, undefined)
 }
 
-export function applyNumber(state: ThreadState, { seq, event }: Entry): void {
+export function applyNumber(state: ThreadState, { seq, at, event }: Entry): void {
   state.head = seq
+  countTime(state, event, at)
   if (event.type === 'approval') recordDecision(state, event, seq)
 }
 
@@ -204,7 +223,10 @@ function applyRewinds(state: ThreadState) {
 function startRun(state: ThreadState, { inputs = [], discarded = [] }: RunStartEvent) {
   const before = state.run
   const run = before ? stateAfter(before) : emptyState()
-  if (before) state.earlierUsage = addUsage(state.earlierUsage, before.usage)
+  if (before) {
+    state.earlierUsage = addUsage(state.earlierUsage, before.usage)
+    state.earlierSpent = addSpent(state.earlierSpent, before.spent)
+  }
   for (const { message, request } of takeInputs(state, inputs)) {
     if (message) run.history.push(message)
     if (request) run.request = request
@@ -289,7 +311,8 @@ export function nextThreadAction(state: ThreadState): ThreadAction {
 }
 
 /** Whether a call that waited for a person can proceed. */
-function hasDecided({ calls }: RunState): boolean {
+function hasDecided({ calls, budgetRequest, budgetDecision }: RunState): boolean {
+  if (budgetRequest) return budgetDecision !== undefined
   for (const { result, waiting } of calls.values()) if (!result && !waiting) return true
   return false
 }
@@ -337,6 +360,11 @@ function transcript({ run, rewinds }: ThreadState) {
 
 export function approvalsOf({ run }: ThreadState) {
   return run && isOpen(run) ? openRequests(run) : []
+}
+
+/** What the thread has spent, with sub-agents, summaries and failed requests. */
+export function spentIn({ run, earlierSpent }: ThreadState): Spent {
+  return run ? addSpent(earlierSpent, run.spent) : earlierSpent
 }
 
 export function usageOf({ run, earlierUsage }: ThreadState): Usage {

@@ -1,9 +1,19 @@
+import type { ContextUse, ReachedLimit } from './cost.ts'
 import type { ErrorJson } from './errors.ts'
 import type { ApprovalRequestEvent, InputMode, Outcome } from './events.ts'
 import type { JsonObject } from './json.ts'
 import type { Message } from './messages.ts'
+import type { TotalCost } from './spend.ts'
+import { totalCost } from './spend.ts'
 import type { ThreadState } from './thread-state.ts'
-import { approvalsOf, conversationOf, nextThreadAction, queuedInputs, usageOf } from './thread-state.ts'
+import {
+  approvalsOf,
+  conversationOf,
+  nextThreadAction,
+  queuedInputs,
+  spentIn,
+  usageOf,
+} from './thread-state.ts'
 import type { Usage } from './usage.ts'
 
 /** What is known about a thread without reading its log. */
@@ -50,12 +60,18 @@ export interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status'> {
   /** Inputs that no run has read yet. */
   readonly queued: readonly { readonly seq: number; readonly mode: InputMode }[]
   readonly usage: Usage
+  /** With sub-agents, summaries and failed requests. */
+  readonly cost: TotalCost
+  /** How full the model's context was after the last round. */
+  readonly context?: ContextUse
   /** The current or last run. `outcome` is absent while it is running. */
   readonly run?: {
     readonly id: string
     readonly rounds: number
     readonly outcome?: Outcome
     readonly error?: ErrorJson
+    /** The limit that ended it, with the outcome `budget`. */
+    readonly limit?: ReachedLimit
   }
 }
 
@@ -82,12 +98,15 @@ export function snapshotOf(
     approvals: approvalsOf(state),
     queued: queuedInputs(state).map(({ seq, mode }) => ({ seq, mode })),
     usage: usageOf(state),
+    cost: totalCost(spentIn(state)),
+    ...(run?.context && { context: run.context }),
     ...(run?.runId && {
       run: {
         id: run.runId,
         rounds: run.round,
         ...(run.outcome && { outcome: run.outcome }),
         ...(error && { error }),
+        ...(run.limit && { limit: run.limit }),
       },
     }),
   }

@@ -8,6 +8,14 @@ export interface Usage {
   readonly reasoningTokens: number
   readonly cacheReadTokens: number
   readonly cacheWriteTokens: number
+  /** Subsets that some providers report and charge separately. */
+  readonly cacheWrite1hTokens?: number
+  readonly inputAudioTokens?: number
+  readonly outputAudioTokens?: number
+  readonly inputImageTokens?: number
+  readonly outputImageTokens?: number
+  /** Searches that the provider ran. */
+  readonly webSearches?: number
 }
 
 export const noUsage: Usage = {
@@ -18,20 +26,36 @@ export const noUsage: Usage = {
   cacheWriteTokens: 0,
 }
 
+const optionalKinds = [
+  'cacheWrite1hTokens',
+  'inputAudioTokens',
+  'outputAudioTokens',
+  'inputImageTokens',
+  'outputImageTokens',
+  'webSearches',
+] as const
+
 export function addUsage(a: Usage, b: Partial<Usage>): Usage {
-  return {
+  const sum: { -readonly [Kind in keyof Usage]: Usage[Kind] } = {
     inputTokens: a.inputTokens + (b.inputTokens ?? 0),
     outputTokens: a.outputTokens + (b.outputTokens ?? 0),
     reasoningTokens: a.reasoningTokens + (b.reasoningTokens ?? 0),
     cacheReadTokens: a.cacheReadTokens + (b.cacheReadTokens ?? 0),
     cacheWriteTokens: a.cacheWriteTokens + (b.cacheWriteTokens ?? 0),
   }
+  for (const kind of optionalKinds) {
+    const count = (a[kind] ?? 0) + (b[kind] ?? 0)
+    if (count > 0) sum[kind] = count
+  }
+  return sum
 }
+
+const kinds: ReadonlySet<string> = new Set([...Object.keys(noUsage), ...optionalKinds])
 
 /** The usage a model reports, without values that are not valid token counts. */
 export function checkUsage(reported: Partial<Usage>): Partial<Usage> {
   const counts = Object.entries(reported).filter(
-    ([key, count]) => Object.hasOwn(noUsage, key) && Number.isFinite(count) && count >= 0,
+    ([key, count]) => kinds.has(key) && Number.isFinite(count) && count >= 0,
   )
   return Object.fromEntries(counts)
 }

@@ -5,6 +5,8 @@ import type {
   JsonObject,
   PublicError,
   RunRequest,
+  SpendingOptions,
+  SpendingRow,
   ThreadInfo,
   ThreadPage,
 } from '../protocol/index.ts'
@@ -160,6 +162,11 @@ export interface Caller {
   /** Creates a thread that the caller owns. Rejects with `conflict` if the id is taken. */
   createThread(options: NewThreadOptions): Promise<FoundThread>
   listThreads(options: ThreadsOptions): Promise<ThreadPage>
+  /**
+   * Returns what was spent: by everyone if the caller may see and inspect threads of others,
+   * otherwise by the caller.
+   */
+  spending(options: SpendingOptions): Promise<readonly SpendingRow[]>
   /**
    * Finds the inputs that were sent with an idempotency key, in threads that the caller can see, at
    * most 20. The threads that were created last come first. Only the last 100 threads with the key

@@ -31,6 +31,17 @@ export function asker(): Agent {
   })
 }
 
+/** An agent that asks for a second round. */
+export function spender(): Agent {
+  const look = tool({ name: 'look', description: 'Looks', input: z.object({}), run: () => 'a mill' })
+  return agent({
+    name: 'spender',
+    model: callsOnce('look', {}, 'I saw a mill.'),
+    tools: [look],
+    budget: { rounds: 1, onLimit: 'ask' },
+  })
+}
+
 /** An agent whose tool is run by a client. */
 export function picker(): Agent {
   const pick = tool({

@@ -26,7 +26,7 @@ describe('a line', () => {
   test('is a message followed by fields', async () => {
     const [line] = await linesOf([[{ text: 'Done.' }, { usage: { inputTokens: 812, outputTokens: 94 } }]])
     expect(line?.replace(/run_[0-9a-f-]+/, 'RUN').replace(/ms=\d+/, 'ms=N')).toBe(
-      'run completed agent=desk run=RUN outcome=completed rounds=1 calls=0 ms=N models=scripted inputTokens=812 outputTokens=94',
+      'run completed agent=desk run=RUN outcome=completed rounds=1 calls=0 ms=N models=scripted inputTokens=812 outputTokens=94 unknownPrices=1',
     )
   })
 

@@ -51,6 +51,7 @@ describe('a run', () => {
           inputTokens: 20,
           outputTokens: 6,
           ...more,
+          unknownPrices: 2,
         },
       },
     ])

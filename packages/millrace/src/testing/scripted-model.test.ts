@@ -117,6 +117,12 @@ describe('what a script plays', () => {
     expect(blind.id).toBe('blind')
     expect(blind.capabilities).toMatchObject({ images: false, tools: true })
   })
+
+  test('has a price only if it is given', () => {
+    expect(scriptedModel([])).not.toHaveProperty('price')
+    const price = { input: 1, output: 4 }
+    expect(scriptedModel([], { price, simulated: true })).toMatchObject({ price, simulated: true })
+  })
 })
 
 describe('cutting into deltas', () => {

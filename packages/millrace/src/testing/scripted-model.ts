@@ -6,6 +6,7 @@ import type {
   ModelEvent,
   ModelRequest,
   OptionTable,
+  Price,
 } from '../protocol/index.ts'
 import {
   anObject,
@@ -17,6 +18,7 @@ import {
   someText,
   systemClock,
   toolCall,
+  yesOrNo,
 } from '../protocol/index.ts'
 import { checkKitOptions, clockProblem, milliseconds } from './kit-options.ts'
 import type { ScriptRound, ScriptStep } from './script.ts'
@@ -29,6 +31,10 @@ export interface ScriptedModelOptions {
   readonly deltaChars?: number | readonly number[]
   /** Delay before each delta. With 0, everything comes at once. */
   readonly paceMs?: number
+  /** What it costs, in dollars per million tokens. Default: unknown. */
+  readonly price?: Price
+  /** Marks its costs as simulated. */
+  readonly simulated?: boolean
   readonly clock?: Clock
 }
 
@@ -42,6 +48,8 @@ const table: OptionTable<ScriptedModelOptions> = {
   capabilities: anObject,
   deltaChars: anything,
   paceMs: milliseconds,
+  price: anObject,
+  simulated: yesOrNo,
   clock: clockProblem,
 }
 
@@ -56,6 +64,7 @@ export function scriptedModel(
 ): ScriptedModel {
   checkKitOptions(options, table, 'scriptedModel')
   const { id = 'scripted', capabilities, deltaChars = 12, paceMs = 0, clock = systemClock } = options
+  const { price, simulated } = options
   const sizes = checkSizes(deltaChars, 'scriptedModel')
   checkScript(rounds, 'scriptedModel')
   const requests: ModelRequest[] = []
@@ -128,6 +137,8 @@ export function scriptedModel(
   return {
     id,
     provider: 'scripted',
+    ...(price && { price }),
+    ...(simulated && { simulated }),
     capabilities: {
       tools: true,
       images: true,

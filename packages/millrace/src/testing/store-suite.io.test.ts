@@ -219,6 +219,35 @@ const brokenStores: Record<string, (store: ThreadStore) => Partial<ThreadStore>>
   'reports no waiting messages': (store) => ({
     usage: async (caller) => ({ ...(await store.usage(caller)), waiting: 0 }),
   }),
+  'groups by the first key only': (store) => ({
+    spending: ({ by, ...options }) => store.spending({ ...options, by: by?.slice(0, 1) }),
+  }),
+  'adds up the spending of all days': (store) => ({
+    spending: ({ from, to, ...options }) => store.spending(options),
+  }),
+  'grants every hold': (store) => ({
+    hold: async (...args) => ({ ...(await store.hold(...args)), type: 'held' }),
+  }),
+  'never frees a hold with a batch': (store) => ({
+    append: (batches) => store.append(batches.map(({ freed, ...batch }) => batch)),
+  }),
+  'gives the same hold to every thread': (store) => {
+    const holds = new Set<string>()
+    return {
+      async hold(lease, hold) {
+        if (holds.has(hold.id)) return { type: 'held' }
+        holds.add(hold.id)
+        return store.hold(lease, hold)
+      },
+    }
+  },
+  'ends all holds with a claim': (store) => ({
+    async claim(...args) {
+      const claim = await store.claim(...args)
+      if (claim) await store.hold(claim.lease, { id: 'claimed', least: {}, most: {}, limits: [] })
+      return claim
+    },
+  }),
   'does not notify watchers': (store) => ({ watch: () => store.watch({}) }),
   'does not report runnable threads': (store) => ({
     watch: ({ changed }) => store.watch({ changed }),

@@ -5,6 +5,7 @@ import type { Cases, OpenStore } from './store-suite/context.ts'
 import { withContext } from './store-suite/context.ts'
 import { copyCases } from './store-suite/copies.ts'
 import { forkCases } from './store-suite/forks.ts'
+import { holdCases } from './store-suite/holds.ts'
 import { labelCases } from './store-suite/labels.ts'
 import { leaseCases } from './store-suite/leases.ts'
 import { listCases } from './store-suite/lists.ts'
@@ -14,6 +15,7 @@ import { quotaCases } from './store-suite/quotas.ts'
 import { reserveCases } from './store-suite/reserve.ts'
 import { retentionCases } from './store-suite/retention.ts'
 import { snapshotCases } from './store-suite/snapshots.ts'
+import { spendingCases } from './store-suite/spending.ts'
 import { threadCases } from './store-suite/threads.ts'
 import { watchCases } from './store-suite/watching.ts'
 
@@ -57,6 +59,8 @@ export function storeSuite(options: StoreSuiteOptions): readonly StoreCase[] {
     ...copyCases,
     ...retentionCases,
     ...reserveCases,
+    ...spendingCases,
+    ...holdCases,
   }
   return [false, true].flatMap((repeats) =>
     Object.entries(cases).map(([name, play]) => ({

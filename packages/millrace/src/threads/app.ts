@@ -1,6 +1,6 @@
-import type { Agent } from '../agent/index.ts'
-import { combineTelemetry, internalsOf, telemetryProblem } from '../agent/index.ts'
-import type { Budget, KeyedEntry, Priority, Quotas, ThreadStore } from '../log/index.ts'
+import type { Agent, Budget } from '../agent/index.ts'
+import { checkBudget, combineTelemetry, internalsOf, telemetryProblem } from '../agent/index.ts'
+import type { Budget as Buffer, KeyedEntry, Priority, Quotas, ThreadStore } from '../log/index.ts'
 import { budget, groupCommit, memoryStore, threadFollowers, threadLogs } from '../log/index.ts'
 import type {
   AppTelemetry,
@@ -8,6 +8,8 @@ import type {
   MillraceError,
   OptionTable,
   Problem,
+  SpendingOptions,
+  SpendingRow,
   Telemetry,
   ThreadInfo,
   ThreadPage,
@@ -88,6 +90,8 @@ export interface AppOptions {
   readonly keepDays?: number | undefined
   /** What each caller may use, across all processes: see `ThreadOptions.caller`. */
   readonly quotas?: Partial<Quotas> | undefined
+  /** Replaces limits of the budget of each agent. */
+  readonly budget?: Budget | undefined
   /** Telemetry for the app: `otel()` from `@millrace/otel`, `logs()`, or several. */
   readonly telemetry?: Telemetry | readonly Telemetry[] | undefined
   /**
@@ -155,6 +159,11 @@ export interface App {
   /** Returns what a caller uses of each quota. */
   usage(caller: string): Promise<QuotaUsage>
   /**
+   * Returns what was spent in all threads, deleted ones included, in the order of the keys in `by`.
+   * Takes the same time however long the threads are.
+   */
+  spending(options?: SpendingOptions): Promise<readonly SpendingRow[]>
+  /**
    * Takes no more threads in this process until `resume()`; runs in progress go on. For a
    * deployment that waits for them to end.
    */
@@ -166,7 +175,7 @@ export interface App {
    * Counts the bytes that this process holds for clients: those of followers with a caller, and
    * what the server adds.
    */
-  readonly buffer: Budget
+  readonly buffer: Buffer
   /**
    * Shuts down gracefully: starts nothing new, lets running tools finish for `graceMs` (10 s),
    * leaves unfinished work to the next process, and ends all followers. A store that was passed in
@@ -216,6 +225,7 @@ const appTable: OptionTable<AppOptions> = {
     !(typeof value === 'number' && value > 0 && Number.isFinite(value)) &&
     'must be a positive number of days',
   quotas: anObject,
+  budget: anObject,
   telemetry: telemetryProblem,
   onError: aFunction,
 }
@@ -301,6 +311,7 @@ export function millrace(options: AppOptions): App {
   const ownStore = options.store ? undefined : memoryStore()
   const store = withDeadlines(options.store ?? (ownStore as ThreadStore), storeTimeoutMs)
   checkOptions(options.quotas ?? {}, quotasTable, { op, what: 'the option quotas.' })
+  if (options.budget) checkBudget(options.budget, { op, what: 'the option' })
   const quotas = { ...defaultQuotas, ...options.quotas }
   const telemetry = combineTelemetry(options.telemetry)
   let appTelemetry: AppTelemetry | undefined
@@ -335,6 +346,7 @@ export function millrace(options: AppOptions): App {
     agents,
     context,
     exchanges,
+    budget: options.budget,
     telemetry,
     leaseMs,
     recoverMs,
@@ -401,6 +413,11 @@ export function millrace(options: AppOptions): App {
         bytesPerMinute: { used: bytesThisMinute, limit: quotas.bytesPerMinute },
         tokensPerMinute: { used: tokensThisMinute, limit: quotas.tokensPerMinute },
       }
+    },
+    async spending(options = {}) {
+      const op = 'app.spending'
+      shared.checkOpen(op)
+      return store.spending(options)
     },
     async notices(agent = firstAgent) {
       const found = agents.get(agent)

@@ -5,6 +5,7 @@ import {
   answerKey,
   applyEntry,
   conversationOf,
+  countSpend,
   countSummary,
   droppedOf,
   emptyThread,
@@ -89,8 +90,10 @@ function applyForView(state: ThreadState, entry: Entry, played: Map<string, numb
   if (event.type === 'playback') played.set(answerKey(event.run, event.round), event.chars)
   if (event.type === 'summary') {
     if (state.run) countSummary(state.run, event)
+  } else if (event.type === 'tool-progress' && event.event?.type !== 'approval') {
     // Text of a sub-agent is not a message of this conversation.
-  } else if (event.type !== 'tool-progress' || event.event?.type === 'approval')
+    if (state.run) countSpend(state.run.spent, event)
+  } else
     applyEntry(state, 'shown' in event && event.shown ? { ...entry, event: { ...event, output: [] } } : entry)
 }
 

@@ -1,5 +1,5 @@
-import type { AgentInternals, Loop } from '../agent/index.ts'
-import type { Lease, ThreadLog, ThreadLogs, ThreadStore } from '../log/index.ts'
+import type { AgentInternals, Budget, Loop } from '../agent/index.ts'
+import type { Hold, HoldResult, Lease, ThreadLog, ThreadLogs, ThreadStore } from '../log/index.ts'
 import type { Telemetry, ThreadInfo, WaitingInput } from '../protocol/index.ts'
 import {
   cancelReason,
@@ -49,6 +49,8 @@ export interface WorkerOptions {
   /** The caller whose quotas it counts toward. */
   readonly caller: string | undefined
   readonly agent: AgentInternals
+  /** Replaces limits of the agent's budget. */
+  readonly budget?: Budget | undefined
   readonly context: (thread: ThreadInfo) => unknown
   readonly exchanges: ExchangeRecorder | undefined
   readonly telemetry: Telemetry | undefined
@@ -65,6 +67,9 @@ export interface WorkerOptions {
  * claim the thread.
  */
 const safeShare = 2 / 3
+
+/** Delay before a hold is tried again. */
+const retryMs = 50
 
 /** What a run starts with: the context of its tools, or why it ends right away. */
 interface RunSetup {
@@ -135,6 +140,30 @@ export function startWorker(options: WorkerOptions): Worker {
     }
   }
 
+  /** A hold that arrives after the release of the thread would not be found by it. */
+  let reserving: Promise<unknown> = Promise.resolve()
+
+  /** A brief failure is no reason to fail the run. Repeating a hold replaces it. */
+  async function reserve(log: ThreadLog, hold: Hold): Promise<HoldResult> {
+    const startedAt = performance.now()
+    for (;;) {
+      // What was spent before must be counted first.
+      await log.commit()
+      if (abandoned) return { type: 'fenced' }
+      const held = store.hold(lease, hold)
+      reserving = Promise.allSettled([reserving, held])
+      try {
+        return await held
+      } catch (thrown) {
+        if (!isStoreError(thrown) || performance.now() - startedAt > options.leaseMs) {
+          failed(thrown)
+          return { type: 'fenced' }
+        }
+        await new Promise((resolve) => setTimeout(resolve, retryMs))
+      }
+    }
+  }
+
   /** Runs the agent: starts a run for these inputs, or continues from the end of the log. */
   async function run(log: ThreadLog, inputs: readonly WaitingInput[], ending?: RunSetup) {
     const setup = ending ?? (losses > options.maxLosses ? { error: workersLost(losses) } : await contextOf())
@@ -154,6 +183,13 @@ export function startWorker(options: WorkerOptions): Worker {
       observe: exchanges?.observe,
       telemetry: options.telemetry,
       conversation: threadId,
+      budget: options.budget,
+      budgetStore: {
+        agent: options.info.agent,
+        user: options.info.user,
+        hold: (hold) => reserve(log, hold),
+        free: (id) => log.free(id),
+      },
       parentTraces: inputs.flatMap(({ trace }) => trace ?? []),
     })
     ranSomething = true
@@ -169,6 +205,7 @@ export function startWorker(options: WorkerOptions): Worker {
   }
 
   async function release(log: ThreadLog, status: 'idle' | 'waiting' | 'runnable'): Promise<boolean> {
+    await reserving
     // A failure is harmless: the log has everything, and the next load only takes longer.
     if (status === 'idle') await log.save().catch(report)
     if (abandoned || status !== restStatus(nextThreadAction(log.state).type)) return false
@@ -276,4 +313,8 @@ export function startWorker(options: WorkerOptions): Worker {
 function workersLost(losses: number): MillraceError {
   const message = `the run failed because ${losses} processes that worked on it were lost`
   return new MillraceError({ op: 'thread.run', code: 'workers_lost', message })
+}
+
+function isStoreError(thrown: unknown): boolean {
+  return isMillraceError(thrown) && thrown.code === 'store_error'
 }

@@ -1,3 +1,4 @@
+import type { SharedBudget } from '../log/index.ts'
 import type { ApprovalEvent, ObserveCall, RunEvent, Telemetry } from '../protocol/index.ts'
 import type { PolicyChain } from './policy-chain.ts'
 import type { ToolContext } from './tool.ts'
@@ -7,8 +8,8 @@ export const nestedRun = Symbol.for('millrace.nestedRun')
 
 /** What a tool that starts a nested run, as `agent.asTool()` does, needs from its parent run. */
 export interface NestedRun {
-  /** Passes on an event of the nested run. */
-  relay(event: RunEvent): void
+  /** Passes on an event of the nested run of this agent. */
+  relay(event: RunEvent, agent?: string): void
   /** Observes the model calls of the nested run. */
   readonly observe: ObserveCall | undefined
   /** Returns the telemetry for the nested run, as a child of this call. */
@@ -17,6 +18,8 @@ export interface NestedRun {
   readonly policies: PolicyChain | undefined
   /** The rules that people have allowed so far in this thread. */
   readonly granted: (() => readonly string[]) | undefined
+  /** The budgets that the nested run spends too. */
+  readonly budget: SharedBudget | undefined
   readonly resumed: Resumed | undefined
 }
 

@@ -1,3 +1,4 @@
+import type { SharedBudget } from '../log/index.ts'
 import type {
   ApprovalRequestEvent,
   CallStatus,
@@ -8,9 +9,20 @@ import type {
   RunEvent,
   RunTelemetry,
   ToolCallEvent,
+  ToolProgressEvent,
   ToolResultPart,
 } from '../protocol/index.ts'
-import { isObject, messageOf, textOfResult, toJson } from '../protocol/index.ts'
+import {
+  invalidInput,
+  isObject,
+  messageOf,
+  nameOf,
+  spendOf,
+  textOfResult,
+  toJson,
+  toNanos,
+  toUsd,
+} from '../protocol/index.ts'
 import type { AdmitOptions, CallRequest, Ready } from './admit.ts'
 import { admitCall, permissionOf } from './admit.ts'
 import { cutParts, toParts } from './content.ts'
@@ -56,6 +68,8 @@ export interface RuntimeOptions<Context> extends AdmitOptions<Context> {
   readonly maxOutputChars: number
   /** The rules that people have allowed so far, for nested runs. */
   readonly granted?: (() => readonly string[]) | undefined
+  /** What nested runs may spend. */
+  readonly budget?: SharedBudget | undefined
   /** The signal of the parent run, if any. */
   readonly runSignal: AbortSignal | undefined
   readonly afterCall: AfterCall<Context> | undefined
@@ -96,6 +110,8 @@ interface CallTask {
   startedAt: number
   /** When the tool itself finished, without the time of the `afterCall` hook. */
   endedAt?: number
+  /** What the call has cost so far, in nano-dollars, if it reported anything. */
+  nanos?: number
   executing?: RunningCall
 }
 
@@ -157,6 +173,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       ms: ran ? endedAt - task.startedAt : 0,
       overlapMs: ran ? Math.max(0, Math.min(endedAt, modelDoneAt ?? endedAt) - task.startedAt) : 0,
       ...(result.permission && { permission: result.permission }),
+      ...(task.nanos !== undefined && { cost: { usd: toUsd(task.nanos), prices: 'reported' } }),
     })
     if (failureStatuses.has(result.status)) options.onFailure(name, textOfResult(result.output))
     wake()
@@ -247,7 +264,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     // In the meantime the run may have been canceled, or taken over by another process.
     if (task.state !== 'running') return
     let listening = true
-    const report = (progress: { data: ReturnType<typeof toJson> } | { event: RunEvent }) => {
+    const report = (progress: Omit<ToolProgressEvent, 'type' | 'callId'>) => {
       if (listening && task.state === 'running') emit({ type: 'tool-progress', callId, ...progress })
     }
     const toolContext = {
@@ -257,15 +274,23 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       context,
       idempotencyKey: `${originId}:${callId}`,
       progress: (data: unknown) => report({ data: toJson(data) }),
+      spend(cost: { readonly usd: number }) {
+        task.nanos = (task.nanos ?? 0) + nanosOf(cost)
+      },
       commit: async () => commit?.(),
       runSignal: runSignal.signal,
       checkAccess: (access: Access) => checkAccess(ready, access),
       [nestedRun]: {
-        relay: (event: RunEvent) => report({ event }),
+        relay: (event: RunEvent, agent?: string) =>
+          report({
+            event,
+            ...(spendOf(event) && { name: call.name, ...(agent !== undefined && { agent }) }),
+          }),
         observe,
         telemetry: telemetry && (() => telemetry.nested(callId)),
         policies,
         granted: options.granted,
+        budget: options.budget,
         resumed: task.request.resumed,
       } satisfies NestedRun,
     }
@@ -390,6 +415,16 @@ function toResult(execution: Execution): Result {
     case 'abandoned':
       return failed('The tool was stopped.', 'canceled')
   }
+}
+
+function nanosOf(cost: { readonly usd: number }): number {
+  const usd: unknown = isObject(cost) ? cost.usd : undefined
+  if (typeof usd !== 'number' || !Number.isFinite(usd) || usd < 0)
+    throw invalidInput(
+      'context.spend',
+      `context.spend() takes { usd }, a number of at least 0, not ${isObject(cost) ? `{ usd: ${nameOf(usd)} }` : nameOf(cost)}`,
+    )
+  return toNanos(usd)
 }
 
 function isSame(a: JsonObject, b: JsonObject): boolean {

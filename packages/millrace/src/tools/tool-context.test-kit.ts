@@ -1,8 +1,11 @@
 import type { ToolContext } from './tool.ts'
 
-/** The context for a tool that a test calls directly, and the progress it reported. */
-export function toolContext(given: Partial<ToolContext> = {}): ToolContext & { progressed: unknown[] } {
+/** The context for a tool that a test calls directly, and the progress and costs it reported. */
+export function toolContext(
+  given: Partial<ToolContext> = {},
+): ToolContext & { progressed: unknown[]; spent: number[] } {
   const progressed: unknown[] = []
+  const spent: number[] = []
   return {
     signal: new AbortController().signal,
     runSignal: new AbortController().signal,
@@ -11,10 +14,12 @@ export function toolContext(given: Partial<ToolContext> = {}): ToolContext & { p
     idempotencyKey: 'run_1:call_1',
     attempt: 1,
     progress: (data) => void progressed.push(data),
+    spend: ({ usd }) => void spent.push(usd),
     commit: async () => {},
     checkAccess: async () => undefined,
     context: undefined,
     ...given,
     progressed,
+    spent,
   }
 }

@@ -36,6 +36,14 @@ export interface ToolContext<Context = unknown> {
   readonly attempt: number
   /** Reports progress. The data must be JSON. */
   progress(data: unknown): void
+  /**
+   * Reports what the call costs, such as the price of a paid API. Amounts add up, and the call's
+   * result has their sum, also if the call fails, times out or is canceled. What a call reports
+   * after that is ignored. If the process crashes, what the attempt had reported is lost: a call that
+   * runs again reports only what it pays itself. Throws `invalid_input` unless `usd` is a finite
+   * number of at least 0.
+   */
+  spend(cost: { readonly usd: number }): void
   /** Resolves when all progress so far is durable; outside of a thread, at once. */
   commit(): Promise<void>
   /**

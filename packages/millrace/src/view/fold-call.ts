@@ -9,7 +9,7 @@ import type {
   ToolResultEvent,
   ToolStartEvent,
 } from '../protocol/index.ts'
-import { roundIn } from './fold-round.ts'
+import { roundIn, roundOfQuestion } from './fold-round.ts'
 import { closeText, emptyText, grow, markChanged } from './parts.ts'
 import type { CallState, CallView, Change, LogView } from './types.ts'
 
@@ -43,16 +43,18 @@ function newCall(view: LogView, change: Change, event: CallEvent): CallView | un
   const { open } = view
   const { seq, at } = change.entry
   // If the log is read from the middle, a call may have started before.
+  const question = event.type === 'approval-request' && event.budget ? event : undefined
   const isFirstEvent =
     open.isPartial ||
+    question !== undefined ||
     event.type === 'tool-input-start' ||
     event.type === 'tool-call' ||
     event.type === 'provider-tool'
   if (!isFirstEvent || !('name' in event) || event.callId.includes('/')) return undefined
-  const round = roundIn(view, change)
+  const round = question ? roundOfQuestion(view, change) : roundIn(view, change)
   if (!round) return undefined
   closeText(view, change)
-  markChanged(round).firstAt ??= at
+  if (!question) markChanged(round).firstAt ??= at
   const isProviderTool = event.type === 'provider-tool'
   const call: CallView = {
     kind: 'call',
@@ -60,6 +62,7 @@ function newCall(view: LogView, change: Change, event: CallEvent): CallView | un
     callId: event.callId,
     name: event.name,
     wants: 'wants' in event ? event.wants : undefined,
+    ...(question && { budget: question.budget, input: question.input, closedAt: at }),
     round,
     seq,
     state: isProviderTool ? 'running' : 'writing',
@@ -75,8 +78,10 @@ function newCall(view: LogView, change: Change, event: CallEvent): CallView | un
   }
   change.state = call.state
   open.calls.set(call.callId, call)
-  round.parts.push(call)
-  round.calls.push(call)
+  if (!question) {
+    round.parts.push(call)
+    round.calls.push(call)
+  }
   round.run.calls.push(call)
   open.rows.push(call)
   return call
@@ -147,7 +152,10 @@ export function recordDecision(call: CallView, change: Change, event: ApprovalEv
   if (!asked) return
   asked.decision = event
   asked.decidedAt = at
-  if (!call.result) setState(change, call, pendingState(call))
+  if (call.budget) {
+    call.endedAt = at
+    setState(change, call, event.approved ? 'ok' : 'denied')
+  } else if (!call.result) setState(change, call, pendingState(call))
 }
 
 export function updateProviderTool(call: CallView, change: Change, event: ProviderToolEvent): void {

@@ -18,7 +18,7 @@ import {
   pushNotice,
   readInputs,
 } from './parts.ts'
-import type { Change, LogView, RoundView } from './types.ts'
+import type { Change, LogView, RoundView, RunView } from './types.ts'
 
 /** Starts a round, at `round-start` or at the retry after a retraction. */
 export function startRound(
@@ -28,7 +28,6 @@ export function startRound(
   isRetry = false,
 ): RoundView | undefined {
   const { open } = view
-  const { seq: last, from: seq = last, at } = change.entry
   closeText(view, change)
   const run = runIn(view, change)
   if (!run) return undefined
@@ -37,23 +36,35 @@ export function startRound(
     open.calls.clear()
   }
   const started: RoundView = {
-    run,
-    runId: run.legs.at(-1)?.runId ?? run.id,
-    number,
-    model,
-    seq,
+    ...newRound(run, change, { number, model }),
     isRetry,
-    startedAt: at,
     inputs: readInputs(view, change, inputs),
-    retries: [],
-    parts: [],
-    calls: [],
-    version: 0,
   }
   run.rounds.push(started)
   change.round = open.round = started
   open.roundRowsStart = open.rows.length
   return started
+}
+
+function newRound(
+  run: RunView,
+  { entry: { seq: last, from: seq = last, at } }: Change,
+  { number, model }: Pick<RoundView, 'number' | 'model'>,
+): RoundView {
+  return {
+    run,
+    runId: run.legs.at(-1)?.runId ?? run.id,
+    number,
+    model,
+    seq,
+    isRetry: false,
+    startedAt: at,
+    inputs: [],
+    retries: [],
+    parts: [],
+    calls: [],
+    version: 0,
+  }
 }
 
 /**
@@ -65,6 +76,13 @@ export function roundIn(view: LogView, change: Change, roundNumber?: number): Ro
   if (round) return round
   const { number, model, retracted } = run?.rounds.at(-1) ?? { number: 1, model: '' }
   return startRound(view, change, { round: roundNumber ?? number, model }, retracted !== undefined)
+}
+
+/** A question about a budget comes between two rounds. Before the first, it has a round to itself. */
+export function roundOfQuestion(view: LogView, change: Change): RoundView | undefined {
+  const run = runIn(view, change)
+  const last = run?.rounds.findLast(({ retracted }) => !retracted)
+  return last ?? (run && newRound(run, change, { number: 0, model: '' }))
 }
 
 export function addText(view: LogView, change: Change, event: TextEvent | ReasoningEvent): void {
@@ -128,7 +146,8 @@ export function retractRound(view: LogView, change: Change, event: RoundRetractE
   const round = roundIn(view, change, event.round)
   if (!round) return
   change.round = markChanged(round)
-  round.retracted = { at, reason: event.reason }
+  const { reason, failed } = event
+  round.retracted = { at, reason, ...(failed && { failed }) }
   round.endedAt ??= at
   const kept = open.rows.slice(open.roundRowsStart).filter((row) => !('round' in row) || row.round !== round)
   open.rows.splice(open.roundRowsStart, Infinity, ...kept)
@@ -136,7 +155,7 @@ export function retractRound(view: LogView, change: Change, event: RoundRetractE
   endUnfinishedCalls(round, at)
   open.round = undefined
   const text = 'An unfinished part of the answer was retracted and is generated again.'
-  pushNotice(view, change, { notice: 'retract', text, detail: event.reason })
+  pushNotice(view, change, { notice: 'retract', text, detail: reason })
 }
 
 export function endRound(view: LogView, change: Change, event: RoundEndEvent): void {
@@ -147,6 +166,7 @@ export function endRound(view: LogView, change: Change, event: RoundEndEvent): v
   if (!round) return
   change.round = markChanged(round)
   round.end = event
+  round.run.context = event.context ?? round.run.context
   round.endedAt = at
   endUnfinishedCalls(round, at)
 }

@@ -1,5 +1,5 @@
 import type { RunEndEvent, RunStartEvent } from '../protocol/index.ts'
-import { noUsage } from '../protocol/index.ts'
+import { nothingSpent, noUsage } from '../protocol/index.ts'
 import { closeText, endUnfinishedCalls, markChanged, pushNotice, readInputs } from './parts.ts'
 import type { Change, LegView, LogView, RunView } from './types.ts'
 
@@ -53,6 +53,7 @@ function addRun(view: LogView, change: Change, agent: string, { runId, losses }:
     rounds: [],
     calls: [],
     usage: noUsage,
+    spent: nothingSpent(),
     version: 0,
   }
   if (open.onlyRound) runs.length = 0
@@ -102,6 +103,7 @@ export function endRun(view: LogView, change: Change, event: RunEndEvent): void 
   markChanged(run).outcome = event.outcome
   run.finish = event.finish
   run.usage = event.usage
+  run.limit = event.limit
   run.error = event.error
   change.run = run
   open.run = undefined

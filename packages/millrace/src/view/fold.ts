@@ -1,4 +1,5 @@
 import type { Entry, InputEvent, ThreadStatus, ToolProgressEvent, UserMessage } from '../protocol/index.ts'
+import { countSpend } from '../protocol/index.ts'
 import {
   addArguments,
   addProgress,
@@ -63,6 +64,8 @@ export function applyEntry(view: LogView, entry: Entry): Change {
     markChanged(run).lastAt = entry.at
   }
   fold(view, change)
+  const spender = change.run ?? view.open.run
+  if (spender) countSpend(spender.spent, entry.event)
   view.open.last = entry
   return change
 }

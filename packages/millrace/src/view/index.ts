@@ -1,5 +1,27 @@
-export type { ErrorJson, Outcome, ToolResultEvent, Usage, UserMessage } from '../protocol/index.ts'
-export { partialJson } from '../protocol/index.ts'
+export type {
+  ContextUse,
+  ErrorJson,
+  Outcome,
+  Paid,
+  ReachedLimit,
+  Spent,
+  ToolResultEvent,
+  TotalCost,
+  Usage,
+  UserMessage,
+} from '../protocol/index.ts'
+export {
+  addSpent,
+  budgetQuestion,
+  countSpend,
+  formatAmount,
+  formatUsd,
+  limitText,
+  nothingSpent,
+  partialJson,
+  simulatedPrices,
+  totalCost,
+} from '../protocol/index.ts'
 export type { ViewOptions } from './fold.ts'
 export { applyEntry, createView, statusOf, textOf } from './fold.ts'
 export type { Detail, Sink, Tag } from './markdown/index.ts'

@@ -1,5 +1,14 @@
-import type { Entry, ErrorJson, Outcome, RoundFinish, Usage } from '../protocol/index.ts'
-import { noUsage } from '../protocol/index.ts'
+import type {
+  ContextUse,
+  Entry,
+  ErrorJson,
+  Outcome,
+  ReachedLimit,
+  RoundFinish,
+  TotalCost,
+  Usage,
+} from '../protocol/index.ts'
+import { nothingSpent, noUsage, totalCost } from '../protocol/index.ts'
 import { applyEntry, createView } from './fold.ts'
 import type { Change, RoundView, RunView } from './types.ts'
 
@@ -12,6 +21,12 @@ export interface RunSummary {
   /** The text of the last round. */
   readonly text: string
   readonly usage: Usage
+  /** With sub-agents, summaries and failed requests. */
+  readonly cost: TotalCost
+  /** How full the model's context was after the last round. */
+  readonly context?: ContextUse
+  /** The limit that ended the run, with the outcome `budget`. */
+  readonly limit?: ReachedLimit
   readonly rounds: number
   readonly error?: ErrorJson
 }
@@ -39,6 +54,7 @@ export function foldResult(seq?: number): ResultFold {
     },
     result() {
       const { legs, outcome = 'canceled', finish, error, usage = noUsage, rounds = [] } = answering ?? {}
+      const { spent = nothingSpent(), context, limit } = answering ?? {}
       const { runId } = legs?.at(-1) ?? {}
       const round = rounds.at(-1)
       return {
@@ -47,6 +63,9 @@ export function foldResult(seq?: number): ResultFold {
         ...(finish && { finish }),
         text: round && !round.retracted ? roundText(round) : '',
         usage,
+        cost: totalCost(spent),
+        ...(context && { context }),
+        ...(limit && { limit }),
         rounds: round?.number ?? 0,
         ...(error && { error }),
       }

@@ -2,15 +2,19 @@ import type {
   ApprovalEvent,
   ApprovalRequestEvent,
   CallStatus,
+  ContextUse,
   Entry,
   ErrorJson,
+  FailedRequest,
   InputEvent,
   JsonObject,
   JsonValue,
   Outcome,
+  ReachedLimit,
   RoundEndEvent,
   RoundFinish,
   RoundRetryEvent,
+  Spent,
   ToolResultEvent,
   Usage,
   UserMessage,
@@ -108,6 +112,11 @@ export interface CallView extends RowBase {
   /** The last few progress reports. */
   readonly progress: unknown[]
   progressCount: number
+  /**
+   * The limit that a person is asked to raise. There is no tool then: the row only stands for the
+   * question.
+   */
+  readonly budget?: ReachedLimit | undefined
   /** Its own approvals, and those of calls of its sub-agent (`call_1/call_7`). */
   readonly approvals: ApprovalView[]
   /** The view of its sub-agent. */
@@ -171,6 +180,12 @@ export interface RunView {
   finish?: RoundFinish | undefined
   /** The usage of its rounds so far. */
   usage: Usage
+  /** What it has spent so far, with sub-agents, summaries and failed requests: see `totalCost`. */
+  readonly spent: Spent
+  /** How full the model's context was after the last round. */
+  context?: ContextUse | undefined
+  /** The limit that ended it, with the outcome `budget`. */
+  limit?: ReachedLimit | undefined
   error?: ErrorJson | undefined
   version: number
 }
@@ -203,7 +218,8 @@ export interface RoundView {
   /** The inputs that it is the first to read. */
   readonly inputs: InputView[]
   readonly retries: { readonly seq: number; readonly at: number; readonly retry: RoundRetryEvent }[]
-  retracted?: { readonly at: number; readonly reason: string } | undefined
+  /** `failed` is what the retracted request cost. */
+  retracted?: { readonly at: number; readonly reason: string; readonly failed?: FailedRequest } | undefined
   /** Its text, reasoning and calls, in the order in which they started. */
   readonly parts: (TextView | CallView)[]
   readonly calls: CallView[]

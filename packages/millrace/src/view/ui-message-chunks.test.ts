@@ -275,7 +275,8 @@ describe('an answer as one message of the AI SDK', () => {
     expect(last(end('completed'))[1]).toEqual(finish('stop'))
     expect(last(end('completed', { finish: 'refusal' }))[1]).toEqual(finish('content-filter'))
     expect(last(end('truncated', { finish: 'length' }))[1]).toEqual(finish('length'))
-    expect(last(end('max-rounds', { finish: 'tool-calls' }))[1]).toEqual(finish('other'))
+    for (const outcome of ['max-rounds', 'budget'] as const)
+      expect(last(end(outcome, { finish: 'tool-calls' }))[1]).toEqual(finish('other'))
     expect(last(end('canceled', { error: { ...error, message: 'stopped by the user' } }))).toEqual([
       { type: 'abort', reason: 'stopped by the user' },
       finish('interrupted'),
@@ -364,6 +365,30 @@ describe('an approval', () => {
       { type: 'tool-approval-response', approvalId: 'a', approved },
     ])
     expect(await messageOf(rest, first)).toEqual(whole)
+  })
+
+  test.each([
+    [true, { state: 'output-available', output: { usd: 2 }, approval: { approved: true } }],
+    [false, { state: 'output-denied', approval: { approved: false } }],
+  ])('of a budget is a call without a tool, settled by the answer %s', async (approved, part) => {
+    const question: ThreadEvent = {
+      type: 'approval-request',
+      callId: 'budget_1',
+      name: 'budget',
+      input: { usd: 2 },
+      reason: 'The budget is spent.',
+      budget: { scope: 'run', kind: 'usd', limit: 2, spent: 2.01 },
+    }
+    const asked = said(text('Well.'), roundEnds(1), question, ends('suspended'))
+    const call = { type: 'dynamic-tool', toolCallId: 'budget_1', toolName: 'budget', input: { usd: 2 } }
+    expect((await partsFrom(...asked))?.[2]).toMatchObject({
+      ...call,
+      state: 'approval-requested',
+      approval: { id: 'budget_1', requestReason: 'The budget is spent.' },
+    })
+    const resumed = [...asked, decides('budget_1', approved), starts({ runId: 'run_2', resumes: 'run_1' })]
+    const entries = entriesOf([...resumed, ends()])
+    expect((await messageOf(chunksOf(entries)))?.parts[2]).toMatchObject({ ...call, ...part })
   })
 
   test('inside a sub-agent is asked for the outer call, one after the other', async () => {

@@ -1,4 +1,4 @@
-import type { ApprovalRequestEvent, Entry, ToolResultPart } from '../protocol/index.ts'
+import type { ApprovalEvent, ApprovalRequestEvent, Entry, ToolResultPart } from '../protocol/index.ts'
 import { eventStreamHeaders, textOfResult } from '../protocol/index.ts'
 import { applyEntry, createView } from './fold.ts'
 import { roundText } from './result.ts'
@@ -148,8 +148,12 @@ export function uiMessageChunks(options: UIMessageChunksOptions = {}): UIMessage
         return send({ type: 'tool-input-available', ...toolOf(call), input: event.input })
       case 'approval-request':
         // A request that is repeated changes nothing.
-        if (change.state === 'asking') sendRequest(call, sent, event)
-        return
+        if (change.state !== 'asking') return
+        if (call.budget) {
+          sent.state = 'waiting'
+          send({ type: 'tool-input-available', ...toolOf(call), input: event.input })
+        }
+        return sendRequest(call, sent, event)
       case 'approval':
         if (event.output && event.callId !== call.callId)
           return sendOutput(event.callId, event.output, event.isError)
@@ -161,6 +165,7 @@ export function uiMessageChunks(options: UIMessageChunksOptions = {}): UIMessage
           approved: event.approved,
           ...(event.reason !== undefined && { reason: event.reason }),
         })
+        if (call.budget) return endBudget(call, sent, event)
         return askNext(call, sent)
       case 'tool-result':
         if (sent.state === 'done') return
@@ -173,6 +178,18 @@ export function uiMessageChunks(options: UIMessageChunksOptions = {}): UIMessage
           ends: event.output !== undefined || event.isError === true,
         })
     }
+  }
+
+  /** There is no tool whose result would follow. */
+  function endBudget({ callId, input }: CallView, sent: SentCall, decision: ApprovalEvent) {
+    sent.state = 'done'
+    if (!decision.approved) return send({ type: 'tool-output-denied', toolCallId: callId })
+    send({
+      type: 'tool-output-available',
+      toolCallId: callId,
+      output: decision.input ?? input,
+      dynamic: true,
+    })
   }
 
   function sendInputError(call: CallView, sent: SentCall, errorText: string) {
@@ -329,6 +346,7 @@ function finishReasonOf(run: RunView | undefined): UIFinishReason {
     case 'truncated':
       return 'length'
     case 'max-rounds':
+    case 'budget':
       return 'other'
     default:
       return 'interrupted'

@@ -76,17 +76,17 @@ function callState(call: CallView): CallParts {
   const { callId, raw, input, problem, result, approvals } = call
   const rawInput = raw.pieces.join('')
   if (problem !== undefined) return { state: { state: 'output-error', input: rawInput, errorText: problem } }
-  if (result && isDenied(call)) {
-    const reason = approvals.find(({ decision }) => decision?.approved === false)?.decision?.reason
-    const approval = { id: callId, approved: false, ...(reason !== undefined && { reason }) } as const
-    return { state: { state: 'output-denied', input, approval } }
-  }
+  if (result && isDenied(call)) return { state: deniedState(call) }
   if (result?.isError)
     return { state: { state: 'output-error', input, errorText: textOfResult(result.output) } }
   if (result) {
     const { output, files } = toolOutput(callId, result.output)
     return { state: { state: 'output-available', input, output }, more: files }
   }
+  const decision = call.budget && approvals[0]?.decision
+  if (decision?.approved)
+    return { state: { state: 'output-available', input, output: decision.input ?? input } }
+  if (decision) return { state: deniedState(call) }
   const asked = approvals.find(({ request, decision }) => !decision && !request.wants)?.request
   if (asked)
     return {
@@ -102,4 +102,10 @@ function callState(call: CallView): CallParts {
     }
   if (call.closedAt === undefined) return { state: { state: 'input-streaming', input: undefined, rawInput } }
   return { state: { state: 'input-available', input } }
+}
+
+function deniedState({ callId, input, approvals }: CallView): UIToolState {
+  const reason = approvals.find(({ decision }) => decision?.approved === false)?.decision?.reason
+  const approval = { id: callId, approved: false, ...(reason !== undefined && { reason }) } as const
+  return { state: 'output-denied', input, approval }
 }

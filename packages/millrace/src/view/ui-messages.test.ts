@@ -260,6 +260,10 @@ describe('a conversation as messages for useChat', () => {
     ...{ type: 'approval-request', callId, name: 'look', input: { id: 2 } },
     ...(wants ? { wants } : { reason: 'it costs' }),
   })
+  const budgetQuestion: ThreadEvent = {
+    ...{ type: 'approval-request', callId: 'budget_1', name: 'budget', input: { usd: 2 } },
+    ...{ reason: 'spent', budget: { scope: 'run', kind: 'usd', limit: 2, spent: 2 } },
+  }
   const search = { type: 'provider-tool', callId: 's', name: 'web_search' } as const
 
   test.each<[string, ThreadEvent[]]>([
@@ -295,6 +299,7 @@ describe('a conversation as messages for useChat', () => {
         ...[roundEnds(1), ends()],
       ],
     ],
+    ['a budget that waits', [text('Well.'), roundEnds(1), budgetQuestion, ends('suspended')]],
     [
       'a retraction',
       [text('Wro'), { type: 'round-retract', round: 1, reason: 'cut' }, text('Right.'), roundEnds(1), ends()],
@@ -307,6 +312,27 @@ describe('a conversation as messages for useChat', () => {
     expect(JSON.parse(JSON.stringify(answer))).toEqual(withoutIds(streamed))
     // The types fit those of the package.
     expect([asked, answer] satisfies (AiMessage | undefined)[]).toHaveLength(2)
+  })
+
+  test.each([
+    [true, { state: 'output-available', input: { usd: 2 }, output: { usd: 1 } }],
+    [false, { state: 'output-denied', approval: { id: 'budget_1', approved: false, reason: 'enough' } }],
+  ])('has the answer to a question about a budget: %s', (approved, part) => {
+    const answer = { approved, ...(approved ? { input: { usd: 1 } } : { reason: 'enough' }) }
+    const events: ThreadEvent[] = [
+      ...[input('Hi.'), starts({ inputs: [1] }), round(1), text('Well.'), roundEnds(1)],
+      ...[budgetQuestion, ends('suspended')],
+      { type: 'approval', callId: 'budget_1', ...answer },
+      starts({ runId: 'run_2', resumes: 'run_1' }),
+      ends(),
+    ]
+    const messages = uiMessages(fold(entriesOf(events)))
+    expect(messages[1]?.parts[2]).toMatchObject({ toolName: 'budget', ...part })
+    // Sent back, it is not a call of a tool.
+    expect(read(...messages, user(say('Go on.')))[1]).toEqual({
+      role: 'assistant',
+      content: [{ type: 'text', text: 'Well.' }],
+    })
   })
 
   test('has a denied call, a call in progress, and messages that wait', () => {

@@ -11,7 +11,7 @@ import type {
   ToolSpec,
   UserPart,
 } from '../protocol/index.ts'
-import { invalidInput, isObject, kindOf, nameOf } from '../protocol/index.ts'
+import { budgetId, invalidInput, isObject, kindOf, nameOf } from '../protocol/index.ts'
 
 const op = 'readUIMessages'
 
@@ -232,6 +232,8 @@ function assistantMessages({ parts }: PostedMessage): readonly Message[] {
     // The provider's own calls cannot be sent back without the data that came with them.
     else if (name !== undefined && part.providerExecuted !== true && part.state !== 'input-streaming') {
       const callId = String(part.toolCallId)
+      // A question about a budget was for a person, not for a tool.
+      if (name === 'budget' && callId.startsWith(budgetId)) continue
       content.push({ type: 'tool-call', callId, name, input: inputOf(part) })
       const result = resultOf(part, parts)
       if (result) results.push({ role: 'tool', callId, name, ...result })

@@ -3,6 +3,7 @@ import { badBatch, byteLength, inputsTakenBy, sumOf, toColumn, tokensOf } from '
 import type { AppendResult, Batch, ThreadStore } from 'millrace/store'
 import { int4s, int8s, texts } from './arrays.ts'
 import type { StoreParts } from './parts.ts'
+import { countSpending, spendingJson } from './spending.ts'
 
 interface AppendedRow {
   readonly held: boolean
@@ -23,16 +24,16 @@ export function appending({ database, sql, now, changes }: StoreParts) {
 
   /**
    * One statement for all batches. The fence is a join with the lease; a row that another
-   * transaction has locked is skipped.
+   * transaction has locked is skipped. Most batches spend nothing, and run without `more`.
    */
-  const text = `
+  const appendText = (more = '') => `
     WITH ${time},
     asked AS (
       SELECT * FROM unnest($2::text[], $3::bigint[], $4::text[], $5::integer[], $6::integer[], $7::bigint[],
         $8::integer[], $9::bigint[]) WITH ORDINALITY AS a (id, epoch, owner, number, events, bytes, taken, tokens, i)
     ),
     held AS (
-      SELECT a.i, a.number, a.events, a.bytes, a.taken, a.tokens, h.id, h.batch, h.batch_head, h.batch_at
+      SELECT a.i, a.number, a.events, a.bytes, a.taken, a.tokens, h.id, h.n, h.batch, h.batch_head, h.batch_at
       FROM asked AS a JOIN ${table('heads')} AS h ON h.id = a.id AND h.epoch = a.epoch AND h.owner = a.owner
       FOR UPDATE OF h SKIP LOCKED
     ),
@@ -42,15 +43,23 @@ export function appending({ database, sql, now, changes }: StoreParts) {
         batch = held.number, batch_head = h.head + held.events, batch_at = ${ms}, run_bytes = h.run_bytes + held.bytes,
         run_waiting = h.run_waiting - least(h.queued, held.taken), ${countMinute('held.bytes', 'held.tokens')}
       FROM held WHERE h.id = held.id AND held.events > 0 AND held.number = held.batch + 1
-      RETURNING held.i, h.n, h.head, held.events
+      RETURNING held.i, h.n, h.head, held.events, h.agent, h."user"
     ),
     written AS (${addEntries(`
       SELECT g.n AS thread, g.head - g.events + e.place AS seq, NULL::integer AS first, ${ms} AS at, e.event, NULL AS cuts
-      FROM grown AS g JOIN unnest($10::integer[], $11::integer[], $12::text[]) AS e (i, place, event) ON e.i = g.i`)})
+      FROM grown AS g JOIN unnest($10::integer[], $11::integer[], $12::text[]) AS e (i, place, event) ON e.i = g.i`)})${more}
     SELECT held.i IS NOT NULL AS held, held.batch, held.batch_head, held.batch_at, g.head AS grown, ${ms} AS ms,
       CASE WHEN held.i IS NULL THEN EXISTS (
         SELECT FROM ${table('heads')} AS h WHERE h.id = a.id AND h.epoch = a.epoch AND h.owner = a.owner) END AS present
     FROM asked AS a LEFT JOIN held ON held.i = a.i LEFT JOIN grown AS g ON g.i = a.i ORDER BY a.i`
+
+  const plainText = appendText()
+  const spendingText = appendText(`,
+    ${countSpending(sql, '$13')},
+    freed AS (
+      DELETE FROM ${table('holds')} AS o USING held JOIN unnest($14::integer[], $15::text[]) AS f (i, id) ON f.i = held.i
+      WHERE o.thread = held.n AND o.id = f.id
+    )`)
 
   function resultOf(row: AppendedRow, { lease, number, events }: Batch): AppendResult {
     if (!row.held) return row.present ? 'busy' : 'fenced'
@@ -65,7 +74,9 @@ export function appending({ database, sql, now, changes }: StoreParts) {
     async append(batches) {
       await database.ready(op)
       const events = batches.map((batch) => batch.events.map((event) => JSON.stringify(event)))
-      const rows = await database.query<AppendedRow>(op, text, [
+      const spending = spendingJson(batches)
+      const freed = batches.map((batch) => batch.freed ?? [])
+      const values = [
         now(),
         texts(batches.map(({ lease }) => toColumn(lease.threadId))),
         int8s(batches.map(({ lease }) => lease.epoch)),
@@ -78,7 +89,16 @@ export function appending({ database, sql, now, changes }: StoreParts) {
         int4s(events.flatMap((some, index) => some.map(() => index + 1))),
         int4s(events.flatMap((some) => some.map((_, place) => place + 1))),
         texts(events.flat()),
-      ])
+      ]
+      const more = [
+        spending ?? '[]',
+        int4s(freed.flatMap((ids, index) => ids.map(() => index + 1))),
+        texts(freed.flat().map(toColumn)),
+      ]
+      const rows =
+        spending || freed.some((ids) => ids.length > 0)
+          ? await database.query<AppendedRow>(op, spendingText, [...values, ...more])
+          : await database.query<AppendedRow>(op, plainText, values)
       const results = batches.map((batch, index) => resultOf(rows[index] as AppendedRow, batch))
       for (const [index, result] of results.entries()) {
         const last = Array.isArray(result) ? (result.at(-1) as Entry | undefined) : undefined

@@ -57,6 +57,7 @@ export function leases({ database, sql, now, changes }: StoreParts) {
         due = CASE WHEN $6 = 'runnable' THEN ms END, resting = CASE WHEN $6 = 'runnable' THEN h.resting ELSE $6 END
       FROM now, held WHERE h.id = held.id
     ),
+    freed AS (DELETE FROM ${table('holds')} AS o USING held WHERE o.thread = held.n),
     counted AS (${count(`
       SELECT caller, run_bytes AS bytes, run_waiting AS waiting, ${ofMinute} FROM held, now`)})
     SELECT FROM held`

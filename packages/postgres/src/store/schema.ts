@@ -1,7 +1,7 @@
 /**
  * The version of the tables below. Changing them requires a new version and a step in migrate.ts.
  */
-export const schemaVersion = 2
+export const schemaVersion = 3
 
 /**
  * `heads` has what changes with every commit, one row for each thread; `threads` has the rest. A
@@ -154,4 +154,63 @@ CREATE INDEX exchanges_at ON ${schema}.exchanges (at);
 export const keyIndexes = (schema: string) => `
 CREATE INDEX signals_key ON ${schema}.signals (key, thread);
 CREATE UNIQUE INDEX heads_n ON ${schema}.heads (n);
+`
+
+/**
+ * Version 3: what was spent, and what requests hold.
+ *
+ * - `day` is counted from 1970. `key` is a hash of agent, user, model and tool: an index cannot have
+ *   values of any length, and a primary key cannot have NULL.
+ * - `spending` and `totals` have several rows for each sum, as `usage` has. `totals` holds the sums
+ *   that limits are compared with, for each agent and each user.
+ * - `holds` has a row for each limit that a request holds something of.
+ */
+export const spendingTables = (schema: string) => `
+CREATE TABLE ${schema}.spending (
+  day integer NOT NULL,
+  key uuid NOT NULL,
+  shard smallint NOT NULL,
+  agent text COLLATE "C" NOT NULL,
+  "user" text COLLATE "C",
+  model text COLLATE "C",
+  tool text COLLATE "C",
+  nanos bigint NOT NULL,
+  estimated_nanos bigint NOT NULL,
+  simulated_nanos bigint NOT NULL,
+  unknown bigint NOT NULL,
+  runs bigint NOT NULL,
+  rounds bigint NOT NULL,
+  tool_calls bigint NOT NULL,
+  input_tokens bigint NOT NULL,
+  output_tokens bigint NOT NULL,
+  cache_read_tokens bigint NOT NULL,
+  cache_write_tokens bigint NOT NULL,
+  ms bigint NOT NULL,
+  PRIMARY KEY (day, key, shard)
+) WITH (fillfactor = 50);
+CREATE INDEX spending_user ON ${schema}.spending ("user", day) WHERE "user" IS NOT NULL;
+CREATE TABLE ${schema}.totals (
+  day integer NOT NULL,
+  scope text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  shard smallint NOT NULL,
+  nanos bigint NOT NULL,
+  tokens bigint NOT NULL,
+  rounds bigint NOT NULL,
+  tool_calls bigint NOT NULL,
+  ms bigint NOT NULL,
+  PRIMARY KEY (day, scope, name, shard)
+) WITH (fillfactor = 50);
+CREATE TABLE ${schema}.holds (
+  thread bigint NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  scope text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  epoch bigint NOT NULL,
+  nanos bigint NOT NULL,
+  tokens bigint NOT NULL,
+  rounds bigint NOT NULL,
+  PRIMARY KEY (thread, id, scope, name)
+);
+CREATE INDEX holds_name ON ${schema}.holds (scope, name);
 `

@@ -3,11 +3,15 @@ import { PROTOCOL_VERSION } from 'millrace'
 /** How many rows each caller has in `usage` at most. */
 export const shards = 64
 
+export const dayMs = 86_400_000
+
 /**
  * The parts that statements share. `$1` is always the time, or null for the server's clock: leases
  * of all processes are compared by one clock.
  */
 export interface Sql {
+  /** The number of the rows that this process adds to, where several of them make up a sum. */
+  readonly shard: number
   /** The name of a table. */
   readonly table: (name: string) => string
   /** A `WITH` item that provides `ms`, the time in milliseconds since 1970. */
@@ -44,6 +48,7 @@ export function sqlFor(quoted: string, shard: number): Sql {
   const table = (name: string) => `${quoted}.${name}`
   const minute = '(SELECT ms / 60000 FROM now)'
   return {
+    shard,
     table,
     time: `now AS (SELECT coalesce($1::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS ms)`,
     expired: '(h.lease_until <= ms OR h.lease_until > ms + 2 * h.lease_ms)',

@@ -9,6 +9,7 @@ import { packing } from './packing.ts'
 import { reading } from './reads.ts'
 import { signaling } from './signals.ts'
 import { snapshots } from './snapshots.ts'
+import { spending } from './spending.ts'
 import { shards, sqlFor } from './sql.ts'
 import { sweeper } from './sweep.ts'
 import { threads } from './threads.ts'
@@ -42,6 +43,7 @@ export function databaseStore(options: DatabaseStoreOptions): { store: ThreadSto
     ...signaling({ ...shared, readOne }),
     ...leases(shared),
     ...usage,
+    ...spending(shared),
     ...snapshots(shared),
     ...packing(shared),
     watch: changes.watch,

@@ -93,6 +93,7 @@ export function threads({ readOne, ...parts }: StoreParts & { readonly readOne: 
     WITH ${time},
     gone AS (DELETE FROM ${table('heads')} WHERE id = $2 AND n = $3 RETURNING *),
     marked AS (UPDATE ${table('threads')} AS t SET removal = 1 FROM gone WHERE t.n = gone.n),
+    freed AS (DELETE FROM ${table('holds')} AS o USING gone WHERE o.thread = gone.n),
     counted AS (${count(`
       SELECT caller, run_bytes - bytes AS bytes, run_waiting - queued AS waiting, ${ofMinute} FROM gone, now`)})
     SELECT`

@@ -34,7 +34,9 @@ export function askUser(
   const questions = approvals.map((request) => [
     request.callId,
     inputRequired.elicit({
-      message: `The agent '${agent}' wants to run ${describeCall(request)}. Accept to approve.`,
+      message: request.budget
+        ? `The agent '${agent}' asks: ${describeCall(request)} Accept to approve.`
+        : `The agent '${agent}' wants to run ${describeCall(request)}. Accept to approve.`,
       // An empty form: whether the user accepts it is the answer.
       requestedSchema: { type: 'object', properties: {} },
     }),

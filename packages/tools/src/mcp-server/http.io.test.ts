@@ -207,6 +207,33 @@ describe.each(clients)('%s over HTTP', (_, connect) => {
     }
   })
 
+  test('asks its user about a budget, and says which limit ended the run', async () => {
+    for (const [action, outcome, text] of [
+      ['accept', 'completed', 'Found it.'],
+      [
+        'decline',
+        'budget',
+        "The agent 'spender' stopped before it had an answer. The budget of 1 round for this run is spent. The answer so far: Hm.",
+      ],
+    ] as const) {
+      const model = scriptedModel([[{ text: 'Hm.' }, { call: 'look' }], 'Found it.'])
+      const { url } = await serving(agent({ name: 'spender', model, budget: { rounds: 1, onLimit: 'ask' } }))
+      const questions: string[] = []
+      const client = await connect(url, {
+        user(question) {
+          questions.push(question)
+          return action
+        },
+      })
+      const result = await client.call('spender', { prompt: 'Look.' })
+      expect(result.structuredContent).toMatchObject({ outcome })
+      expect(textOf(result)).toBe(text)
+      expect(questions).toEqual([
+        "The agent 'spender' asks: The budget of 1 round for this run is spent (1 round). Allow another 1 round? Accept to approve.",
+      ])
+    }
+  })
+
   test('asks about calls of a sub-agent', async () => {
     const { url } = await serving(delegator())
     const result = await (await connect(url, { user: () => 'accept' })).call('delegator', {

@@ -1,5 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { ApprovalRequestEvent, JsonObject } from 'millrace'
+import { budgetQuestion, limitText } from 'millrace/internal'
 import type { RunSummary } from 'millrace/view'
 
 export const outputSchema = {
@@ -8,7 +9,7 @@ export const outputSchema = {
     thread: { type: 'string', description: 'The conversation id: pass it to continue.' },
     outcome: {
       type: 'string',
-      enum: ['completed', 'max-rounds', 'truncated', 'suspended', 'canceled', 'failed'],
+      enum: ['completed', 'max-rounds', 'budget', 'truncated', 'suspended', 'canceled', 'failed'],
       description: 'suspended: a person has to approve something before it continues.',
     },
     text: { type: 'string', description: 'The answer so far.' },
@@ -59,8 +60,9 @@ export function errorResult(text: string): CallToolResult {
   return { content: [{ type: 'text', text }], isError: true }
 }
 
-/** Describes a call that needs approval, and why, for a person or a model. */
-export function describeCall({ name, input, reason }: ApprovalRequestEvent): string {
+/** Describes what needs approval, and why, for a person or a model. */
+export function describeCall({ name, input, reason, budget }: ApprovalRequestEvent): string {
+  if (budget) return budgetQuestion(budget, input)
   const text = JSON.stringify(input)
   const shown = text.length > maxInputChars ? `${text.slice(0, maxInputChars)}…` : text
   return `${name} ${shown}${reason ? ` (${reason})` : ''}`
@@ -87,10 +89,12 @@ function result(
   }
 }
 
-function failureOf(agent: string, { outcome, error }: RunSummary): string {
+function failureOf(agent: string, { outcome, error, limit }: RunSummary): string {
   switch (outcome) {
     case 'max-rounds':
       return `The agent '${agent}' used all its rounds before it had an answer.`
+    case 'budget':
+      return `The agent '${agent}' stopped before it had an answer. ${limit ? limitText(limit) : 'A budget is spent.'}`
     case 'truncated':
       return `The answer of the agent '${agent}' was cut off at the model's output limit.`
     case 'canceled':

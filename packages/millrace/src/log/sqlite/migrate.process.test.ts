@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import type { InputEvent } from '../../protocol/index.ts'
+import type { InputEvent, RoundEndEvent } from '../../protocol/index.ts'
 import { searchWords } from '../../protocol/index.ts'
 import { sqliteStore } from '../sqlite.ts'
+import type { Lease } from '../store.ts'
 import { migrate } from './migrate.ts'
 import { schemaVersion } from './schema.ts'
 import { expectIntact, other, soon, temporaryFolder } from './sqlite.test-kit.ts'
@@ -13,6 +14,7 @@ import { makeVersion2 } from './version-2.test-kit.ts'
 import { makeVersion3 } from './version-3.test-kit.ts'
 import { makeVersion4 } from './version-4.test-kit.ts'
 import { makeVersion5 } from './version-5.test-kit.ts'
+import { makeVersion6 } from './version-6.test-kit.ts'
 
 const folder = temporaryFolder()
 const open: DatabaseSync[] = []
@@ -321,6 +323,38 @@ describe('a file of the fifth version', () => {
     expect(await store.findKey('key', 9)).toEqual([{ threadId: 't', seq: 1 }])
     await store.close()
     const fresh = join(folder, 'fresh-5.db')
+    await sqliteStore(fresh).close()
+    expect(shapeOf(path)).toEqual(shapeOf(fresh))
+    expectIntact(path)
+  })
+})
+
+describe('a file of the sixth version', () => {
+  it('gets the tables that a new file has, and counts what is spent from then on', async () => {
+    const path = join(folder, 'shape-6.db')
+    const roundEnd: RoundEndEvent = {
+      type: 'round-end',
+      round: 1,
+      model: 'm',
+      finish: 'stop',
+      usage: { inputTokens: 5, outputTokens: 2 },
+      cost: { usd: 0.5, prices: 'custom' },
+    }
+    const database = makeVersion6(path, [{ id: 't', user: 'ada', events: [userInput('one'), roundEnd] }])
+    database.exec(`UPDATE threads SET due = 1000, owner = 'a lost worker', epoch = 40, lease_ms = 500`)
+    database.close()
+    const store = sqliteStore(path, { now: () => 2000 })
+    expect(await store.spending({ by: ['user'] })).toEqual([])
+    const lease = (await store.claim('t', 'worker', 5000))?.lease as Lease
+    const limits = [{ scope: 'user', name: 'ada', limits: { usd: 1 } }] as const
+    const hold = { id: 'one', least: { usd: 0.2 }, most: { usd: 0.6 }, limits }
+    expect(await store.hold(lease, hold)).toEqual({ type: 'held' })
+    await store.append([{ lease, number: 1, events: [roundEnd], freed: ['one'] }])
+    expect(await store.spending({ by: ['user', 'day'] })).toMatchObject([
+      { user: 'ada', day: '1970-01-01', usd: 0.5, rounds: 1, inputTokens: 5 },
+    ])
+    await store.close()
+    const fresh = join(folder, 'fresh-6.db')
     await sqliteStore(fresh).close()
     expect(shapeOf(path)).toEqual(shapeOf(fresh))
     expectIntact(path)

@@ -13,6 +13,7 @@ const steps: Readonly<Record<number, (database: DatabaseSync) => void>> = {
   3: addShares,
   4: addBatches,
   5: indexKeys,
+  6: addSpending,
 }
 
 /**
@@ -185,4 +186,55 @@ function addBatches(database: DatabaseSync): void {
 /** Version 6: the threads that have a signal with a key can be found. */
 function indexKeys(database: DatabaseSync): void {
   database.exec('CREATE INDEX signals_key ON signals (key, thread)')
+}
+
+/** Version 7: what was spent is counted from here on, and requests can hold what they may spend. */
+function addSpending(database: DatabaseSync): void {
+  database.exec(`
+    CREATE TABLE spending (
+      day INTEGER NOT NULL,
+      agent TEXT NOT NULL,
+      user TEXT NOT NULL,
+      model TEXT NOT NULL,
+      tool TEXT NOT NULL,
+      nanos INTEGER NOT NULL,
+      estimated_nanos INTEGER NOT NULL,
+      simulated_nanos INTEGER NOT NULL,
+      unknown INTEGER NOT NULL,
+      runs INTEGER NOT NULL,
+      rounds INTEGER NOT NULL,
+      tool_calls INTEGER NOT NULL,
+      input_tokens INTEGER NOT NULL,
+      output_tokens INTEGER NOT NULL,
+      cache_read_tokens INTEGER NOT NULL,
+      cache_write_tokens INTEGER NOT NULL,
+      ms INTEGER NOT NULL,
+      PRIMARY KEY (day, agent, user, model, tool)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX spending_user ON spending (user, day);
+
+    CREATE TABLE totals (
+      day INTEGER NOT NULL,
+      scope TEXT NOT NULL,
+      name TEXT NOT NULL,
+      nanos INTEGER NOT NULL,
+      tokens INTEGER NOT NULL,
+      rounds INTEGER NOT NULL,
+      tool_calls INTEGER NOT NULL,
+      ms INTEGER NOT NULL,
+      PRIMARY KEY (day, scope, name)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE holds (
+      thread INTEGER NOT NULL,
+      id TEXT NOT NULL,
+      scope TEXT NOT NULL,
+      name TEXT NOT NULL,
+      epoch INTEGER NOT NULL,
+      nanos INTEGER NOT NULL,
+      tokens INTEGER NOT NULL,
+      rounds INTEGER NOT NULL,
+      PRIMARY KEY (thread, id, scope, name)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX holds_name ON holds (scope, name)`)
 }

@@ -7,7 +7,7 @@ export const applicationId = 0x4d696c6c
  * The version of the tables below. Changing them requires a new version and a migration step: see
  * migrate.ts.
  */
-export const schemaVersion = 6
+export const schemaVersion = 7
 
 /**
  * - `place` is the position of a thread in the order of changes. It grows with every entry and is
@@ -35,6 +35,10 @@ export const schemaVersion = 6
  * - `searches` holds the text that searches match, and the metadata. It is a separate table because
  *   a row of `threads` is rewritten with every commit.
  * - `rates` holds for each shared rate when it is free: see rates.ts.
+ * - `spending` holds what was spent each day, counted from 1970: see spending.ts. A column of its key
+ *   that has no value is a single quotation mark, which `toColumn` never returns. `totals` holds the
+ *   sums that limits are compared with, for each agent and each user.
+ * - `holds` has a row for each limit that a request holds something of.
  * - `notices` report changes that add no entry to other processes: a thread was deleted or handed
  *   over.
  *
@@ -136,4 +140,51 @@ CREATE TABLE snapshots (
   text TEXT NOT NULL,
   PRIMARY KEY (thread, name)
 ) STRICT;
+
+CREATE TABLE spending (
+  day INTEGER NOT NULL,
+  agent TEXT NOT NULL,
+  user TEXT NOT NULL,
+  model TEXT NOT NULL,
+  tool TEXT NOT NULL,
+  nanos INTEGER NOT NULL,
+  estimated_nanos INTEGER NOT NULL,
+  simulated_nanos INTEGER NOT NULL,
+  unknown INTEGER NOT NULL,
+  runs INTEGER NOT NULL,
+  rounds INTEGER NOT NULL,
+  tool_calls INTEGER NOT NULL,
+  input_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  cache_read_tokens INTEGER NOT NULL,
+  cache_write_tokens INTEGER NOT NULL,
+  ms INTEGER NOT NULL,
+  PRIMARY KEY (day, agent, user, model, tool)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX spending_user ON spending (user, day);
+
+CREATE TABLE totals (
+  day INTEGER NOT NULL,
+  scope TEXT NOT NULL,
+  name TEXT NOT NULL,
+  nanos INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  rounds INTEGER NOT NULL,
+  tool_calls INTEGER NOT NULL,
+  ms INTEGER NOT NULL,
+  PRIMARY KEY (day, scope, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE holds (
+  thread INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  scope TEXT NOT NULL,
+  name TEXT NOT NULL,
+  epoch INTEGER NOT NULL,
+  nanos INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  rounds INTEGER NOT NULL,
+  PRIMARY KEY (thread, id, scope, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX holds_name ON holds (scope, name);
 `

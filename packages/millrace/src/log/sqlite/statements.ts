@@ -135,7 +135,7 @@ export function prepareStatements(database: DatabaseSync) {
     renew: sql('UPDATE threads SET due = ?, lease_ms = ? WHERE id = ? AND epoch = ? AND owner = ?'),
     release: sql(`
       UPDATE threads SET owner = NULL, due = ?, resting = ifnull(?, resting)
-      WHERE id = ? AND epoch = ? AND owner = ? AND head = ?`),
+      WHERE id = ? AND epoch = ? AND owner = ? AND head = ? RETURNING n`),
     /**
      * Steps from caller to caller through the index, so that the cost does not depend on how many
      * threads each has.

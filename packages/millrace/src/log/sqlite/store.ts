@@ -39,6 +39,7 @@ import {
 } from './rows.ts'
 
 import { snapshots } from './snapshots.ts'
+import { spendingTables } from './spending.ts'
 import { prepareStatements } from './statements.ts'
 import { sweeper } from './sweep.ts'
 
@@ -94,6 +95,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
   const { read, write, writeLater, close } = queue
   const list = threadLister(database, { now, read })
   const callers = callerRows(sql)
+  const spent = spendingTables(database, queue, now)
   const findThreads = runnableFinder(sql)
   const listeners = watchers()
   const poller = changePoller(sql, { pollMs, watchers: listeners })
@@ -331,6 +333,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         if (!row) return false
         // First, so that its own place is not reused.
         addNotice(threadId)
+        spent.freeAll(row.n)
         sweep.hide(row)
         return true
       })
@@ -346,14 +349,19 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         const at = now()
         let place = nextPlace()
         const total = callers.counter()
-        const results = batches.map(({ lease, number, events }) => {
+        const spending = spent.counter()
+        const results = batches.map(({ lease, number, events, freed = [] }) => {
           const columns = leaseColumns(lease)
           const thread = sql.headByLease.get(...columns) as unknown as LeasedRow | undefined
           if (!thread) return 'fenced'
-          if (events.length === 0) return []
           const { n, head, caller, batch, batch_seq, batch_at } = thread
-          if (number > 0 && number === batch) return numbered(events, batch_seq - events.length, batch_at)
-          if (number !== batch + 1) throw badBatch(lease.threadId, number, batch)
+          const isRepeated = number > 0 && number === batch
+          if (events.length > 0 && !isRepeated && number !== batch + 1)
+            throw badBatch(lease.threadId, number, batch)
+          for (const id of freed) spent.free(n, id)
+          if (events.length === 0) return []
+          if (isRepeated) return numbered(events, batch_seq - events.length, batch_at)
+          spending.add(n, events)
           const entries = numbered(events, head, at)
           const bytes = sumOf(entries, (entry) => addEntry(n, entry))
           sql.growByLease.run({ n, head: head + events.length, at, place: place++, bytes, batch: number })
@@ -363,6 +371,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
           return entries
         })
         total.write(at)
+        spending.write(at)
         poller.ownWrite()
         return results
       })
@@ -452,17 +461,18 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
       const runnable = status === 'runnable'
       const result = await write('store.release', () => {
         const columns = leaseColumns(lease)
-        const { changes } = sql.release.run(
+        const released = sql.release.get(
           runnable ? now() : null,
           runnable ? null : status,
           ...columns,
           head,
-        )
-        if (changes === 0) {
+        ) as { n: number } | undefined
+        if (!released) {
           if (sql.ownsThread.get(...columns)) return 'moved'
           // It was released before, and this is a repetition.
           return sql.wasReleased.get(columns[0], columns[1]) ? 'released' : 'fenced'
         }
+        spent.freeAll(released.n)
         if (runnable) addNotice(lease.threadId)
         return 'released'
       })
@@ -519,6 +529,10 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
     },
 
     usage: (caller) => read('store.usage', () => callers.usageByName(caller, now())),
+
+    hold: spent.hold,
+
+    spending: spent.spending,
 
     ...snapshots(database, sql, queue),
 

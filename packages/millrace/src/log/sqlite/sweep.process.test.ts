@@ -17,6 +17,8 @@ async function fill(path: string, id: string, entries: number): Promise<ThreadSt
   const claim = await store.claim(id, 'w', 5000)
   const events = Array.from({ length: entries }, (_, index) => ({ type: 'text', text: `${index} ` }) as const)
   if (claim) await store.append([{ lease: claim.lease, number: 1, events }])
+  const limits = [{ scope: 'agent', name: 'a', limits: {} }] as const
+  if (claim) await store.hold(claim.lease, { id: 'h', least: {}, most: {}, limits })
   const database = new DatabaseSync(path)
   database.exec(
     "INSERT INTO snapshots (thread, name, seq, text) SELECT n, 'head/0000000001', 1, 'state' FROM threads",
@@ -25,7 +27,7 @@ async function fill(path: string, id: string, entries: number): Promise<ThreadSt
   return store
 }
 
-const tables = ['threads', 'entries', 'signals', 'searches', 'snapshots']
+const tables = ['threads', 'entries', 'signals', 'searches', 'snapshots', 'holds']
 
 function rowsIn(path: string): number {
   const database = new DatabaseSync(path)

@@ -1,6 +1,7 @@
 import type { FinishReason, JsonObject, Usage } from '../../protocol/index.ts'
 import { checkUsage, isJsonObject, isObject, toJson } from '../../protocol/index.ts'
 import { cutOff, streamError } from '../wire/stream-error.ts'
+import { usageKinds } from '../wire/usage-kinds.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -70,7 +71,7 @@ export function usageOf(usage: unknown): Partial<Usage> {
   const numbers = Object.entries(counts).filter((count): count is [string, number] => {
     return typeof count[1] === 'number'
   })
-  return checkUsage(Object.fromEntries(numbers))
+  return checkUsage({ ...Object.fromEntries(numbers), ...(isObject(usage.raw) && usageKinds(usage.raw)) })
 }
 
 /** The SDK's provider metadata, if any, as JSON: it may contain `undefined`. */

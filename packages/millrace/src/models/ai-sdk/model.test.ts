@@ -32,6 +32,17 @@ describe('fromAISDK', () => {
     expect([blind.id, blind.capabilities]).toEqual(['blind', { ...all, images: false }])
   })
 
+  test.each<[unknown, string | undefined]>([
+    [undefined, undefined],
+    [{ baseURL: 'https://example.org/v1' }, 'https://example.org'],
+    [{ url: ({ path }: { path: string }) => `https://example.org/v1${path}` }, 'https://example.org'],
+    [{ baseURL: '/api' }, undefined],
+    [{ baseURL: () => 'https://example.org' }, undefined],
+    [{ url: () => Promise.reject(new Error('not now')).catch(() => {}) }, undefined],
+  ])('with the configuration %o has the address %s', (config, address) => {
+    expect(fromAISDK({ ...fakeModel([]), config } as AISDKModel).address).toBe(address)
+  })
+
   test.each<[unknown, string]>([
     [
       'gpt-5',

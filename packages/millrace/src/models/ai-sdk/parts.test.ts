@@ -249,6 +249,22 @@ describe('calls', () => {
 })
 
 describe('a tool that the provider runs', () => {
+  test('is counted if it is a web search of OpenAI', async () => {
+    const result = (action: object): Part => ({
+      type: 'tool-result',
+      toolCallId: 's1',
+      toolName: 'web_search',
+      result: { action },
+    })
+    const events = await eventsOf(
+      result({ type: 'search', query: 'cats' }),
+      result({ type: 'openPage', url: 'https://example.org' }),
+      result({ type: 'search', query: 'dogs' }),
+      stop,
+    )
+    expect(events.at(-1)).toMatchObject({ usage: { inputTokens: 5, outputTokens: 7, webSearches: 2 } })
+  })
+
   test('is emitted as it runs, and not as a tool call', async () => {
     const events = await eventsOf(
       { type: 'tool-input-start', id: 's1', toolName: 'web_search', providerExecuted: true },
@@ -376,6 +392,33 @@ describe('the end', () => {
       { inputTokens: 10, outputTokens: 8, reasoningTokens: 3, cacheReadTokens: 5, cacheWriteTokens: 1 },
     ],
     [
+      'v4 with the usage of Anthropic',
+      {
+        inputTokens: { total: 10, cacheWrite: 6 },
+        outputTokens: { total: 8 },
+        raw: {
+          cache_creation: { ephemeral_1h_input_tokens: 4 },
+          server_tool_use: { web_search_requests: 2 },
+        },
+      },
+      { inputTokens: 10, outputTokens: 8, cacheWriteTokens: 6, cacheWrite1hTokens: 4, webSearches: 2 },
+    ],
+    [
+      'v4 with the usage of Gemini',
+      {
+        inputTokens: { total: 10 },
+        outputTokens: { total: 8 },
+        raw: {
+          promptTokensDetails: [
+            { modality: 'TEXT', tokenCount: 1 },
+            { modality: 'AUDIO', tokenCount: 9 },
+          ],
+          candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 8 }],
+        },
+      },
+      { inputTokens: 10, outputTokens: 8, inputAudioTokens: 9, outputImageTokens: 8 },
+    ],
+    [
       'v2',
       { inputTokens: 10, outputTokens: 8, totalTokens: 18, reasoningTokens: 3, cachedInputTokens: 5 },
       { inputTokens: 10, outputTokens: 8, reasoningTokens: 3, cacheReadTokens: 5 },
@@ -446,5 +489,18 @@ describe('the end', () => {
     const { events, error } = await collect(fakeModel([[...words('t', 'Half'), ...parts]]))
     expect(events).toStrictEqual([{ type: 'text', text: 'Half' }])
     expect(error).toMatchObject({ code: 'stream_error', retryable: true })
+  })
+
+  test('a web search does not make an end without a reason complete', async () => {
+    const result = { action: { type: 'search', query: 'cats' } }
+    const { error } = await collect(
+      fakeModel([
+        [
+          { type: 'tool-result', toolCallId: 's1', toolName: 'web_search', result },
+          { type: 'finish', finishReason: 'unknown', usage: noUsage },
+        ],
+      ]),
+    )
+    expect(error).toMatchObject({ code: 'stream_error' })
   })
 })

@@ -1,5 +1,6 @@
 import type { DoneEvent, JsonObject, JsonValue, ModelEvent } from '../../protocol/index.ts'
 import { isObject, MillraceError, parseArguments, toJson, toolCall } from '../../protocol/index.ts'
+import { definedCounts } from '../wire/usage-kinds.ts'
 import { blocks } from './blocks.ts'
 import { checkEnding, endingOf, finishOf, isBroken, metadataOf, usageOf } from './finish.ts'
 import { base64 } from './media.ts'
@@ -41,6 +42,7 @@ export function partReader(
   let pending: Call[] = []
   let called = false
   let customCount = 0
+  let searches = 0
   let done: DoneEvent | undefined
   let paused = false
 
@@ -95,6 +97,7 @@ export function partReader(
     // A preview: the result to send back comes later.
     if (part.preliminary === true) return void events.push({ type: 'provider-tool', ...event })
     textBlocks.interrupt()
+    if (isOpenAISearch(part.result)) searches++
     emitProviderTool('tool-result', event, metadataOf(part.providerMetadata))
   }
 
@@ -110,7 +113,8 @@ export function partReader(
 
   function finish(part: Fields) {
     const ending = endingOf(part.finishReason)
-    const usage = usageOf(part.usage)
+    const reported = usageOf(part.usage)
+    const usage = { ...definedCounts({ webSearches: searches }), ...reported }
     const last = pending.at(-1)
     // If the answer was cut off, the last call may be incomplete: it is if it has no arguments (for
     // which Anthropic's provider sends `{}`), or arguments that cannot be parsed.
@@ -119,7 +123,7 @@ export function partReader(
       pending.pop()
     if (!isBroken(ending)) closeCalls(pending)
     pending = []
-    checkEnding(ending, { provider, usage, called })
+    checkEnding(ending, { provider, usage: reported, called })
     textBlocks.close()
     paused = ending.raw === 'pause_turn' && !called
     const ofProvider = metadataOf(part.providerMetadata)
@@ -240,4 +244,9 @@ function fileOf({ mediaType, data: given }: Fields): JsonValue {
   if (isObject(given) && 'url' in given) return toJson({ mediaType, url: String(given.url) })
   const data = isObject(given) && 'data' in given ? given.data : given
   return toJson({ mediaType, data: data instanceof Uint8Array ? base64(data) : data })
+}
+
+/** The result of OpenAI's web search. Its usage does not count searches, as Anthropic's does. */
+function isOpenAISearch(result: unknown): boolean {
+  return isObject(result) && isObject(result.action) && result.action.type === 'search'
 }

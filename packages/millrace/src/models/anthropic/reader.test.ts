@@ -473,6 +473,29 @@ describe('usage', () => {
     expect(usage).toEqual({ inputTokens: 17, outputTokens: 30, reasoningTokens: 20, cacheReadTokens: 5 })
   })
 
+  test('includes cache writes for an hour and web searches, if there are any', () => {
+    const start = {
+      input_tokens: 10,
+      cache_read_input_tokens: 100,
+      cache_creation_input_tokens: 50,
+      cache_creation: { ephemeral_5m_input_tokens: 20, ephemeral_1h_input_tokens: 30 },
+      output_tokens: 1,
+    }
+    const read = (searches: number) => {
+      const end = { output_tokens: 30, server_tool_use: { web_search_requests: searches } }
+      return readFrames([messageStart(start), ...messageEnd('end_turn', {}, end)]).usage
+    }
+    const counts = {
+      inputTokens: 160,
+      outputTokens: 30,
+      cacheReadTokens: 100,
+      cacheWriteTokens: 50,
+      cacheWrite1hTokens: 30,
+    }
+    expect(read(2)).toStrictEqual({ ...counts, webSearches: 2 })
+    expect(read(0)).toStrictEqual(counts)
+  })
+
   test('that is null is ignored', () => {
     const end = { output_tokens: 30, input_tokens: null, cache_read_input_tokens: null }
     expect(readFrames([messageStart(), ...messageEnd('end_turn', {}, end)]).usage).toEqual({

@@ -1,5 +1,7 @@
 import type { Usage } from '../../protocol/index.ts'
 import { addUsage, isObject, noUsage } from '../../protocol/index.ts'
+import type { UsageKinds } from '../wire/usage-kinds.ts'
+import { usageKinds } from '../wire/usage-kinds.ts'
 
 type Fields = Record<string, unknown>
 
@@ -11,11 +13,13 @@ type Fields = Record<string, unknown>
  */
 export function messageUsage() {
   const latest: Record<string, number> = {}
+  let kinds: UsageKinds = {}
   let iterations: readonly Fields[] = []
   return {
     add(usage: unknown): void {
       if (!isObject(usage)) return
       if (Array.isArray(usage.iterations)) iterations = usage.iterations.filter(isObject)
+      kinds = { ...kinds, ...usageKinds(usage) }
       const details = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {}
       for (const [key, value] of Object.entries({ ...usage, thinking_tokens: details.thinking_tokens }))
         if (typeof value === 'number') latest[key] = value
@@ -30,6 +34,7 @@ export function messageUsage() {
         ...(thinking !== undefined && { reasoningTokens: thinking }),
         ...(read !== undefined && { cacheReadTokens: read }),
         ...(written !== undefined && { cacheWriteTokens: written }),
+        ...kinds,
       }
       const compactions = iterations.filter(({ type }) => type === 'compaction').map(iterationUsage)
       return compactions.length > 0 ? compactions.reduce(addUsage, { ...noUsage, ...own }) : own
@@ -55,5 +60,6 @@ function iterationUsage(one: Fields): Usage {
     outputTokens: count('output_tokens'),
     cacheReadTokens,
     cacheWriteTokens,
+    ...usageKinds(one),
   }
 }

@@ -231,6 +231,26 @@ describe('usage', () => {
     })
   })
 
+  test('includes audio, images and web searches, if there are any', () => {
+    const counts = {
+      prompt_tokens: 80,
+      completion_tokens: 40,
+      prompt_tokens_details: { text_tokens: 20, audio_tokens: 50, image_tokens: 10, cached_tokens: 0 },
+      completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 30, image_tokens: 0 },
+      server_tool_use: { web_search_requests: 1 },
+    }
+    expect(readChunks([chunk({}, 'stop', { usage: counts })]).usage).toStrictEqual({
+      inputTokens: 80,
+      outputTokens: 40,
+      reasoningTokens: 0,
+      cacheReadTokens: 0,
+      inputAudioTokens: 50,
+      inputImageTokens: 10,
+      outputAudioTokens: 30,
+      webSearches: 1,
+    })
+  })
+
   test('reasoning that xAI counts separately is added to the output', () => {
     const separate = {
       prompt_tokens: 10,

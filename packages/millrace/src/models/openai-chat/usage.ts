@@ -1,5 +1,6 @@
 import type { Usage } from '../../protocol/index.ts'
 import { isObject } from '../../protocol/index.ts'
+import { usageKinds } from '../wire/usage-kinds.ts'
 
 /** The tokens in a `usage` object of Chat Completions, with the field names of all providers. */
 export function readUsage(usage: Record<string, unknown>): Partial<Usage> {
@@ -22,6 +23,7 @@ export function readUsage(usage: Record<string, unknown>): Partial<Usage> {
     ...(reasoning !== undefined && { reasoningTokens: reasoning }),
     ...(cached !== undefined && { cacheReadTokens: cached }),
     ...(written !== undefined && { cacheWriteTokens: written }),
+    ...usageKinds(usage),
   }
 }
 

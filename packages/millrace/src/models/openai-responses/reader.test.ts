@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { ModelEvent } from '../../protocol/index.ts'
 import { foldMessage } from '../../protocol/index.ts'
 import { responsesReader } from './reader.ts'
 import {
@@ -839,5 +840,66 @@ describe('similar events', () => {
     const { text, error } = readFrames([first, second, third, fourth, third])
     expect(text).toBe('abc')
     expect(error).toMatchObject({ code: 'stream_error' })
+  })
+})
+
+describe('usage', () => {
+  const usage = { input_tokens: 5, output_tokens: 2 }
+  const search = (id: string, more: object = {}) => ({
+    id,
+    type: 'web_search_call',
+    status: 'completed',
+    action: { type: 'search', query: 'cats' },
+    ...more,
+  })
+  const streamed = [
+    itemDone(0, search('ws_1')),
+    itemDone(1, search('ws_2', { action: { type: 'open_page', url: 'https://example.org' } })),
+    itemDone(2, search('ws_3', { action: undefined })),
+    itemDone(3, search('ws_4', { status: 'failed' })),
+  ]
+  const output = streamed.map(({ item }) => item)
+
+  test('counts the web searches that OpenAI reports', () => {
+    const more = { usage, tool_usage: { web_search: { num_requests: 7 } } }
+    expect(readFrames([created, ...streamed, completed({ output, ...more })]).usage).toStrictEqual({
+      inputTokens: 5,
+      outputTokens: 2,
+      webSearches: 7,
+    })
+    const none = { usage, tool_usage: { web_search: { num_requests: 0 } } }
+    expect(readFrames([created, ...streamed, completed({ output, ...none })]).usage).toStrictEqual({
+      inputTokens: 5,
+      outputTokens: 2,
+    })
+  })
+
+  test('else the searches among the items, which a server lists or streams', () => {
+    const expected = { inputTokens: 5, outputTokens: 2, webSearches: 2 }
+    expect(readFrames([created, ...streamed, completed({ output, usage })]).usage).toStrictEqual(expected)
+    expect(readFrames([created, ...streamed, completed({ usage })]).usage).toStrictEqual(expected)
+    expect(readFrames([created, completed({ output, usage })]).usage).toStrictEqual(expected)
+  })
+
+  test('includes the searches before the point where a response is resumed', () => {
+    const events: ModelEvent[] = []
+    const reader = responsesReader(events, { provider: 'acme', from: { id: 'resp_1', sequence: 1 } })
+    for (const [at, frame] of [streamed[1], completed({ output, usage })].entries())
+      reader.read(JSON.stringify({ sequence_number: at + 2, ...frame }), '')
+    expect(events.at(-1)).toMatchObject({ type: 'done', usage: { webSearches: 2 } })
+  })
+
+  test('includes audio and images, if there are any', () => {
+    const details = {
+      input_tokens_details: { audio_tokens: 3, image_tokens: 1 },
+      output_tokens_details: { image_tokens: 2 },
+    }
+    expect(readFrames([created, completed({ usage: { ...usage, ...details } })]).usage).toStrictEqual({
+      inputTokens: 5,
+      outputTokens: 2,
+      inputAudioTokens: 3,
+      inputImageTokens: 1,
+      outputImageTokens: 2,
+    })
   })
 })

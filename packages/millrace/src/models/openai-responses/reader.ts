@@ -410,7 +410,11 @@ export function responsesReader(
   function done(finish: FinishReason, response: unknown) {
     ended = true
     readMetadata(response)
-    const usage = isObject(response) ? readUsage(response.usage) : undefined
+    const { output } = isObject(response) ? response : {}
+    const streamed = [...items.values()].map(({ whole, start }) => whole ?? start)
+    // A resumed reader has not seen all items; some servers do not list them in the end.
+    const all = Array.isArray(output) && output.length >= streamed.length ? output.filter(isObject) : streamed
+    const usage = isObject(response) ? readUsage(response, all) : undefined
     events.push({ type: 'done', finish, ...(usage && { usage }), metadata })
   }
 

@@ -59,7 +59,8 @@ export function finalUsage(usage: Usage, isBeta: boolean): JsonObject {
 /** How a message ends: the fields that `message_delta` sets. */
 export function stopOf({ outcome, finish, waiting }: AnswerEnd): JsonObject {
   const isRefused = finish === 'refusal' || finish === 'content-filter'
-  const isCut = outcome === 'truncated' || outcome === 'max-rounds' || finish === 'length'
+  const isCut =
+    outcome === 'truncated' || outcome === 'max-rounds' || outcome === 'budget' || finish === 'length'
   const reason = waiting.length > 0 ? 'tool_use' : isRefused ? 'refusal' : isCut ? 'max_tokens' : 'end_turn'
   return {
     stop_reason: reason,

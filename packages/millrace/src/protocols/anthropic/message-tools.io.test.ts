@@ -1,7 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import { expect, test } from 'vitest'
 import { textOf } from '../../protocol/index.ts'
-import { asker } from '../protocols.test-kit.ts'
+import { asker, spender } from '../protocols.test-kit.ts'
 import {
   mixer,
   painter,
@@ -124,6 +124,17 @@ test('text next to a result reaches the next round', async () => {
     ],
   })
   expect(textIn(answer)).toBe('user: Tell me a story. | assistant:  | tool: blue | user: Hurry up.')
+})
+
+test.each(ways)('more of a budget is asked for %s in words, and a reply decides', async (_, get) => {
+  const { client } = await serveMessages(spender())
+  const asked = await get(client, { model: 'spender', ...ask })
+  expect(textIn(asked)).toMatch(/budget of 1 round for this run is spent.*approve.*deny/s)
+  expect(asked.content.some(({ type }) => type === 'tool_use')).toBe(false)
+  const turns: Turns = [...messages, { role: 'assistant', content: asked.content }]
+  const reply = (content: string) =>
+    get(client, { model: 'spender', max_tokens: 9, messages: [...turns, { role: 'user', content }] })
+  expect(textIn(await reply('approve'))).toBe('I saw a mill.')
 })
 
 test.each(ways)('an approval is asked for %s in words, and a reply decides', async (_, get) => {

@@ -250,6 +250,7 @@ describe('a message stream', () => {
     [{ finish: 'content-filter' }, 'refusal'],
     [{ outcome: 'truncated', finish: 'length' }, 'max_tokens'],
     [{ outcome: 'max-rounds', finish: 'tool-calls' }, 'max_tokens'],
+    [{ outcome: 'budget', finish: 'tool-calls' }, 'max_tokens'],
     [{ outcome: 'suspended', finish: 'tool-calls', waiting: [request('c1', 'result')] }, 'tool_use'],
   ] as const)('of a run that ends with %j has the right stop reason', (ended, reason) => {
     expect(driven().end(ended).stop.stop_reason).toBe(reason)

@@ -1,5 +1,5 @@
 import type { ApprovalRequestEvent, Message, UserMessage } from '../../protocol/index.ts'
-import { textOf } from '../../protocol/index.ts'
+import { budgetQuestion, textOf } from '../../protocol/index.ts'
 
 // For formats that have no approvals: the answer asks in words, and a reply of one word decides.
 
@@ -11,11 +11,13 @@ const decision = /^\s*(approve|deny)(?:d|ied)?\s*(?:[:,.!]\s*([\s\S]*?))?\s*$/i
 /** What an answer says if calls wait for approval. */
 export function approvalWords(approvals: readonly ApprovalRequestEvent[]): string {
   if (approvals.length === 0) return ''
-  const calls = approvals.map(({ name, input, reason }) => {
+  const calls = approvals.map(({ name, input, reason, budget }) => {
+    if (budget) return budgetQuestion(budget, input)
     const why = reason === undefined ? '' : ` (${reason})`
     return `\`${name}\` with ${JSON.stringify(input)}${why}`
   })
-  return `${asks} ${calls.join('; ')}. ${replies}`
+  const text = calls.join('; ')
+  return `${asks} ${text}${text.endsWith('?') ? '' : '.'} ${replies}`
 }
 
 /** The text of a client's message without the words that asked for approval. */

@@ -373,6 +373,21 @@ describe('an approval that is asked for in words', () => {
     expect((await app.threads()).threads).toHaveLength(1)
   })
 
+  test.each([
+    ['approve', 'completed'],
+    ['deny', 'budget'],
+  ])('about a budget is a question, answered by "%s"', async (reply, outcome) => {
+    const model = scriptedModel([[{ text: 'Hm.' }, { call: 'look' }], 'Found it.'])
+    const { ask } = await start(agent({ name: 'spender', model, budget: { rounds: 1, onLimit: 'ask' } }))
+    const first = await ask([user('Cut it')])
+    const words = approvalWords((await first.place.thread.state()).approvals)
+    expect(words).toBe(
+      '[Approval needed] The budget of 1 round for this run is spent (1 round). Allow another 1 round? Reply `approve` or `deny`.',
+    )
+    const second = await ask([user('Cut it'), said(`Hm.${words}`), user(reply)])
+    expect((await second.place.thread.state()).run).toMatchObject({ outcome })
+  })
+
   test('is not given by anything else', async () => {
     const { ask } = await start(asker())
     const first = await ask([user('Cut it')])

@@ -267,6 +267,7 @@ test.each<[string, Partial<AnswerEnd>]>([
   ['length', { finish: 'length' }],
   ['length', { outcome: 'truncated', finish: 'length' }],
   ['length', { outcome: 'max-rounds', finish: 'tool-calls' }],
+  ['length', { outcome: 'budget', finish: 'tool-calls' }],
   ['content_filter', { finish: 'content-filter' }],
   ['stop', { finish: 'other' }],
 ])('the finish reason is %s for %j', (reason, more) => {

@@ -216,7 +216,8 @@ function finishOf({
   waiting,
 }: AnswerEnd): 'stop' | 'length' | 'tool_calls' | 'content_filter' {
   if (waiting.length > 0) return 'tool_calls'
-  if (outcome === 'max-rounds' || outcome === 'truncated' || finish === 'length') return 'length'
+  if (outcome === 'max-rounds' || outcome === 'budget' || outcome === 'truncated' || finish === 'length')
+    return 'length'
   return finish === 'content-filter' ? 'content_filter' : 'stop'
 }
 

@@ -5,7 +5,7 @@ import { openaiChat } from '../../models/openai.ts'
 import type { ModelEvent, ModelRequest } from '../../protocol/index.ts'
 import { textOf } from '../../protocol/index.ts'
 import { tool } from '../../tools/index.ts'
-import { asker, story, storyteller } from '../protocols.test-kit.ts'
+import { asker, spender, story, storyteller } from '../protocols.test-kit.ts'
 import { openaiApi } from './index.ts'
 import { clientTool, scripted, serveModels } from './openai.test-kit.ts'
 
@@ -241,6 +241,23 @@ test('an approval is asked for in words, and a reply decides', async () => {
   })
   expect(answered.choices[0]?.message.content).toBe('It is cut.')
   expect((await app.threads()).threads).toHaveLength(1)
+})
+
+test.each([
+  ['approve', 'I saw a mill.', 'stop'],
+  ['deny', '', 'length'],
+])('more of a budget is asked for in words: %s', async (reply, text, finish) => {
+  const { client } = await serveModels(spender())
+  const params = { model: 'spender' }
+  const asked = await client.chat.completions.create({ ...params, messages })
+  const said = asked.choices[0]?.message.content ?? ''
+  expect(said).toMatch(/budget of 1 round for this run is spent.*Allow another 1 round\?.*approve.*deny/s)
+  expect(asked.choices[0]?.message.tool_calls).toBeUndefined()
+  const answered = await client.chat.completions.create({
+    ...params,
+    messages: [...messages, { role: 'assistant', content: said }, { role: 'user', content: reply }],
+  })
+  expect(answered.choices[0]).toMatchObject({ message: { content: text }, finish_reason: finish })
 })
 
 test('the agents are listed as models', async () => {

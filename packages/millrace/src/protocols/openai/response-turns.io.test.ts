@@ -1,6 +1,15 @@
 import type OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
-import { asker, counter, delegator, muser, picker, storyteller, until } from '../protocols.test-kit.ts'
+import {
+  asker,
+  counter,
+  delegator,
+  muser,
+  picker,
+  spender,
+  storyteller,
+  until,
+} from '../protocols.test-kit.ts'
 import { scripted, serveModels } from './openai.test-kit.ts'
 import { collect, failure, functionTool, outputTypes, pickColor, work, worker } from './responses.test-kit.ts'
 
@@ -109,6 +118,19 @@ describe('a conversation by previous_response_id', () => {
 
 describe('approvals', () => {
   const ask = { model: 'asker', input: 'Cut it.' }
+
+  test.each([true, false])('of more than a budget allows: approve %s', async (approve) => {
+    const { client } = await serveModels(spender())
+    const model = 'spender'
+    const first = await client.responses.create({ model, input: 'Look.' })
+    const request = first.output.at(-1)
+    if (request?.type !== 'mcp_approval_request') throw new Error(`the output is ${request?.type}`)
+    expect(request).toMatchObject({ name: 'budget', arguments: '{"rounds":1}' })
+    const input = [{ type: 'mcp_approval_response' as const, approval_request_id: request.id, approve }]
+    const second = await client.responses.create({ model, previous_response_id: first.id, input })
+    expect(second.output_text).toBe(approve ? 'I saw a mill.' : '')
+    expect(second.status).toBe(approve ? 'completed' : 'incomplete')
+  })
 
   test.each([true, false])('are asked and answered as items: approve %s', async (approve) => {
     const { client } = await serveModels(asker())

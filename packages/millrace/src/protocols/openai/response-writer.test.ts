@@ -200,6 +200,7 @@ describe('how a run ends', () => {
   test.each([
     [{ outcome: 'truncated', finish: 'length' }, 'incomplete', 'incomplete', 'max_output_tokens'],
     [{ outcome: 'max-rounds' }, 'incomplete', 'incomplete', 'max_messages'],
+    [{ outcome: 'budget' }, 'incomplete', 'incomplete', 'max_messages'],
     [{ outcome: 'completed', finish: 'content-filter' }, 'incomplete', 'incomplete', 'content_filter'],
     [{ outcome: 'canceled' }, 'incomplete', 'cancelled', undefined],
     [{ outcome: 'completed', finish: 'stop' }, 'completed', 'completed', undefined],

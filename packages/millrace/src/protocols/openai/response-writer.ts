@@ -307,7 +307,7 @@ function argumentsOf({ isClient }: AnswerCall): string {
 
 function incompleteReasonOf({ outcome, finish }: AnswerEnd): string | undefined {
   if (outcome === 'truncated') return 'max_output_tokens'
-  if (outcome === 'max-rounds') return 'max_messages'
+  if (outcome === 'max-rounds' || outcome === 'budget') return 'max_messages'
   return finish === 'content-filter' ? 'content_filter' : undefined
 }
 

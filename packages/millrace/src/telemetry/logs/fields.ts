@@ -1,5 +1,5 @@
-import type { ErrorJson, MillraceError, Usage } from '../../protocol/index.ts'
-import { isTraceContext } from '../../protocol/index.ts'
+import type { ErrorJson, MillraceError, ReachedLimit, Spent, Usage } from '../../protocol/index.ts'
+import { isTraceContext, totalCost } from '../../protocol/index.ts'
 import type { LogFields, LogValue } from './line.ts'
 
 /** The maximum length of names and error messages. */
@@ -34,6 +34,22 @@ export function usageFields(usage: Usage): LogFields {
     cacheWriteTokens: cacheWriteTokens || undefined,
     reasoningTokens: reasoningTokens || undefined,
   })
+}
+
+/** `costUsd` is absent if a part of the cost is not known. */
+export function costFields(spent: Spent): LogFields {
+  const { usd, knownUsd, unknown, estimatedUsd, simulatedUsd } = totalCost(spent)
+  return definedFields({
+    costUsd: usd,
+    knownCostUsd: unknown && knownUsd > 0 ? knownUsd : undefined,
+    unknownPrices: unknown,
+    estimatedUsd,
+    simulatedUsd,
+  })
+}
+
+export function limitFields({ scope, kind, limit, spent }: ReachedLimit): LogFields {
+  return { limitScope: scope, limitKind: kind, limit, spent }
 }
 
 /** The ids by which a tracing backend finds the run. */

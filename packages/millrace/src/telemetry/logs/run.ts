@@ -5,15 +5,24 @@ import type {
   Outcome,
   RoundRetryEvent,
   RunEndEvent,
+  RunEvent,
   RunInfo,
   RunTelemetry,
   Telemetry,
   ToolResultEvent,
   Usage,
 } from '../../protocol/index.ts'
-import { addUsage, noUsage } from '../../protocol/index.ts'
+import { addUsage, countSpend, nothingSpent, noUsage } from '../../protocol/index.ts'
 import { eventHandler } from '../handlers.ts'
-import { definedFields, errorFields, nameField, traceFields, usageFields } from './fields.ts'
+import {
+  costFields,
+  definedFields,
+  errorFields,
+  limitFields,
+  nameField,
+  traceFields,
+  usageFields,
+} from './fields.ts'
 import type { LogFields, LogLevel } from './line.ts'
 
 interface RunLogOptions {
@@ -35,6 +44,8 @@ export function logRun(run: RunInfo, options: RunLogOptions): RunTelemetry {
   const rounds = new Set<number>()
   const models = new Set<string>()
   let usage: Usage = noUsage
+  /** Without sub-agents, which have lines of their own, and without the runs that this one resumes. */
+  const spent = nothingSpent()
   let calls = 0
   let failedCalls = 0
   let losses: number | undefined
@@ -57,11 +68,14 @@ export function logRun(run: RunInfo, options: RunLogOptions): RunTelemetry {
     log('warn', 'model call failed', fields)
   }
 
-  function addUsageOf(event: { readonly usage?: Partial<Usage> }) {
+  function addUsageOf(event: RunEvent & { readonly usage?: Partial<Usage> }) {
     if (event.usage) usage = addUsage(usage, event.usage)
+    countSpend(spent, event)
   }
 
-  function logToolCall({ name, callId, status, ms }: ToolResultEvent) {
+  function logToolCall(event: ToolResultEvent) {
+    const { name, callId, status, ms } = event
+    countSpend(spent, event)
     calls++
     if (!failureStatuses.has(status)) return
     failedCalls++
@@ -69,7 +83,7 @@ export function logRun(run: RunInfo, options: RunLogOptions): RunTelemetry {
     log('warn', 'tool call failed', { ...runFields, ...call, ...trace })
   }
 
-  function end(outcome: Outcome | 'handed-over', error?: RunEndEvent['error']) {
+  function end(outcome: Outcome | 'handed-over', { error, limit }: Partial<RunEndEvent> = {}) {
     if (hasEnded) return
     logFailure()
     hasEnded = true
@@ -83,6 +97,8 @@ export function logRun(run: RunInfo, options: RunLogOptions): RunTelemetry {
       ms: since(startedAt),
       models: models.size > 0 ? [...models] : undefined,
       ...usageFields(usage),
+      ...costFields(spent),
+      ...(limit && limitFields(limit)),
       resumes: run.resumes?.runId,
       losses,
       // The error of a canceled run adds nothing.
@@ -128,14 +144,18 @@ export function logRun(run: RunInfo, options: RunLogOptions): RunTelemetry {
         logFailure()
         rounds.add(round)
       },
-      'round-retry': logFailure,
+      'round-retry'(event) {
+        logFailure(event)
+        countSpend(spent, event)
+      },
+      'round-retract': (event) => countSpend(spent, event),
       'round-end'(event) {
         logFailure()
         addUsageOf(event)
       },
       summary: addUsageOf,
       'tool-result': logToolCall,
-      'run-end': ({ outcome, error }) => end(outcome, error),
+      'run-end': (event) => end(event.outcome, event),
     }),
     modelCall: observe,
     runInContext: (_, work) => work(),
