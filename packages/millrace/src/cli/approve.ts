@@ -27,12 +27,13 @@ export async function approve({ words, flags }: CommandLine, output: Output): Pr
   return answerCall(id, { flags, output }, async ({ thread, local }) => {
     const view = await thread.state({ bytes: 0 })
     const request = findRequest(view, callId, flags.deny === undefined ? 'approval' : 'any answer')
-    checkTool(
-      request.callId,
-      request.name,
-      local?.tools.map(({ name }) => name),
-      flags,
-    )
+    if (!request.budget)
+      checkTool(
+        request.callId,
+        request.name,
+        local?.tools.map(({ name }) => name),
+        flags,
+      )
     const reason = flags.deny?.trim()
     return thread.approve(request.callId, {
       approved: flags.deny === undefined,

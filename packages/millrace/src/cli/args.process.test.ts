@@ -124,11 +124,20 @@ describe('help', () => {
       'approve',
       'stop',
       'delete',
+      'usage',
       '--model',
+      '--max-cost',
       '--json',
     ])
       expect(help).toContain(word)
     expect(help).not.toContain('--port')
+  })
+
+  test('a flag can mean something else for another command', () => {
+    expect(helpFor('migrate')).toMatch(/--from STORE +Store to copy from/)
+    expect(helpFor('usage')).toMatch(/--from DAY +The first day/)
+    expect(helpFor('usage')).toMatch(/--user NAME +Only what this user spent/)
+    expect(helpFor('delete')).toMatch(/--user NAME +Delete all threads of this user/)
   })
 
   test('lists the flags of one command', () => {
@@ -137,7 +146,9 @@ describe('help', () => {
   })
 
   test('has no line over 110 columns', () => {
-    const lines = (['ask', 'serve', 'approve', 'show'] as const).flatMap((name) => helpFor(name).split('\n'))
+    const lines = (['ask', 'serve', 'approve', 'show', 'usage'] as const).flatMap((name) =>
+      helpFor(name).split('\n'),
+    )
     expect(lines.filter((line) => line.length > 110)).toEqual([])
   })
 })

@@ -1,9 +1,11 @@
 import { createInterface } from 'node:readline'
 import type { ApprovalAnswer, ApprovalRequestEvent } from '../protocol/index.ts'
+import { budgetQuestion } from '../protocol/index.ts'
 import { cleanLine, escapedLine } from './terminal/index.ts'
 
 /** What the user is asked to approve, in one line. */
-export function approvalQuestion({ name, input, reason, permission }: ApprovalRequestEvent): string {
+export function approvalQuestion({ name, input, reason, permission, budget }: ApprovalRequestEvent): string {
+  if (budget) return budgetQuestion(budget, input)
   // The reason names only what permission rules check, so the input is shown too: it has the query
   // of a URL or the text of a file.
   if (permission && reason)
@@ -60,7 +62,9 @@ export function askApproval(
       resolve(undefined)
     })
     const { remember: offered } = request
-    const choices = `[y] allow once · ${rememberChoices(request)}[N] deny (or type a reason) `
+    const choices = request.budget
+      ? '[y/n] '
+      : `[y] allow once · ${rememberChoices(request)}[N] deny (or type a reason) `
     reader.question(`${approvalQuestion(request)} ${choices}`, (line) => {
       const reply = cleanLine(line)
       const remember = offered?.for.find((how) =>

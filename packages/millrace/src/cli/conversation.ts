@@ -32,10 +32,15 @@ export interface Conversation {
   readonly failure: AbortSignal
 }
 
-type ConversationFlags = Pick<Flags, 'model' | 'system' | 'tools' | 'store' | 'data' | 'thread' | 'new'>
+type ConversationFlags = Pick<
+  Flags,
+  'model' | 'system' | 'tools' | 'max-cost' | 'store' | 'data' | 'thread' | 'new'
+>
 
 interface ConversationOptions {
   readonly telemetry: readonly Telemetry[]
+  /** What happens when `--max-cost` is reached. Default: `end`. */
+  readonly onLimit?: 'end' | 'ask'
   /** Called for errors in the background. If absent, the first one aborts `failure`. */
   readonly onError?: (error: MillraceError) => void
 }
@@ -43,9 +48,10 @@ interface ConversationOptions {
 /** Opens the thread named by the flags, or a new one, with an agent configured by the other flags. */
 export async function openConversation(
   flags: ConversationFlags,
-  { telemetry, onError }: ConversationOptions,
+  { telemetry, onLimit = 'end', onError }: ConversationOptions,
 ): Promise<Conversation> {
   const { thread: id, new: isNew = false } = flags
+  const usd = readMaxCost(flags['max-cost'])
   const failing = new AbortController()
   const failure = failing.signal
   const store = await openStore(storeAddress(flags), { mustExist: id !== undefined && !isNew })
@@ -67,6 +73,7 @@ export async function openConversation(
         agents: agent({ name: cliAgentName, model, tools, permission, system: flags.system }),
         store: claimOnlyOwn(store, info ? [info.id] : []),
         telemetry,
+        ...(usd !== undefined && { budget: { usd, onLimit } }),
         onError: onError ?? ((error) => failing.abort(error)),
       }),
       store,
@@ -81,12 +88,19 @@ export async function openConversation(
 
 /** The flags that configure an agent have no effect on an agent that runs on a server. */
 function checkFlags(flags: ConversationFlags, { id, agent }: ThreadInfo): void {
-  const own = (['model', 'system', 'tools'] as const).find((name) => flags[name] !== undefined)
+  const own = (['model', 'system', 'tools', 'max-cost'] as const).find((name) => flags[name] !== undefined)
   if (own)
     throw invalidInput(
       'millrace',
       `--${own} has no effect: thread '${id}' belongs to the agent '${agent}', which is configured by its server`,
     )
+}
+
+function readMaxCost(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const usd = Number(text.trim().replace(/^\$/, '') || Number.NaN)
+  if (usd > 0 && Number.isFinite(usd)) return usd
+  throw invalidInput('millrace', `--max-cost must be an amount in US dollars such as 0.50, not '${text}'`)
 }
 
 /** Short enough to type. 51 bits are enough for the threads of one user. */

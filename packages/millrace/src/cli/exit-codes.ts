@@ -9,7 +9,7 @@ export const exitCodes = {
   usage: 2,
   /** The API key is missing or rejected. */
   auth: 3,
-  /** The provider's rate, context or output limit, or the agent's round limit. */
+  /** The provider's rate, context or output limit, the agent's round limit, or a budget. */
   limit: 4,
   timeout: 5,
   /** A tool call needs approval, or a result from a client, before the run can continue. */
@@ -28,6 +28,7 @@ const byError: Partial<Record<ErrorCode, number>> = {
 const byOutcome: Record<Outcome, number> = {
   completed: exitCodes.ok,
   'max-rounds': exitCodes.limit,
+  budget: exitCodes.limit,
   truncated: exitCodes.limit,
   suspended: exitCodes.waiting,
   canceled: exitCodes.interrupted,

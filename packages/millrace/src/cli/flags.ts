@@ -14,12 +14,13 @@ export const commands = {
   stop: { args: 'ID', maxArgs: 1, help: "Stop a thread's run" },
   delete: { args: '[ID]', maxArgs: 1, help: 'Delete a thread and all its data' },
   migrate: { args: '', maxArgs: 0, help: 'Copy all threads to another store' },
+  usage: { args: '', maxArgs: 0, help: 'Show what was spent, by day, user, agent, model or tool' },
   help: { args: '[COMMAND]', maxArgs: 1, help: 'Show help for a command' },
 } as const
 
 export type Command = keyof typeof commands | 'ask'
 
-interface Flag {
+export interface Flag {
   readonly type: 'string' | 'boolean'
   readonly short?: string
   /** The placeholder for its value. */
@@ -30,11 +31,13 @@ interface Flag {
   readonly isList?: boolean
   readonly commands: readonly Command[] | 'all'
   readonly help: string
+  /** What it means for a command that uses it differently. */
+  readonly of?: { readonly [Name in Command]?: { readonly value: string; readonly help: string } }
 }
 
 const answering = ['ask', 'approve', 'respond'] as const
 const withAgent = [...answering, 'serve', 'mcp'] as const
-const withStore = [...withAgent, 'threads', 'show', 'export', 'stop', 'delete'] as const
+const withStore = [...withAgent, 'threads', 'show', 'export', 'stop', 'delete', 'usage'] as const
 
 /** All flags, in the order of the help. */
 export const flags = {
@@ -56,9 +59,15 @@ export const flags = {
     commands: answering,
     help: 'Give up after this time: 30s, 2m, 500ms …',
   },
+  'max-cost': {
+    type: 'string',
+    value: 'USD',
+    commands: answering,
+    help: 'Most that each run may cost, such as 0.50; a chat asks for more then',
+  },
   json: {
     type: 'boolean',
-    commands: [...answering, 'threads', 'show', 'migrate'],
+    commands: [...answering, 'threads', 'show', 'migrate', 'usage'],
     help: 'Print one JSON object per line; an answer ends with its result',
   },
   quiet: { type: 'boolean', short: 'q', commands: answering, help: 'Print only errors to stderr' },
@@ -168,14 +177,34 @@ export const flags = {
     commands: ['serve'],
     help: 'Delete threads that have not changed for N days',
   },
-  user: { type: 'string', value: 'NAME', commands: ['delete'], help: 'Delete all threads of this user' },
+  by: {
+    type: 'string',
+    value: 'KEYS',
+    commands: ['usage'],
+    help: 'day (default), user, agent, model, tool, or several: user,day',
+  },
+  user: {
+    type: 'string',
+    value: 'NAME',
+    commands: ['delete', 'usage'],
+    help: 'Delete all threads of this user',
+    of: { usage: { value: 'NAME', help: 'Only what this user spent' } },
+  },
+  agent: { type: 'string', value: 'NAME', commands: ['usage'], help: 'Only what this agent spent' },
   from: {
     type: 'string',
     value: 'STORE',
-    commands: ['migrate'],
+    commands: ['migrate', 'usage'],
     help: 'Store to copy from: sqlite:FILE or postgres://…',
+    of: { usage: { value: 'DAY', help: 'The first day, in UTC: 2026-11-18' } },
   },
-  to: { type: 'string', value: 'STORE', commands: ['migrate'], help: 'Store to copy to' },
+  to: {
+    type: 'string',
+    value: 'STORE',
+    commands: ['migrate', 'usage'],
+    help: 'Store to copy to',
+    of: { usage: { value: 'DAY', help: 'The last day, in UTC' } },
+  },
   store: {
     type: 'string',
     value: 'STORE',

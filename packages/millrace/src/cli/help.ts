@@ -1,4 +1,4 @@
-import type { Command } from './flags.ts'
+import type { Command, Flag } from './flags.ts'
 import { commands, flags, takes } from './flags.ts'
 
 /** The text of `--help`: of `millrace` itself, or of one command. */
@@ -24,9 +24,10 @@ function flagLines(command: Command): string[] {
   return names
     .filter((name) => takes(command, name))
     .map((name) => {
-      const flag = flags[name]
-      const short = 'short' in flag ? `-${flag.short}, ` : '    '
-      return row(`  ${short}--${name}${'value' in flag ? ` ${flag.value}` : ''}`, flag.help)
+      const flag: Flag = flags[name]
+      const { value, help } = flag.of?.[command] ?? flag
+      const short = flag.short === undefined ? '    ' : `-${flag.short}, `
+      return row(`  ${short}--${name}${value === undefined ? '' : ` ${value}`}`, help)
     })
 }
 

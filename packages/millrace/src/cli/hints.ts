@@ -7,7 +7,7 @@ import { cleanLine } from './terminal/index.ts'
 
 /** The flags that a later command on the same thread needs as well. */
 function repeatedFlags(flags: Flags): string[] {
-  const kept = ['model', 'system', 'tools', 'store', 'data'] as const
+  const kept = ['model', 'system', 'tools', 'max-cost', 'store', 'data'] as const
   return kept.flatMap((name) => {
     const value = flags[name]
     return value === undefined ? [] : [`--${name}`, name === 'store' ? withoutPassword(value) : value]
@@ -37,8 +37,9 @@ export function approvalHints(
       ])
     const deny = `  to deny:    ${command('approve', '--deny', 'reason')}`
     if (request.wants) return [resultRequest(request), `  to respond: ${command('respond', 'RESULT')}`, deny]
+    const what = request.budget ? '' : `${cleanLine(request.name)} is waiting for approval: `
     return [
-      `${cleanLine(request.name)} is waiting for approval: ${approvalQuestion(request)}`,
+      `${what}${approvalQuestion(request)}`,
       `  to approve: ${command('approve')}`,
       ...(request.remember?.for ?? []).map(
         (how) =>

@@ -30,6 +30,11 @@ test('MILLRACE_MODEL is used without --model', async () => {
   expect(named.id).toBe('simulator')
 })
 
+test('the simulator has a price, and costs nothing', async () => {
+  const { model } = await openModel('simulator')
+  expect(model).toMatchObject({ simulated: true, price: { input: 1, output: 4 } })
+})
+
 test('without either, the detected model is used, with the reason', async () => {
   const { model, why } = await openModel(undefined, { env: { ANTHROPIC_API_KEY: 'k' } })
   expect(model.provider).toBe('anthropic')

@@ -123,6 +123,12 @@ async function simulator(): Promise<Model> {
       const text = (question ? textOf(question) : '').replace(/\s+/g, ' ').trim()
       return `I am only a simulator: no model has read this. You said: ${text.slice(0, 200)}`
     },
-    { id: 'simulator', deltaChars: [3, 5, 2, 4], paceMs: 15 },
+    {
+      id: 'simulator',
+      deltaChars: [3, 5, 2, 4],
+      paceMs: 15,
+      price: { input: 1, output: 4, cacheRead: 0.1 },
+      simulated: true,
+    },
   )
 }

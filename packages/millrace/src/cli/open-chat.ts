@@ -19,6 +19,7 @@ export async function openChat(flags: Flags, output: Output): Promise<number> {
   asides.hold()
   const { app, thread, local, agent } = await openConversation(flags, {
     telemetry: verboseLogs(flags, asides),
+    onLimit: 'ask',
     onError: (error) => reportError?.(error),
   })
   const model = local && {

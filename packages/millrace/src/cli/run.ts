@@ -84,6 +84,8 @@ async function commandOf(
       return (await import('./stop.ts')).stopThread
     case 'delete':
       return (await import('./delete.ts')).deleteThread
+    case 'usage':
+      return (await import('./usage.ts')).showUsage
     case 'migrate':
       return (await import('./migrate.ts')).migrate
   }

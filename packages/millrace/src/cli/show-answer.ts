@@ -1,11 +1,12 @@
 import { fstatSync } from 'node:fs'
 import type { ApprovalRequestEvent } from '../protocol/index.ts'
-import { noUsage, toMillraceError } from '../protocol/index.ts'
+import { limitText, nothingSpent, noUsage, toMillraceError, totalCost } from '../protocol/index.ts'
 import type { RunSummary } from '../view/index.ts'
 import type { AnswerView } from './answer-view.ts'
 import { askApproval } from './ask-approval.ts'
 import { dimmed, wantsColor } from './colors.ts'
 import type { Conversation } from './conversation.ts'
+import { costLine } from './cost-line.ts'
 import { readDuration } from './duration.ts'
 import { exitCodes, exitOfRun } from './exit-codes.ts'
 import type { Flags } from './flags.ts'
@@ -45,6 +46,7 @@ export async function showAnswer(
   const timeoutMs = flags.timeout === undefined ? undefined : readDuration(flags.timeout, '--timeout')
   const view = json ? undefined : viewFor(output, { quiet })
   if (!quiet) for (const notice of conversation.local?.notices ?? []) output.note(cleanLine(notice))
+  let unpriced: string | undefined
   const canAsk = stdin.isTTY && stderr.isTTY && !json
   if (stdout.isTTY && stderr.isTTY && view) logLines.hold()
 
@@ -60,6 +62,8 @@ export async function showAnswer(
     failure: conversation.failure,
     onEntry(entry, change) {
       if (change) clearTimeout(waiting)
+      const ended = change?.round?.end
+      if (ended && !ended.cost) unpriced = ended.model
       if (!view) output.print(jsonLine(entry))
       else if (change) view.take(change)
     },
@@ -82,6 +86,8 @@ export async function showAnswer(
   const result = { ...withTimeout(summary, interruption), approvals }
   if (json)
     output.print(jsonLine({ result: { threadId: thread.id, ...(seq !== undefined && { seq }), ...result } }))
+  const cost = stderr.isTTY && !quiet && !json ? costLine({ ...result, unpriced }) : ''
+  if (cost) output.note(dimmed(cost))
   for (const line of closingLines(thread.id, flags, { result, interruption })) output.note(line)
   if (!interruption && stderr.isTTY && !quiet && result.outcome === 'completed')
     output.note(dimmed(resumeHint(thread.id, flags)))
@@ -110,7 +116,7 @@ function isFile(fd: number): boolean {
 /** With `--json`, these errors are part of the result too. */
 function failedSummary(thrown: unknown): RunSummary {
   const error = toMillraceError(thrown, { op: 'millrace', code: 'store_error' }).toJSON()
-  return { outcome: 'failed', text: '', usage: noUsage, rounds: 0, error }
+  return { outcome: 'failed', text: '', usage: noUsage, cost: totalCost(nothingSpent()), rounds: 0, error }
 }
 
 interface Result extends RunSummary {
@@ -137,8 +143,9 @@ function closingLines(
       : [`${interruption.reason}; the partial answer is saved`, resume]
   if (result.outcome === 'suspended') return approvalHints(threadId, flags, result.approvals)
   if (result.outcome === 'completed') return []
-  const why = result.error ? cleanLine(result.error.message) : outcomeMessages[result.outcome]
-  return [`millrace: ${why ?? result.outcome}`, resume]
+  const { error, limit, outcome } = result
+  const why = error ? cleanLine(error.message) : limit ? limitText(limit) : outcomeMessages[outcome]
+  return [`millrace: ${why ?? outcome}`, resume]
 }
 
 const outcomeMessages: Partial<Record<RunSummary['outcome'], string>> = {

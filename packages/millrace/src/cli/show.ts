@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import type { Entry, ThreadEvent } from '../protocol/index.ts'
-import { sleep, systemClock, textOf } from '../protocol/index.ts'
+import { limitText, sleep, systemClock, textOf } from '../protocol/index.ts'
 import type { Thread } from '../threads/index.ts'
 import { applyEntry, createView } from '../view/index.ts'
 import type { CommandLine } from './args.ts'
@@ -108,6 +108,7 @@ function eventNote(event: ThreadEvent): string | undefined {
       if (event.output) return undefined
       return `(${event.approved ? 'approved' : 'denied'}${event.remember ? ` ${event.remember.for === 'thread' ? 'in this thread' : 'always'}` : ''}${event.reason ? `: ${cleanLine(event.reason)}` : ''})`
     case 'run-end': {
+      if (event.limit) return `(${limitText(event.limit)})`
       const why = event.error ? `: ${cleanLine(event.error.message)}` : ''
       const isExpected = event.outcome === 'completed' || event.outcome === 'suspended'
       return isExpected ? undefined : `(${event.outcome}${why})`

@@ -20,6 +20,12 @@ export function swappableModel(first: Model): SwappableModel {
     get capabilities() {
       return current.capabilities
     },
+    get price() {
+      return current.price
+    },
+    get simulated() {
+      return current.simulated
+    },
     get background() {
       return current.background
     },

@@ -69,7 +69,6 @@ export function terminalView(
     take(change) {
       const { call, round, retry, run, delta } = change
       startTimer()
-      if (call) calls.add(call)
       if (change.text?.kind === 'text') {
         const cleaned = cleanDelta(delta)
         if (!text && cleaned.trim() && hasOutput) screen.show([''], [])
@@ -90,8 +89,9 @@ export function terminalView(
           settle()
           cleanDelta = deltaCleaner()
         }
-        waiting = !round.end
+        waiting = !round.end && !call
       } else if (run?.outcome) return end()
+      if (call) calls.add(call)
       draw()
     },
     end() {

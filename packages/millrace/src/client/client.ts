@@ -1,4 +1,4 @@
-import type { ThreadPage } from '../protocol/index.ts'
+import type { SpendingOptions, SpendingRow, ThreadPage } from '../protocol/index.ts'
 import { invalidInput, isMillraceError, nameOf } from '../protocol/index.ts'
 import { http as httpTo } from './http.ts'
 import { messageJson } from './message.ts'
@@ -38,6 +38,11 @@ export interface Client {
    * limits.
    */
   usage(): Promise<LimitsUsage>
+  /**
+   * What was spent, in the order of the keys in `by`; without `by`, one row with the total. Only the
+   * caller's own spending, unless the caller may see and inspect the threads of others.
+   */
+  spending(options?: SpendingOptions): Promise<readonly SpendingRow[]>
   /** Whether the server supports speech output and speech input. */
   voice(): Promise<{ readonly speak: boolean; readonly listen: boolean }>
 }
@@ -119,6 +124,13 @@ export function client(url: string, options: ClientOptions = {}): Client {
     async usage() {
       const answer = await http.request({ op: 'client.usage', path: '/usage', repeatable: true })
       return (answer as { usage: LimitsUsage }).usage
+    },
+
+    async spending(spendingOptions = {}) {
+      checkFor('spending', spendingOptions)
+      const query = { ...spendingOptions, by: spendingOptions.by?.join() }
+      const answer = await http.request({ op: 'client.spending', path: '/spending', query, repeatable: true })
+      return (answer as { spending: readonly SpendingRow[] }).spending
     },
 
     async voice() {

@@ -10,6 +10,7 @@ import type {
   RewindOptions,
   RunRequest,
   SendOptions,
+  SpendingOptions,
   ThreadStatus,
 } from '../protocol/index.ts'
 import {
@@ -227,6 +228,15 @@ const listTable: OptionTable<ListThreadsOptions> = {
   search: someText,
 }
 
+/** The server checks the values. */
+const spendingTable: OptionTable<SpendingOptions> = {
+  by: (value) => !Array.isArray(value) && `must be a list, not ${kindOf(value)}`,
+  from: someText,
+  to: someText,
+  agent: someText,
+  user: someText,
+}
+
 const tables = {
   state: { before: wholeNumber(1) },
   send: sendTable,
@@ -241,6 +251,7 @@ const tables = {
   create: createTable,
   fork: forkTable,
   threads: listTable,
+  spending: spendingTable,
 }
 
 /** Throws `invalid_input` if an option of a method is invalid. */

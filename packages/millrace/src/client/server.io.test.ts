@@ -286,8 +286,8 @@ describe('watch()', () => {
       seen.push(snapshot)
       if (snapshot.run?.outcome) break
     }
-    const { head, status, messages, approvals, queued, usage, run } = await thread.state()
-    expect(seen.at(-1)).toEqual({ head, status, messages, approvals, queued, usage, run })
+    const { head, status, messages, approvals, queued, usage, cost, context, run } = await thread.state()
+    expect(seen.at(-1)).toEqual({ head, status, messages, approvals, queued, usage, cost, context, run })
     expect(seen[0]?.head).toBeGreaterThanOrEqual(seq)
     const lengths = seen.map(({ messages }) => JSON.stringify(messages).length)
     expect(lengths).toEqual(lengths.toSorted((a, b) => a - b))

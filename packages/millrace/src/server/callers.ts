@@ -38,6 +38,7 @@ export const anonymous: ServerCaller = {
     throw httpError(401, 'auth', 'authentication required: sign in with valid credentials')
   },
   listThreads: async () => ({ threads: [] }),
+  spending: async () => [],
   findInputs: async () => [],
   async forkThread() {
     throw noThread()
@@ -107,7 +108,7 @@ export function callers(options: CallersOptions): Callers {
     const canSee = async (thread: ThreadInfo) => !identity || canUserSee(identity, thread)
     // Without `auth` every caller is the owner, who gets errors with all their details.
     const found = (thread: Thread, info: ThreadInfo): FoundThread => ({
-      thread: identity ? publicThread(thread) : thread,
+      thread: identity ? publicThread(thread, identity) : thread,
       info,
     })
     async function visibleThread(id: string): Promise<FoundThread | undefined> {
@@ -162,6 +163,17 @@ export function callers(options: CallersOptions): Callers {
       },
       listThreads: (options) =>
         identity?.canSee ? listVisible(app, options, canSee) : app.threads({ ...options, user }),
+      async spending(options) {
+        // `canSee` decides about single threads, and sums are not made of those.
+        if (!identity || (identity.canSee && identity.canInspect)) return app.spending(options)
+        if (options.user !== undefined && options.user !== user)
+          throw httpError(
+            403,
+            'auth',
+            'the spending of others is only visible to users whose auth returns canSee and canInspect: true',
+          )
+        return app.spending({ ...options, user })
+      },
       rateLimit() {
         if (key !== undefined) rateLimit(key)
       },

@@ -177,6 +177,8 @@ describe('openapi.json', () => {
     await check('deleteThread', '/threads/two')
     await check('listAgents', '/agents')
     await check('getUsage', '/usage')
+    await check('getSpending', '/spending?by=agent,model&from=2026-01-01&agent=asker')
+    await check('getSpending', '/spending?by=week')
     expect(await check('voice', '/voice')).toEqual({ speak: false, listen: false })
     const { entries } = await check('followEvents', '/threads/one/events', {
       headers: { accept: 'application/json' },

@@ -20,7 +20,10 @@ export interface Identity {
   readonly user: string
   /** Which threads the user may see and use. Defaults to the threads of the same `user`. */
   readonly canSee?: ((thread: ThreadInfo) => boolean | Promise<boolean>) | undefined
-  /** Whether the user may see recorded model calls, including system prompts. Defaults to false. */
+  /**
+   * Whether the user may see recorded model calls, including system prompts, and raise budgets per
+   * day. With `canSee`, the user also sees what all users have spent. Defaults to false.
+   */
   readonly canInspect?: boolean | undefined
 }
 

@@ -77,7 +77,7 @@ describe('the page', () => {
       files
         .filter(({ path }) => atFirst.includes(path) === isFirst)
         .reduce((sum, { gzip }) => sum + Buffer.from(gzip, 'base64').length, 0)
-    expect(bytesOf(true)).toBeLessThan(63_000)
+    expect(bytesOf(true)).toBeLessThan(67_000)
     expect(bytesOf(false)).toBeLessThan(9_000)
   })
 

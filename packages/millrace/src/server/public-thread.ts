@@ -1,5 +1,8 @@
 import type { Entry, ErrorCode, ErrorJson, ThreadEvent } from '../protocol/index.ts'
+import { budgetId } from '../protocol/index.ts'
+import { httpError } from '../protocols/index.ts'
 import type { Following, Thread } from '../threads/index.ts'
+import type { Identity } from './options.ts'
 
 /** Error messages for users who must not see internal details. */
 const publicMessages: { readonly [Code in ErrorCode]?: string } = {
@@ -16,9 +19,13 @@ const publicMessages: { readonly [Code in ErrorCode]?: string } = {
 /**
  * A thread as users may see it: errors have a code, but no internal details. The log keeps them.
  */
-export function publicThread(thread: Thread): Thread {
+export function publicThread(thread: Thread, { canInspect = false }: Pick<Identity, 'canInspect'>): Thread {
   return {
     ...thread,
+    async approve(callId, answer) {
+      if (!canInspect && answer.approved && callId.includes(budgetId)) await checkBudget(thread, callId)
+      return thread.approve(callId, answer)
+    },
     follow: (options) => publicFollowing(thread.follow(options)),
     read: async (options) => (await thread.read(options)).map(publicEntry),
     async state(options) {
@@ -26,6 +33,18 @@ export function publicThread(thread: Thread): Thread {
       return { ...view, ...(run && { run: run.error ? { ...run, error: publicFailure(run.error) } : run }) }
     },
   }
+}
+
+/** The limits of a user and of an agent are not for that user to raise. */
+async function checkBudget(thread: Thread, callId: string): Promise<void> {
+  const { approvals } = await thread.state({ bytes: 0 })
+  const scope = approvals.find((request) => request.callId === callId)?.budget?.scope
+  if (scope === 'user' || scope === 'agent')
+    throw httpError(
+      403,
+      'auth',
+      'only users whose auth returns canInspect: true may raise a budget per day: ask one of them, or deny it',
+    )
 }
 
 function publicFollowing(following: Following): Following {

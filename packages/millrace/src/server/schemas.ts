@@ -9,7 +9,7 @@ const anyObject: JsonObject = { type: 'object' }
 const status: JsonObject = { type: 'string', enum: ['idle', 'queued', 'running', 'waiting'] }
 const outcome: JsonObject = {
   type: 'string',
-  enum: ['completed', 'max-rounds', 'truncated', 'suspended', 'canceled', 'failed'],
+  enum: ['completed', 'max-rounds', 'budget', 'truncated', 'suspended', 'canceled', 'failed'],
 }
 
 function object(properties: JsonObject, optional: JsonObject = {}, more: JsonObject = {}): JsonObject {
@@ -72,6 +72,71 @@ const runRequest = object(
 
 const error = object({ error: object({ code: text, message: text }, { id: text, retryAfterMs: count }) })
 
+const usd: JsonObject = { type: 'number', minimum: 0 }
+
+const cost = object(
+  { knownUsd: { ...usd, description: 'The part that is known, in US dollars.' } },
+  {
+    usd: { ...usd, description: 'The total in US dollars. Absent if a part of it is not known.' },
+    unknown: { ...count, description: 'How many requests had a model whose price is not known.' },
+    estimatedUsd: {
+      ...usd,
+      description: 'The part that is estimated, since a provider did not report what was used.',
+    },
+    simulatedUsd: { ...usd, description: 'The part that is simulated: nothing was paid for it.' },
+    tools: {
+      type: 'object',
+      additionalProperties: usd,
+      description: 'The part that each tool has cost, with its sub-agents.',
+    },
+  },
+)
+
+const context = object(
+  {
+    tokens: { ...count, description: 'The length of the conversation after the last round, in tokens.' },
+    system: count,
+    tools: count,
+    history: { ...count, description: 'Messages of users and answers.' },
+    results: { ...count, description: 'Results of tools.' },
+  },
+  {
+    limit: { ...count, description: 'How many tokens the model can read, if that is known.' },
+    compactAt: { ...count, description: 'Past this length the conversation is compacted.' },
+  },
+)
+
+const limit = object({
+  scope: { enum: ['run', 'thread', 'user', 'agent'], description: 'Those of user and agent are per day.' },
+  kind: { enum: ['usd', 'tokens', 'rounds', 'toolCalls', 'ms'] },
+  limit: { type: 'number' },
+  spent: { type: 'number' },
+})
+
+const spendingRow = object(
+  {
+    usd: { ...usd, description: 'The known part of the cost, with what is estimated and simulated.' },
+    estimatedUsd: usd,
+    simulatedUsd: usd,
+    unknown: { ...count, description: 'How many requests had a model whose price is not known.' },
+    runs: count,
+    rounds: count,
+    toolCalls: count,
+    inputTokens: count,
+    outputTokens: count,
+    cacheReadTokens: count,
+    cacheWriteTokens: count,
+    ms: { type: 'number', description: 'Working time in milliseconds.' },
+  },
+  {
+    day: { type: 'string', description: 'In UTC.' },
+    agent: text,
+    user: { type: 'string', description: 'Absent for threads without a user.' },
+    model: { type: 'string', description: 'Absent for what tools cost themselves, and for time.' },
+    tool: { type: 'string', description: 'The tool that cost it. Absent for the agent itself.' },
+  },
+)
+
 const view: JsonObject = {
   ...threadInfo,
   properties: {
@@ -86,9 +151,11 @@ const view: JsonObject = {
     approvals: listOf({ type: 'object', required: ['type', 'callId', 'name', 'input'] }),
     queued: listOf(object({ seq: count, mode: { enum: ['queue', 'steer', 'interrupt'] } })),
     usage: { type: 'object', additionalProperties: { type: 'number' } },
-    run: object({ id: text, rounds: count }, { outcome, error: anyObject }),
+    cost,
+    context,
+    run: object({ id: text, rounds: count }, { outcome, error: anyObject, limit }),
   },
-  required: [...(threadInfo.required as string[]), 'messages', 'approvals', 'queued', 'usage'],
+  required: [...(threadInfo.required as string[]), 'messages', 'approvals', 'queued', 'usage', 'cost'],
 }
 
 const entry = object(
@@ -186,6 +253,7 @@ export const schemas = {
       additionalProperties: object({ used: { type: 'number' }, limit: { type: 'number' } }),
     },
   }),
+  Spending: object({ spending: listOf(spendingRow) }),
   VoiceAbilities: object({ speak: { type: 'boolean' }, listen: { type: 'boolean' } }),
   Health: object({ status: { const: 'ok' }, ready: { type: 'boolean' }, problems: listOf(text) }, probe),
   Readiness: object({ status: { enum: ['ready', 'unready'] }, problems: listOf(text) }, probe),

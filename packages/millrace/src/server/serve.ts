@@ -34,6 +34,7 @@ const appTable: Record<keyof AppOptions, typeof anything> = {
   maxAgentRuns: anything,
   keepDays: anything,
   quotas: anything,
+  budget: anything,
   telemetry: anything,
   onError: anything,
 }

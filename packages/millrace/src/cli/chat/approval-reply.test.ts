@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { readReply, replyHelp } from './approval-reply.ts'
 
 const once = {}
+const budget = { budget: { scope: 'run', kind: 'usd', limit: 2, spent: 2.01 } } as const
 const remembering = { remember: { rules: ['run(npm test)'], for: ['thread', 'always'] } } as const
 
 test.each([
@@ -35,4 +36,15 @@ test('always is only offered if the agent stores such rules', () => {
   const thread = { remember: { rules: ['run(npm test)'], for: ['thread'] } } as const
   expect(replyHelp(thread)).not.toContain('always')
   expect(readReply('a', thread)).toMatchObject({ type: 'unclear' })
+})
+
+test('a budget is answered with yes, no or another amount', () => {
+  expect(replyHelp(budget)).toBe('[y] yes · [n] no · [e] change the amount')
+  expect(readReply('y', budget)).toEqual({ type: 'approve' })
+  expect(readReply('n', budget)).toEqual({ type: 'deny' })
+  expect(readReply('e {"usd": 5}', budget)).toEqual({ type: 'approve', input: { usd: 5 } })
+  expect(readReply('hm', budget)).toEqual({
+    type: 'unclear',
+    message: expect.stringContaining('the agent asks to spend more'),
+  })
 })

@@ -9,8 +9,11 @@ export type Reply =
   | { readonly type: 'edit' }
   | { readonly type: 'unclear'; readonly message: string }
 
+type Request = Pick<ApprovalRequestEvent, 'remember' | 'budget'>
+
 /** The possible answers to a request. */
-export function replyHelp(request: Pick<ApprovalRequestEvent, 'remember'>): string {
+export function replyHelp(request: Request): string {
+  if (request.budget) return '[y] yes · [n] no · [e] change the amount'
   return `[y] allow once · ${rememberChoices(request)}[n] deny (add a reason) · [e] edit`
 }
 
@@ -18,7 +21,7 @@ export function replyHelp(request: Pick<ApprovalRequestEvent, 'remember'>): stri
  * Parses an answer. Anything unclear decides nothing: it may be a message that the user was typing
  * when the request came up.
  */
-export function readReply(text: string, request: Pick<ApprovalRequestEvent, 'remember'>): Reply {
+export function readReply(text: string, request: Request): Reply {
   const [, word = '', rest = ''] = /^(\S*)\s*(.*)$/s.exec(text.trim()) ?? []
   switch (word.toLowerCase()) {
     case 'y':
@@ -41,12 +44,13 @@ export function readReply(text: string, request: Pick<ApprovalRequestEvent, 'rem
   }
 }
 
-function remembered(how: RememberFor, request: Pick<ApprovalRequestEvent, 'remember'>): Reply {
+function remembered(how: RememberFor, request: Request): Reply {
   return request.remember?.for.includes(how) ? { type: 'approve', remember: how } : unclear(request)
 }
 
-function unclear(request: Pick<ApprovalRequestEvent, 'remember'>): Reply {
-  return { type: 'unclear', message: `a tool call is waiting for approval: ${replyHelp(request)}` }
+function unclear(request: Request): Reply {
+  const what = request.budget ? 'the agent asks to spend more' : 'a tool call is waiting for approval'
+  return { type: 'unclear', message: `${what}: ${replyHelp(request)}` }
 }
 
 function readInput(text: string): Reply {

@@ -1,6 +1,7 @@
 // A program that runs a chat with a scripted agent in its terminal.
 
 import { permission } from '@millrace/tools'
+import type { Budget } from '../../agent/index.ts'
 import { agent } from '../../agent/index.ts'
 import { sqliteStore } from '../../log/sqlite.ts'
 import type { ModelRequest } from '../../protocol/index.ts'
@@ -17,6 +18,7 @@ export interface ProcessOptions {
   readonly thread?: string
   readonly historyFile?: string
   readonly paceMs?: number
+  readonly budget?: Budget
 }
 
 const id = { jsonSchema: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] } }
@@ -78,7 +80,7 @@ function answerTo({ messages }: ModelRequest): ScriptRound {
 }
 
 const options = JSON.parse(process.argv[2] ?? '{}') as ProcessOptions
-const { file, thread, historyFile, paceMs = 0 } = options
+const { file, thread, historyFile, paceMs = 0, budget } = options
 const store = file === undefined ? memoryStore() : sqliteStore(file)
 let current = 'scripted'
 const app = millrace({
@@ -89,6 +91,7 @@ const app = millrace({
     permission: permission({ allow: ['lookup_order', 'refund_order', 'pick_color'], deny: ['write(*.env)'] }),
   }),
   store,
+  budget,
 })
 process.exitCode = await chat({
   app,

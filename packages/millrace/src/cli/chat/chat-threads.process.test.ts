@@ -83,7 +83,7 @@ describe.concurrent('commands', { skip: skipTerminal }, () => {
     chat.type('/retry\r')
     await chat.see(/↶ went back in the conversation\n+Answer 2\./)
     chat.type('/undo\r')
-    await chat.see(/Answer 2\.[\s\S]*› hi\n\nYou said "hi"\.\n\n› count\n\nAnswer 1\.\n/)
+    await chat.see(/Answer 2\.[\s\S]*› hi\n\nYou said "hi"\.\nunknown cost .*\n\n› count\n\nAnswer 1\.\n/)
     chat.type('/edit 7\r')
     await chat.see('/edit takes a number from 1 to 2')
     chat.type('/edit\r')
@@ -92,7 +92,7 @@ describe.concurrent('commands', { skip: skipTerminal }, () => {
     await chat.see(/› count me\n\nAnswer 3\./)
     await leave(chat)
     const later = await openChat({ file, thread: 'rewound' })
-    await later.see(/› hi\n\nYou said "hi"\.\n\n› count me\n\nAnswer 3\.\n/)
+    await later.see(/› hi\n\nYou said "hi"\.\nunknown cost .*\n\n› count me\n\nAnswer 3\.\n/)
     expect(later.text()).not.toMatch(/Answer [12]|went back/)
     await leave(later)
   })
@@ -225,7 +225,7 @@ describe.concurrent('kinds of terminals', { skip: skipTerminal }, () => {
   test('an answer longer than the screen scrolls away completely', async () => {
     const chat = await openChat({ rows: 10, paceMs: 1 })
     chat.type('many\r')
-    await chat.see(/line 60\n\n›/)
+    await chat.see(/line 60\nunknown cost .*\n\n›/)
     const shown = chat.lines().filter((line) => line.startsWith('• line'))
     expect(shown).toEqual(Array.from({ length: 60 }, (_, line) => `• line ${line + 1}`))
     await leave(chat)
@@ -249,7 +249,7 @@ describe.concurrent('kinds of terminals', { skip: skipTerminal }, () => {
     chat.type('hang\r')
     await chat.see('It never ends:')
     chat.type(ctrl.c)
-    await chat.see(/\(canceled\)\n>/)
+    await chat.see(/\(canceled\)\n\(unknown cost .*\)\n>/)
     chat.type('one\\\rtwo\r')
     await chat.see('You said "one\\ntwo".')
     chat.type('/exit\r')
@@ -257,7 +257,7 @@ describe.concurrent('kinds of terminals', { skip: skipTerminal }, () => {
     expect(chat.output()).not.toContain(esc)
     const later = await openChat(options)
     await later.see(
-      /\n> hello\n# Greetings\n[\s\S]*It never ends:\n\(canceled\)\n[\s\S]*You said "one\\ntwo"\.\n>/,
+      /\n> hello\n# Greetings\n[\s\S]*It never ends:\n\(canceled\)\n[\s\S]*You said "one\\ntwo"\.\n\(unknown cost .*\)\n>/,
     )
     await leave(later)
   })

@@ -27,12 +27,30 @@ describe.concurrent('a chat in a terminal', { skip: skipTerminal }, () => {
     const chat = await openChat()
     expect(chat.text()).toContain('desk · scripted · /help')
     chat.type('hello\r')
-    await chat.see(/› hello\n\nGreetings\n\nThis is bold and code:\n\n• one\n• two\n\n›/)
+    await chat.see(
+      /› hello\n\nGreetings\n\nThis is bold and code:\n\n• one\n• two\nunknown cost \(no price for 'scripted'\) · 1 round\n\n›/,
+    )
     await leave(chat)
     expect(chat.output()).toMatch(color)
     expect(chat.lines().at(-1)).toMatch(/^continue with: millrace --thread thread_[\w-]+$/)
     expect(chat.modes.has('2004')).toBe(false)
     expect(chat.modes.has('25')).toBe(true)
+  })
+
+  test('a budget that is spent is asked about, and the answer continues or ends', async () => {
+    const chat = await openChat({ columns: 120, budget: { rounds: 1, onLimit: 'ask' } })
+    chat.type('lookup ORD-1\r')
+    const question = 'The budget of 1 round for this run is spent (1 round). Allow another 1 round?'
+    await chat.see(`? ${question}`)
+    await chat.see('[y] yes · [n] no · [e] change the amount')
+    chat.type('y\r')
+    await chat.see(`✓ ${question}`)
+    await chat.see(/The tool says: .*shipped/)
+    chat.type('lookup ORD-2\r')
+    await chat.see(/ORD-2[\s\S]*\? The budget of 1 round/)
+    chat.type('n\r')
+    await chat.see('▲ The budget of 1 round for this run is spent.')
+    await leave(chat)
   })
 
   test('a tool call has a live line, and the answer follows it', async () => {

@@ -102,6 +102,10 @@ describe('a conversation in rows', () => {
     ],
     ['■ stopped', runEnd({ outcome: 'canceled' })],
     ['▲ cut off: the answer reached its length limit', runEnd({ outcome: 'truncated' })],
+    [
+      '▲ The budget of 5 rounds for this run is spent.',
+      runEnd({ outcome: 'budget', limit: { scope: 'run', kind: 'rounds', limit: 5, spent: 5 } }),
+    ],
   ])('an answer can end with: %s', (line, end) => {
     const { add, rows } = open(60)
     add(runStart(), roundStart(), text('words'), end)
@@ -124,6 +128,31 @@ describe('a conversation in rows', () => {
     expect(view.live(0)).toEqual(['  ✓ refund {} · done in 5 ms'])
     add(roundStart(2), text('there'), runEnd())
     expect(rows()).toEqual(['  ✓ refund {} · done in 5 ms', 'there', ''])
+  })
+
+  test('an answer ends with its cost, or with the model that has no price', () => {
+    const { add, rows } = open(80)
+    const usage = { inputTokens: 100, outputTokens: 20 }
+    const ended = { type: 'round-end', round: 1, model: 'm', finish: 'stop', usage } as const
+    add(runStart(), roundStart(), text('words'))
+    add({ ...ended, cost: { usd: 0.02, prices: 'custom' } }, runEnd({ usage: { ...noUsage, ...usage } }))
+    expect(rows()).toEqual(['words', '$0.02 · 1 round · 100 tokens in, 20 out', ''])
+    add(runStart(), roundStart(), text('words'), ended, runEnd({ usage: { ...noUsage, ...usage } }))
+    expect(rows()).toEqual(['words', "unknown cost (no price for 'm') · 1 round · 100 tokens in, 20 out", ''])
+  })
+
+  test('a question about a budget is shown at the prompt, and its answer in a row', () => {
+    const { view, add, rows } = open(100)
+    const budget = { scope: 'run', kind: 'usd', limit: 2, spent: 2.01 } as const
+    const request = { callId: 'budget_1', name: 'budget', input: { usd: 2 }, budget }
+    add(runStart(), roundStart(), text('words'))
+    add({ type: 'approval-request', ...request }, runEnd({ outcome: 'suspended' }))
+    expect([rows(), view.live(0)]).toEqual([['words'], []])
+    add({ type: 'approval', callId: 'budget_1', approved: true, input: { usd: 1 } })
+    const row = '  ✓ The budget of $2.00 for this run is spent ($2.01). Spend $1.00 more? · allowed'
+    expect(view.live(0)).toEqual([row])
+    add({ ...runStart(), resumes: 'run_1' } as ThreadEvent, roundStart(2), text('more'), runEnd())
+    expect(rows()).toEqual([row, 'more', ''])
   })
 
   test('an escape sequence that one round leaves open does not affect the next', () => {

@@ -1,7 +1,8 @@
 import type { Entry, Outcome } from '../../protocol/index.ts'
-import { textOf } from '../../protocol/index.ts'
+import { limitText, textOf } from '../../protocol/index.ts'
 import type { CallView, InputView, RunView } from '../../view/index.ts'
 import { applyEntry, createView } from '../../view/index.ts'
+import { runCostLine } from '../cost-line.ts'
 import type { Markdown, Span } from '../terminal/index.ts'
 import {
   callLine,
@@ -56,6 +57,8 @@ export function conversationView({ width, color }: ViewOptions): ConversationVie
   /** The end of the model's reasoning. */
   let reasoning = ''
   let running = false
+  /** A model of the run whose price is not known. */
+  let unpriced: string | undefined
 
   function write(rows: readonly string[]) {
     done.push(...rows)
@@ -112,14 +115,18 @@ export function conversationView({ width, color }: ViewOptions): ConversationVie
     write(answer.take())
   }
 
-  function end({ outcome = 'completed', error }: RunView, at: number) {
+  function end(run: RunView, at: number) {
+    const { outcome = 'completed', error, limit } = run
     // The tool calls of a suspended run are still open.
     if (outcome === 'suspended') return endWords()
     settle(at)
     if (outcome === 'failed')
       lines([{ text: `✗ ${cleanLine(error?.message ?? 'failed')}`, style: style.red }])
-    const why = outcomeLines[outcome]
+    const why = limit ? `▲ ${limitText(limit)}` : outcomeLines[outcome]
     if (why) lines([{ text: why, style: style.yellow }])
+    const cost = runCostLine(run, unpriced)
+    if (cost) dim(cost)
+    unpriced = undefined
     gap()
   }
 
@@ -127,8 +134,8 @@ export function conversationView({ width, color }: ViewOptions): ConversationVie
     add(entry) {
       const { call, run, round, retry, read, notice, text, delta, rewound } = applyEntry(view, entry)
       const { at } = entry
-      if (call) calls.add(call)
       if (run) running = !run.outcome
+      if (round?.end && !round.end.cost) unpriced = round.end.model
       if (text?.kind === 'text') return addText(delta)
       if (text && !answer) reasoning = (reasoning + delta).slice(-500)
       if (round?.retracted) {
@@ -136,6 +143,7 @@ export function conversationView({ width, color }: ViewOptions): ConversationVie
         calls.clear()
         dim(`↺ retracted, generating again: ${cleanLine(round.retracted.reason)}`)
       } else if (round && !round.end && !text) settle(at)
+      if (call) calls.add(call)
       addInputs(read)
       if (retry) dim(`↺ retrying: ${cleanLine(retry.error.message)}`)
       if (notice?.notice === 'summary') dim('∴ earlier messages were summarized for the model')

@@ -1,9 +1,10 @@
 import { createInterface } from 'node:readline'
 import type { Entry } from '../../protocol/index.ts'
-import { textOf } from '../../protocol/index.ts'
-import type { Change } from '../../view/index.ts'
+import { budgetQuestion, limitText, textOf } from '../../protocol/index.ts'
+import type { Change, RunView } from '../../view/index.ts'
 import { applyEntry, createView } from '../../view/index.ts'
 import { resultRequest } from '../ask-approval.ts'
+import { runCostLine } from '../cost-line.ts'
 import {
   callNote,
   cleanLine,
@@ -35,6 +36,8 @@ export function lineUi({ input, output, user }: LineUiOptions): ChatUi {
   let continuedLines = ''
   /** Messages typed here, which the terminal has echoed. */
   const typed: string[] = []
+  /** A model of the run whose price is not known. */
+  let unpriced: string | undefined
   let midLine = false
   /** The prompt is shown, and nothing is typed yet. */
   let promptShown = false
@@ -86,6 +89,14 @@ export function lineUi({ input, output, user }: LineUiOptions): ChatUi {
     const note = callText(change) || eventText(change)
     if (note) line(note)
     if (round?.end && midLine) write('\n')
+    if (round?.end && !round.end.cost) unpriced = round.end.model
+    if (change.run?.outcome && change.run.outcome !== 'suspended') showCost(change.run)
+  }
+
+  function showCost(run: RunView) {
+    const cost = runCostLine(run, unpriced)
+    if (cost) line(`(${cost})`)
+    unpriced = undefined
   }
 
   function echo(message: string) {
@@ -114,9 +125,10 @@ export function lineUi({ input, output, user }: LineUiOptions): ChatUi {
       status = next
       const { approval, unanswered } = next
       if (approval && approval.callId !== before.approval?.callId) {
-        const { name, input, reason } = approval
-        line(`? ${clip(escapedLine(`${name} ${JSON.stringify(input)}`), 2000)}`)
-        if (reason) line(`  ${escapedLine(reason)}`)
+        const { name, input, reason, budget } = approval
+        const text = budget ? budgetQuestion(budget, input) : `${name} ${JSON.stringify(input)}`
+        line(`? ${clip(escapedLine(text), 2000)}`)
+        if (reason && !budget) line(`  ${escapedLine(reason)}`)
         line(`  ${replyHelp(approval)}`)
         showPrompt()
       } else if (unanswered && unanswered.callId !== before.unanswered?.callId) {
@@ -161,5 +173,6 @@ function eventText({ round, retry, run, rewound }: Change): string | undefined {
   if (retry) return `(retrying: ${cleanLine(retry.error.message)})`
   if (round?.retracted) return `(retracted, generating again: ${cleanLine(round.retracted.reason)})`
   if (!run?.outcome || run.outcome === 'completed' || run.outcome === 'suspended') return undefined
+  if (run.limit) return `(${limitText(run.limit)})`
   return run.outcome === 'failed' ? `! ${cleanLine(run.error?.message ?? 'failed')}` : `(${run.outcome})`
 }

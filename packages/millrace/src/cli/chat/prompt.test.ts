@@ -72,6 +72,22 @@ describe('the prompt', () => {
     expect(cursor.row).toBe(rows.length - 1)
   })
 
+  test('asks about a budget in a sentence', () => {
+    const approval = {
+      type: 'approval-request',
+      callId: 'budget_1',
+      name: 'budget',
+      input: { usd: 2 },
+      reason: 'The budget of $2.00 for this run is spent.',
+      budget: { scope: 'run', kind: 'usd', limit: 2, spent: 2.01 },
+    } as const
+    expect(show({ width: 80, status: { ...idleStatus, busy: true, approval } }).rows).toEqual([
+      '? The budget of $2.00 for this run is spent ($2.01). Spend $2.00 more?',
+      '  [y] yes · [n] no · [e] change the amount',
+      '› ',
+    ])
+  })
+
   test('lists matching commands', () => {
     expect(show({ width: 60, draft: filled('/t') }).rows).toEqual(['› /t', '/tools  /threads'])
     expect(show({ width: 60, draft: filled('/x') }).rows).toEqual(['› /x'])

@@ -1,4 +1,5 @@
 import type { ApprovalRequestEvent } from '../../protocol/index.ts'
+import { budgetQuestion } from '../../protocol/index.ts'
 import type { Cursor, Paint, Span } from '../terminal/index.ts'
 import { cleanLine, clip, escapedLine, rowBuilder, style, wrap } from '../terminal/index.ts'
 import { replyHelp } from './approval-reply.ts'
@@ -51,8 +52,10 @@ function queuedRows({ busy, queued }: Status, width: number): Row[] {
 
 function approvalRows(question: ApprovalRequestEvent | undefined, width: number): Row[] {
   if (!question) return []
-  const { name, input, reason } = question
-  const call = clip(escapedLine(`${name} ${JSON.stringify(input).slice(0, 4000)}`), Math.max(width * 4, 80))
+  const { name, input, budget } = question
+  const reason = budget ? undefined : question.reason
+  const text = budget ? budgetQuestion(budget, input) : `${name} ${JSON.stringify(input).slice(0, 4000)}`
+  const call = clip(escapedLine(text), Math.max(width * 4, 80))
   const rest = [{ text: '  ', style: style.plain }]
   const first = [{ text: '? ', style: style.yellow }]
   return [

@@ -28,12 +28,12 @@ export function callLine(call: CallView, { width, now }: { width: number; now: n
   const mark = phase === 'running' ? spinnerAt(now) : marks[phase]
   const status = statusOf(call, now)
   const [state = ''] = status.split(' · ')
-  const name = clip(cleanLine(call.name), Math.max(14, Math.floor(width / 2)))
+  const name = call.budget ? '' : clip(cleanLine(call.name), Math.max(14, Math.floor(width / 2)))
   // Room to show that there is a note.
   const note = status === state ? 0 : 4
   const room = width - widthOf(`  x ${name}  · ${state}`) - note
   const input = room >= 8 ? clip(cleanLine(inputOf(call)), room) : ''
-  const label = [`${name} ${input}`.trimEnd(), ...(status ? [status] : [])].join(' · ')
+  const label = [`${name} ${input}`.trim(), ...(status ? [status] : [])].join(' · ')
   return [
     { text: '  ', style: style.plain },
     mark,

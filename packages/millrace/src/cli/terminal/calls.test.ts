@@ -107,6 +107,20 @@ describe('a tool call has one line, from its first argument to its result', () =
   })
 })
 
+test('a question about a budget has a line of its own', () => {
+  const budget = { scope: 'run', kind: 'usd', limit: 2, spent: 2.01 } as const
+  const question: ThreadEvent[] = [
+    { type: 'round-start', round: 1, model: 'm' },
+    { type: 'approval-request', callId: 'budget_1', name: 'budget', input: { usd: 2 }, budget },
+  ]
+  const answer = (approved: boolean): ThreadEvent => ({ type: 'approval', callId: 'budget_1', approved })
+  const sentence = 'The budget of $2.00 for this run is spent ($2.01). Spend $2.00 more?'
+  expect(lineAfter(question, 120)).toEqual([`  ? ${sentence} · waiting for approval`])
+  expect(lineAfter([...question, answer(true)], 120)).toEqual([`  ✓ ${sentence} · allowed`])
+  expect(lineAfter([...question, answer(false)], 120)).toEqual([`  ✗ ${sentence} · denied`])
+  expect(widthOf(lineAfter(question, 40)[0] ?? '')).toBeLessThanOrEqual(40)
+})
+
 test('a call with incomplete arguments is stopped when the run ends', () => {
   const end: ThreadEvent = { type: 'run-end', outcome: 'canceled', usage: noUsage }
   expect(callsAfter([...opened, end]).map((one) => statusOf(one, 0))).toEqual(['stopped'])

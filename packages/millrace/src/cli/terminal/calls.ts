@@ -1,5 +1,5 @@
 import type { ToolResultEvent } from '../../protocol/index.ts'
-import { lastChars } from '../../protocol/index.ts'
+import { budgetQuestion, lastChars } from '../../protocol/index.ts'
 import type { CallState, CallView, GrowingText } from '../../view/index.ts'
 import { cleanLine } from './clean.ts'
 import { asText, progressText } from './progress-text.ts'
@@ -47,9 +47,10 @@ const maxInputChars = 1000
 /** Arguments as JSON, cached since they are drawn ten times a second. */
 const jsonCache = new WeakMap<object, string>()
 
-/** The arguments so far; the start of long ones. */
+/** The arguments so far; the start of long ones. For a budget, the question about it. */
 export function inputOf(call: CallView): string {
-  const { provider, changedInput, problem, raw } = call
+  const { provider, changedInput, problem, raw, budget } = call
+  if (budget) return budgetQuestion(budget, call.approvals[0]?.decision?.input ?? call.input ?? {})
   if (provider) return asText(provider.input ?? '').slice(0, maxInputChars)
   const asked = call.approvals.find(({ request }) => request.callId === call.callId)
   const input = changedInput ?? asked?.request.input ?? (problem === undefined ? call.input : undefined)
@@ -97,6 +98,7 @@ export function statusOf(call: CallView, now: number): string {
     case 'running':
       return `running ${secondsOf(Math.max(0, now - (call.startedAt ?? now)))}${because}`
     case 'done':
+      if (call.budget) return 'allowed'
       return ms > 0 ? `done in ${secondsOf(ms)}` : 'done'
     case 'failed':
       return `${ms > 0 ? `failed after ${secondsOf(ms)}` : 'failed'}${because}`
