@@ -73,7 +73,7 @@ describe('the dashboard', () => {
     expect(graphs.filter(({ targets: its = [] }) => its.length === 0).map(({ title }) => title)).toEqual([])
     for (const { title, description, fieldConfig, targets: its = [] } of graphs) {
       expect(`${title}: ${description ?? ''}`).toMatch(/: \S.*\.$/)
-      expect(fieldConfig?.defaults.unit, title).toMatch(/^(s|short|percentunit|bytes)$/)
+      expect(fieldConfig?.defaults.unit, title).toMatch(/^(s|short|percentunit|bytes|currencyUSD)$/)
       const refs = its.map(({ refId }) => refId)
       expect(new Set(refs).size, title).toBe(refs.length)
     }

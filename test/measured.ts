@@ -37,6 +37,7 @@ export async function measureEverything(conventions: Conventions): Promise<Measu
   const telemetry = otel({ meterProvider: recording(provider, made), conventions })
 
   await ownRuns(telemetry)
+  await paidRun(telemetry)
   // Observable metrics are collected while the app is open.
   await threads(telemetry, () => provider.forceFlush())
   const all = exporter
@@ -92,6 +93,24 @@ async function ownRuns(telemetry: Telemetry) {
   } finally {
     await provider.close()
   }
+}
+
+/** A round whose price and context are known, and a tool that costs something. A budget ends it. */
+async function paidRun(telemetry: Telemetry) {
+  const model = scriptedModel([[{ call: 'search' }, { usage: { inputTokens: 9, outputTokens: 2 } }]], {
+    price: { input: 1, output: 4 },
+  })
+  const search = tool({
+    name: 'search',
+    description: 'Searches',
+    input: z.object({}),
+    run(_, { spend }) {
+      spend({ usd: 0.01 })
+      return 'nothing'
+    },
+  })
+  const budget = { rounds: 1 }
+  await agent({ name: 'support', model, tools: [search], budget, maxContextTokens: 100, telemetry }).run('Hi')
 }
 
 /**

@@ -21,6 +21,9 @@ const groupsOfAttributes: Readonly<Record<string, readonly string[]>> = {
     'server.address',
     'server.port',
   ],
+  asked: ['gen_ai.provider.name', 'gen_ai.request.model'],
+  kind: ['millrace.cost.kind'],
+  budget: ['millrace.budget.scope', 'millrace.budget.kind', 'millrace.budget.action'],
   answer: ['gen_ai.response.model'],
   modality: ['gen_ai.token.modality'],
 }

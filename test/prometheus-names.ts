@@ -5,7 +5,10 @@ export interface Metric {
   readonly kind: 'counter' | 'gauge' | 'histogram'
 }
 
-/** The units that are used here. Units in braces are annotations and are dropped. */
+/**
+ * The units that are used here. Units in braces are annotations and are dropped, and so is `1`, but
+ * for gauges, which end in `ratio`.
+ */
 const units: Readonly<Record<string, string>> = { s: 'seconds', By: 'bytes' }
 
 /**
@@ -26,7 +29,7 @@ export function labelOf(attribute: string): string {
 }
 
 function unitOf(unit: string): string | undefined {
-  if (/^\{.*\}$/.test(unit)) return undefined
+  if (/^\{.*\}$|^1$/.test(unit)) return undefined
   if (!Object.hasOwn(units, unit)) throw new Error(`add Prometheus' name of the unit '${unit}'`)
   return units[unit]
 }

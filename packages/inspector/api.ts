@@ -33,7 +33,7 @@ function connect(options: ClientOptions = {}): Client {
 
 const current = computed(() => connect())
 
-export const api: Client = {
+export const api: Omit<Client, 'spending'> = {
   thread: (id) => current.value.thread(id),
   create: (options) => current.value.create(options),
   threads: (options) => current.value.threads(options),

@@ -76,3 +76,19 @@ test('a long answer is cut after a sentence', () => {
   expect(sentence).toMatch(/length\. … The answer continues\.$/)
   expect(sentence?.length).toBeLessThan(700)
 })
+
+test('a reached budget is announced as a question, and as the end of the run', () => {
+  const budget = { scope: 'run', kind: 'usd', limit: 2, spent: 2 } as const
+  const asked: Event = {
+    type: 'approval-request',
+    callId: 'budget_1',
+    name: 'budget',
+    input: { usd: 2 },
+    budget,
+  }
+  const denied: Event = { type: 'approval', callId: 'budget_1', approved: false }
+  expect(announcements(runStart, roundStart, asked, denied, runEnd('budget', { limit: budget }))).toEqual([
+    'The budget of $2.00 for this run is spent ($2.00). Spend $2.00 more?',
+    'The budget of $2.00 for this run is spent.',
+  ])
+})

@@ -1,4 +1,5 @@
 import type { CallView, Change } from 'millrace/view'
+import { budgetQuestion, limitText } from 'millrace/view'
 import { openRequest, stateLabel } from './call-state.ts'
 import { isStoppedByUser } from './outcome.ts'
 import { outcomeLabels } from './strings.ts'
@@ -19,13 +20,16 @@ export function announcementOf({ closed, round, call, state, run, rewound }: Cha
 /** Calls are announced when they start, ask or fail. Tools that the provider runs are not. */
 function callSentence(call: CallView): string {
   const { name, state, provider, result } = call
+  const request = openRequest(call)?.request
+  if (request?.budget) return budgetQuestion(request.budget, request.input)
   if (provider || !(state === 'running' || state === 'asking' || result?.isError)) return ''
-  return `Tool ${openRequest(call)?.request.name ?? name}: ${stateLabel(call)}.`
+  return `Tool ${request?.name ?? name}: ${stateLabel(call)}.`
 }
 
-function endSentence({ outcome, error }: NonNullable<Change['run']>): string {
+function endSentence({ outcome, error, limit }: NonNullable<Change['run']>): string {
   // What a suspended run waits for was already announced.
   if (!outcome || outcome === 'suspended') return ''
+  if (limit) return limitText(limit)
   if (isStoppedByUser(error)) return 'You stopped this.'
   return `${outcomeLabels[outcome]}${error ? `: ${error.message}` : '.'}`
 }

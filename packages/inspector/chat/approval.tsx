@@ -1,9 +1,11 @@
 import type { ApprovalView } from 'millrace/view'
+import { limitText } from 'millrace/view'
 import type { TargetedKeyboardEvent } from 'preact'
 import { useId, useRef, useState } from 'preact/hooks'
 import { pretty } from '../format.ts'
 import { visible } from '../json/visible.ts'
 import type { Session } from '../session.ts'
+import { BudgetForm, budgetDecision } from './budget-form.tsx'
 import { InlineCode } from './inline-code.tsx'
 import { inputProblem } from './json-text.ts'
 import { ResultForm } from './result-form.tsx'
@@ -19,9 +21,15 @@ export interface ApprovalProps {
 export function ApprovalForm({ approval, session }: ApprovalProps) {
   const { decision, request } = approval
   if (!decision && session) {
-    const Form = request.wants === 'result' ? ResultForm : ApprovalRequest
+    const Form = request.budget ? BudgetForm : request.wants === 'result' ? ResultForm : ApprovalRequest
     return <Form request={request} session={session} />
   }
+  if (request.budget)
+    return (
+      <p class="chat-quiet">
+        {limitText(request.budget)} {budgetDecision(request.budget, approval)}
+      </p>
+    )
   return (
     <p class="chat-quiet">
       {decision ? decisionText(decision) : request.wants ? 'No result' : 'No decision'}

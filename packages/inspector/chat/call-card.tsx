@@ -24,6 +24,15 @@ export function CallCard({ row: call, session }: RowProps<CallView>) {
   const isDenied = isDeniedByUser(call)
   // The form for its approval or its result shows the arguments.
   const asks = session && openRequest(call)?.request.callId === call.callId
+  // Only a question: there is no tool.
+  if (call.budget)
+    return (
+      <div class="chat-call" data-tone={stateTone(phase)}>
+        {approvals.map((approval) => (
+          <ApprovalForm key={approval.request.callId} approval={approval} session={session} />
+        ))}
+      </div>
+    )
   return (
     <div class="chat-call" data-tone={stateTone(phase)}>
       <header class="chat-call-head">

@@ -6,6 +6,7 @@ import { Conversation } from './conversation.tsx'
 import { LiveRegion } from './live-region.tsx'
 import { MissingThread } from './missing-thread.tsx'
 import { StatusLine } from './status-line.tsx'
+import { ThreadLine } from './thread-line.tsx'
 import { Welcome } from './welcome.tsx'
 
 /** The conversation and the composer. Without a session, the page for a new thread. */
@@ -19,6 +20,7 @@ export function Chat({ session }: { readonly session: Session | undefined }) {
       <div class="chat-foot">
         {session && <StatusLine session={session} />}
         <Composer session={session} agent={agent} />
+        {session && <ThreadLine session={session} />}
       </div>
       {session && <LiveRegion session={session} />}
     </div>

@@ -1,4 +1,5 @@
 import type { EndView } from 'millrace/view'
+import { costParts, costText } from '../cost.ts'
 import { Icon } from '../icons.tsx'
 import { visible } from '../json/visible.ts'
 import { inspect } from '../state.ts'
@@ -12,6 +13,7 @@ export function EndRowView({ row, session }: RowProps<EndView>) {
   const { run, seq } = row
   const { error } = run
   const failed = error && run.outcome !== 'canceled'
+  const cost = costText(run.spent)
   const words = [endText(run), usageText(run)].filter(Boolean).join(' · ')
   return (
     <div class="chat-end chat-quiet">
@@ -22,6 +24,12 @@ export function EndRowView({ row, session }: RowProps<EndView>) {
           </>
         )}
         {visible(words)}
+        {cost && (
+          <>
+            {' · '}
+            <span title={costParts([run]).join('\n')}>{cost}</span>
+          </>
+        )}
       </p>
       {session && (
         <div>

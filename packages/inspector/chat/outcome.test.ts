@@ -9,6 +9,13 @@ test('shows the outcome and the duration of a run', () => {
   expect(endText(runIn(logOf(runEnd('max-rounds'))))).toBe('Reached the round limit after 20 ms')
 })
 
+test('a run that a budget ended says which limit it was', () => {
+  const limit = { scope: 'run', kind: 'usd', limit: 2, spent: 2.01 }
+  expect(endText(runIn(logOf(runEnd('budget', { limit }))))).toBe(
+    'The budget of $2.00 for this run is spent. Stopped after 20 ms',
+  )
+})
+
 test('shows why a run was stopped', () => {
   const error = {
     code: 'stream_interrupted',

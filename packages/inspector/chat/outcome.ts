@@ -1,4 +1,5 @@
 import type { Outcome, RunView } from 'millrace/view'
+import { limitText } from 'millrace/view'
 import { duration, number } from '../format.ts'
 import { outcomeLabels } from './strings.ts'
 
@@ -14,11 +15,12 @@ export function isStoppedByUser(error: RunView['error']): boolean {
   return error?.message === 'stopped by the user'
 }
 
-/** `Done in 3.2 s`, `You stopped this after 2.4 s`, `Failed after 410 ms: …`. */
+/** `Done in 3.2 s`, `You stopped this after 2.4 s`, `Failed after 410 ms: …`, `The budget of $2.00 for this run is spent. Stopped after 3.2 s`. */
 export function endText(run: RunView): string {
-  const { outcome, error } = run
+  const { outcome, error, limit } = run
   const took = roundedDuration(activeMs(run))
   if (outcome === 'canceled' && isStoppedByUser(error)) return `You stopped this after ${took}`
+  if (limit) return `${limitText(limit)} Stopped after ${took}`
   const text = `${outcomeLabels[outcome as Outcome]} ${outcome === 'completed' ? 'in' : 'after'} ${took}`
   return error ? `${text}: ${error.message}` : text
 }

@@ -38,7 +38,7 @@ export function RowView({ row, session, isPending }: RowViewProps) {
   const { version, kind } = row
   return useMemo(() => {
     const [View, name] = kinds[kind]
-    const label = kind === 'call' ? `${name} ${row.name}` : name
+    const label = kind === 'call' ? (row.budget ? 'Budget' : `${name} ${row.name}`) : name
     return (
       <article class="chat-row" data-kind={kind} aria-label={label} tabIndex={-1}>
         <View row={row as never} version={version} session={session} isPending={isPending} />

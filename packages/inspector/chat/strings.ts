@@ -20,6 +20,7 @@ export const stateLabels: Readonly<Record<CallState, string>> = {
 export const outcomeLabels: Readonly<Record<Outcome, string>> = {
   completed: 'Done',
   'max-rounds': 'Reached the round limit',
+  budget: 'Budget reached',
   truncated: 'Reached the length limit',
   suspended: 'Waiting for you',
   canceled: 'Stopped',

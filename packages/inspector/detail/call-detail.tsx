@@ -1,6 +1,7 @@
 import type { ApprovalView, CallView, ToolResultEvent } from 'millrace/view'
 import { decisionText } from '../chat/approval.tsx'
 import { elapsedMs, stateLabel } from '../chat/call-state.ts'
+import { callCost } from '../cost.ts'
 import { clockTime, duration } from '../format.ts'
 import { JsonView } from '../json/json-view.tsx'
 import { preview } from '../json/preview.ts'
@@ -41,6 +42,7 @@ export function CallDetail({ call, at }: CallDetailProps) {
           ...phases(call, at),
           ['Overlap with generation', result && duration(result.overlapMs)],
           ['Attempts', attempts > 1 && attempts],
+          ['Cost', callCost(call)],
           ['Rule', call.rule],
           ['Run by', provider && 'the provider'],
           ['ID', <code>{call.callId}</code>],

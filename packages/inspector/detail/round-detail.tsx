@@ -1,7 +1,9 @@
 import type { RemoteThread } from 'millrace/client'
-import type { RoundView, ToolResultEvent } from 'millrace/view'
+import type { Paid, RoundView, ToolResultEvent } from 'millrace/view'
+import { paidText } from '../cost.ts'
 import { clockTime, duration } from '../format.ts'
 import { visible } from '../json/visible.ts'
+import { ContextSection } from './cost-section.tsx'
 import { ExchangeList } from './exchange-list.tsx'
 import { useExchanges } from './exchanges.ts'
 import { firstTokenMs, roundMs, usageFacts } from './figures.ts'
@@ -35,16 +37,24 @@ export function RoundDetail({ thread, round, at }: RoundDetailProps) {
           ['First token', first === undefined ? 'none yet' : `after ${duration(first)}`],
           ['Duration', duration(roundMs(round) ?? at - round.startedAt)],
           ...usageFacts(end?.usage, [round]),
+          ['Cost', paidText(end)],
+          ['Prices', end?.cost?.prices],
         ]}
       >
         <Problem text={errorText(end?.error)} />
-        <Problem text={retracted && `Retracted at ${clockTime(retracted.at)}: ${retracted.reason}`} />
+        <Problem
+          text={
+            retracted &&
+            `Retracted at ${clockTime(retracted.at)}: ${retracted.reason}${costed(retracted.failed)}`
+          }
+        />
       </Head>
       <List title="Retries" items={round.retries}>
-        {({ retry: { attempt, model, delayMs, error } }) =>
-          `Attempt ${attempt}, ${model}, after ${duration(delayMs)}: ${errorText(error)}`
+        {({ retry: { attempt, model, delayMs, error, failed } }) =>
+          `Attempt ${attempt}, ${model}, after ${duration(delayMs)}: ${errorText(error)}${costed(failed)}`
         }
       </List>
+      <ContextSection use={end?.context} />
       <Inputs title="New inputs" inputs={round.inputs} />
       <Tools calls={calls} offered={exchanges.exchanges?.at(-1)?.tools} />
       <List
@@ -56,6 +66,12 @@ export function RoundDetail({ thread, round, at }: RoundDetailProps) {
       <ExchangeList state={exchanges} isRunning={round.endedAt === undefined} />
     </>
   )
+}
+
+/** What a failed request cost. */
+function costed(failed: Paid | undefined): string {
+  const text = paidText(failed)
+  return text ? `. The failed request cost: ${text}` : ''
 }
 
 /** Why a call was not run, as reported to the model. */

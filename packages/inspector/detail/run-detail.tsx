@@ -1,7 +1,10 @@
 import type { LegView, RunView } from 'millrace/view'
+import { limitText } from 'millrace/view'
 import { activeMs } from '../chat/outcome.ts'
 import { outcomeLabels } from '../chat/strings.ts'
+import { costText, paidText } from '../cost.ts'
 import { clockTime, duration } from '../format.ts'
+import { ContextSection, CostSection } from './cost-section.tsx'
 import { firstTokenMs, roundMs, usageFacts } from './figures.ts'
 import { errorText, Head, Problem } from './head.tsx'
 import { Inputs } from './inputs.tsx'
@@ -25,11 +28,13 @@ export function RunDetail({ run, at }: RunDetailProps) {
         seq={run.seq}
         facts={[
           ['Outcome', outcome ? outcomeLabels[outcome] : 'Running'],
+          ['Limit', run.limit && limitText(run.limit)],
           ['Started', clockTime(run.startedAt)],
           ['Duration', duration(at - run.startedAt)],
           ['Active time', isShared && duration(activeMs(run))],
           ['Rounds', rounds.length],
           ...usageFacts(run.usage, rounds),
+          ['Cost', costText(run.spent)],
           ['ID', <code>{run.id}</code>],
         ]}
       >
@@ -45,10 +50,13 @@ export function RunDetail({ run, at }: RunDetailProps) {
             durationText(firstTokenMs(round), 'to the first token'),
             durationText(roundMs(round), 'total'),
             `${round.calls.length} calls`,
+            paidText(round.end),
           ),
         ]}
       </List>
       <Tools calls={calls} />
+      <CostSection title="Cost" runs={[run]} />
+      <ContextSection use={run.context} />
       <List title="Processes" items={isShared ? legs : []}>
         {(leg) => [
           joinParts(

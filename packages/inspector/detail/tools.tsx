@@ -15,7 +15,13 @@ export interface ToolsProps {
 /** The offered and the called tools, with the status of each call. */
 export function Tools({ calls, offered }: ToolsProps) {
   return (
-    <List title={offered ? 'Tools offered and called' : 'Tools called'} items={toolUses(calls, offered)}>
+    <List
+      title={offered ? 'Tools offered and called' : 'Tools called'}
+      items={toolUses(
+        calls.filter(({ budget }) => !budget),
+        offered,
+      )}
+    >
       {({ name, calls: own, ms, failed, wasNotOffered }) => (
         <>
           <span class={own.length > 0 ? '' : 'quiet'}>

@@ -2,10 +2,18 @@ import type { Attributes, Context, Span } from '@opentelemetry/api'
 import { context, isSpanContextValid, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { ModelRequest } from 'millrace'
 import { assistantDraft } from 'millrace'
-import type { AssistantDraft, CallObserver, ModelCall, RoundFinish } from 'millrace/internal'
+import type {
+  AssistantDraft,
+  CallObserver,
+  ModelCall,
+  Paid,
+  RoundEndEvent,
+  RoundFinish,
+} from 'millrace/internal'
 import { checkUsage } from 'millrace/internal'
 import { chunkClock } from './chunk-clock.ts'
 import { inputOf, outputOf, systemOf, toolsOf } from './content.ts'
+import { contextAttributes, paidAttributes } from './cost.ts'
 import type { Kit } from './kit.ts'
 import { writeTrace } from './trace-context.ts'
 import { usageAttributes } from './usage.ts'
@@ -24,6 +32,11 @@ export interface TracedCall {
   readonly observer: CallObserver
   /** The model's output, if content is recorded. */
   readonly draft: AssistantDraft | undefined
+  /**
+   * Ends the span of a round's request, with what it cost if that is known. Does nothing while the
+   * request runs, or the second time.
+   */
+  settle(paid?: Paid & Pick<RoundEndEvent, 'context'>): void
 }
 
 /** Creates a span for one model call, and measures it. */
@@ -45,6 +58,8 @@ export function traceModelCall(kit: Kit, call: ModelCall, owner: CallOwner): Tra
   const startedAt = performance.now()
   const chunks = chunkClock((seconds) => kit.instruments().chunk(seconds, names.metrics))
   const draft = content && !aside && span.isRecording() ? assistantDraft() : undefined
+  /** The cost of a round is known right after its request has ended. Its span waits for that. */
+  let state: 'running' | 'ended' | 'settled' = 'running'
   const locationOf = (attribute: string) => ({ attribute, agent: owner.agent })
 
   if (content && span.isRecording()) {
@@ -99,11 +114,23 @@ export function traceModelCall(kit: Kit, call: ModelCall, owner: CallOwner): Tra
         firstChunkSeconds,
         usage,
       })
-      // Last, since a span processor may throw.
-      span.end()
+      state = 'ended'
+      if (aside) settle()
     },
   }
-  return { observer, draft }
+
+  function settle(paid?: Paid & Pick<RoundEndEvent, 'context'>) {
+    if (state !== 'ended') return
+    state = 'settled'
+    if (paid) span.setAttributes({ ...paidAttributes(paid), ...contextAttributes(paid.context) })
+    try {
+      span.end()
+    } catch {
+      // A span processor failed, which must not affect what is measured next.
+    }
+  }
+
+  return { observer, draft, settle }
 }
 
 /** `message` is content: pass it only if content is recorded. */

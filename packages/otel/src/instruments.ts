@@ -40,6 +40,11 @@ export interface Instruments {
   readonly toolSeconds: Histogram
   /** A run has ended. */
   ended(agent: string, outcome: string): void
+  /** Equal attributes of these two must be the same object. */
+  readonly cost: LocalCounter
+  readonly unknownPrices: LocalCounter
+  readonly budgets: Counter
+  readonly contextUse: Histogram
   readonly retries: Counter
   readonly retractions: Counter
   readonly takeovers: Counter
@@ -61,6 +66,7 @@ const tokenBounds = [
   1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864,
 ]
 const flushBounds = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5]
+const shareBounds = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]
 const sizeBounds = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000]
 
 /**
@@ -113,6 +119,15 @@ function makeInstruments(
       endings.set(key, attributes)
       runs.add(1, attributes)
     },
+    cost: sum('millrace.cost', '{USD}', 'Cost of model requests and tools, in US dollars.'),
+    unknownPrices: sum('millrace.cost.unknown', '{request}', 'Model requests whose price is not known.'),
+    budgets: counter('millrace.budget.reached', '{limit}', 'Limits of budgets that runs have reached.'),
+    contextUse: histogram(
+      'millrace.context.usage',
+      '1',
+      shareBounds,
+      "Share of the model's context that is full after a round.",
+    ),
     retries: counter('millrace.retries', '{retry}', 'Model requests that were retried, by error.'),
     retractions: counter(
       'millrace.retractions',

@@ -1,4 +1,4 @@
-import type { Tracer } from '@opentelemetry/api'
+import type { Attributes, Tracer } from '@opentelemetry/api'
 import type { Model } from 'millrace'
 import type { ContentWriter } from './content.ts'
 import type { Instruments } from './instruments.ts'
@@ -14,4 +14,6 @@ export interface Kit {
   /** Whether trace headers are sent to model providers. */
   readonly headers: boolean
   readonly names: (model: Model) => Names
+  /** The same object for equal attributes. */
+  readonly shared: (attributes: Attributes) => Attributes
 }

@@ -39,7 +39,7 @@ const some = expect.any(Number)
 
 test('a run of two rounds and three tools is measured as the conventions define', async () => {
   const seen = measured()
-  const model = scriptedModel(rounds, { id: 'gpt', deltaChars: 4 })
+  const model = scriptedModel(rounds, { id: 'gpt', deltaChars: 4, price: { input: 1, output: 4 } })
   await agent({ name: 'desk', model, tools: [look], telemetry: seen.telemetry }).run('look')
   const metrics = await seen.metrics()
   expect(metrics.map(shapeOf).toSorted()).toEqual([
@@ -53,6 +53,7 @@ test('a run of two rounds and three tools is measured as the conventions define'
     ['gen_ai.client.inference.usage.reasoning.output_tokens', 'counter', '{token}'],
     ['gen_ai.execute_tool.duration', 'histogram', 's'],
     ['gen_ai.invoke_agent.duration', 'histogram', 's'],
+    ['millrace.cost', 'counter', '{USD}'],
     ['millrace.runs', 'counter', '{run}'],
   ])
   const points = Object.fromEntries(metrics.map(({ name, points }) => [name, points]))

@@ -6,6 +6,7 @@ import { aFunction, checkOptions, invalidInput, isObject, kindOf, oneOf, yesOrNo
 import { measureApp } from './app.ts'
 import type { Redact } from './content.ts'
 import { contentWriter } from './content.ts'
+import { sharedAttributes } from './cost.ts'
 import type { Conventions } from './instruments.ts'
 import { instrumentsOf, scope } from './instruments.ts'
 import type { Kit } from './kit.ts'
@@ -71,6 +72,7 @@ export function otel(options: OtelOptions = {}): Telemetry {
     content: content ? contentWriter(redact) : undefined,
     headers,
     names: modelNames(conventions),
+    shared: sharedAttributes(),
   }
   return {
     startRun: (run) => traceRun(kit, run),

@@ -7,6 +7,7 @@ import { eventHandler } from 'millrace/internal'
 import type { TracedCall } from './call.ts'
 import { fail, finishName, traceModelCall } from './call.ts'
 import { inputOf, outputOf } from './content.ts'
+import { limitAttributes, runCost } from './cost.ts'
 import { withError } from './instruments.ts'
 import type { Kit } from './kit.ts'
 import { toolSpans } from './tool.ts'
@@ -39,6 +40,7 @@ export function traceRun(kit: Kit, run: RunInfo, parentContext?: Context): RunTe
   const startedAt = performance.now()
   const tools = toolSpans(kit, { context: runContext, agent, attributes })
   for (const open of run.resumes?.calls ?? []) tools.called(open)
+  const cost = runCost(kit, agent)
   const byAgent: Attributes = { 'gen_ai.agent.name': agent }
   let call: TracedCall | undefined
   let firstModel: Attributes | undefined
@@ -58,7 +60,7 @@ export function traceRun(kit: Kit, run: RunInfo, parentContext?: Context): RunTe
   let isRetracted = false
   let hasEnded = false
 
-  function end(outcome: string, { finish, error }: Partial<RunEndEvent> = {}) {
+  function end(outcome: string, { finish, error, limit }: Partial<RunEndEvent> = {}) {
     if (hasEnded) return
     hasEnded = true
     tools.close(outcome === 'suspended' ? 'waiting' : outcome)
@@ -72,6 +74,8 @@ export function traceRun(kit: Kit, run: RunInfo, parentContext?: Context): RunTe
       'millrace.run.outcome': outcome,
       'millrace.run.rounds': rounds.size,
       ...(totalUsage && usageAttributes(totalUsage)),
+      ...cost.attributes(),
+      ...limitAttributes(limit),
       'gen_ai.response.finish_reasons': hasFinish ? [finishReason] : undefined,
       'error.type': errorType,
     })
@@ -81,7 +85,9 @@ export function traceRun(kit: Kit, run: RunInfo, parentContext?: Context): RunTe
     if (errorType !== undefined) fail(span, error && content?.errorText(span, () => error.message, { agent }))
     const instruments = kit.instruments()
     instruments.ended(agent, outcome)
+    cost.reached(limit, 'end')
     instruments.runSeconds.record((performance.now() - startedAt) / 1000, withError(byAgent, errorType))
+    call?.settle()
     // Last, since a span processor may throw.
     span.end()
   }
@@ -117,22 +123,43 @@ export function traceRun(kit: Kit, run: RunInfo, parentContext?: Context): RunTe
       }
       if (input.length > 0) putInput(input)
     },
-    'round-start': ({ round }) => void rounds.add(round),
-    'round-retry': ({ error }) =>
-      kit.instruments().retries.add(1, { ...byAgent, ...latestModel, 'error.type': error.code }),
-    'round-retract'({ round }) {
+    'round-start'({ round, limit }) {
+      rounds.add(round)
+      cost.reached(limit, 'model')
+    },
+    'round-retry'(event) {
+      cost.count(event)
+      kit.instruments().retries.add(1, { ...byAgent, ...latestModel, 'error.type': event.error.code })
+      call?.settle(event.failed)
+    },
+    'round-retract'(event) {
+      const { round, failed } = event
       isRetracted = true
+      cost.count(event)
       span.addEvent('millrace.round.retract', { 'millrace.round': round })
       kit.instruments().retractions.add(1, byAgent)
+      call?.settle(failed)
     },
-    'round-end': ({ usage }) => addToUsage(usage),
-    summary({ usage }) {
+    'round-end'(event) {
+      addToUsage(event.usage)
+      cost.count(event)
+      cost.context(event.model, event.context)
+      call?.settle(event)
+    },
+    summary(event) {
       isCompacted = true
-      addToUsage(usage)
+      addToUsage(event.usage)
+      cost.count(event)
     },
     'tool-start': tools.started,
-    'approval-request': ({ callId }) => tools.asked(callId),
-    'tool-result': tools.ended,
+    'approval-request'({ callId, budget }) {
+      cost.reached(budget, 'ask')
+      tools.asked(callId)
+    },
+    'tool-result'(event) {
+      cost.count(event)
+      tools.ended(event)
+    },
     'run-end': (event) => end(event.outcome, event),
   })
 
@@ -144,6 +171,8 @@ export function traceRun(kit: Kit, run: RunInfo, parentContext?: Context): RunTe
       if (!hasEnded) handle(event)
     },
     modelCall(started) {
+      cost.called(started.model)
+      call?.settle()
       const traced = traceModelCall(kit, started, { context: runContext, agent, attributes, isCompacted })
       if (!started.aside) {
         const { model, request } = started

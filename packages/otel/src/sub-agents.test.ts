@@ -1,5 +1,6 @@
 import type { Agent, Telemetry } from 'millrace'
 import { agent, memoryStore, millrace, tool } from 'millrace'
+import type { ScriptRound } from 'millrace/testing'
 import { scriptedModel } from 'millrace/testing'
 import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -101,6 +102,50 @@ test('two levels of concurrent sub-agents: each run is below the call that start
   expect(runs.map(({ attributes, value }) => [attributes['gen_ai.agent.name'], value]).toSorted()).toEqual(
     ['blue_lead', 'blue_worker', 'chief', 'red_lead', 'red_worker'].map((name) => [name, 1]),
   )
+})
+
+test('the metric of costs has the cost of the outermost run, each part once', async () => {
+  const seen = measured()
+  const priced = (answer: ScriptRound, id: string) =>
+    scriptedModel([answer, [{ text: 'Done.' }, { usage: { inputTokens: 1000, outputTokens: 50 } }]], {
+      id,
+      price: { input: 1, output: 4 },
+    })
+  const asking = (to: Agent, usd: number): ScriptRound => [
+    { call: to.name, input: { prompt: 'do it' } },
+    { usage: { inputTokens: usd * 1_000_000, outputTokens: 0 } },
+  ]
+  const search = tool({
+    name: 'search',
+    description: 'Searches',
+    input: z.object({}),
+    run(_, { spend }) {
+      spend({ usd: 0.5 })
+      return 'found'
+    },
+  })
+  const worker = agent({ name: 'worker', model: priced([{ call: 'search' }], 'small'), tools: [search] })
+  const lead = agent({
+    name: 'lead',
+    model: priced(asking(worker, 2), 'large'),
+    tools: [worker.asTool({ description: 'Works' })],
+  })
+  const chief = agent({
+    name: 'chief',
+    model: priced(asking(lead, 3), 'large'),
+    tools: [lead.asTool({ description: 'Leads' })],
+    telemetry: seen.telemetry,
+  })
+  const { cost } = await chief.run('go')
+  expect(cost.knownUsd).toBeGreaterThan(5.5)
+  const points = await seen.points('millrace.cost')
+  const total = points.reduce((sum, { value }) => sum + Number(value), 0)
+  expect(total).toBeCloseTo(cost.knownUsd, 9)
+  const spans = seen.spans().filter(({ name }) => name.startsWith('invoke_agent'))
+  const ofRuns = spans.map(({ attributes: a }) =>
+    Number(a['millrace.cost.usd'] ?? a['millrace.cost.known_usd']),
+  )
+  expect(ofRuns.reduce((sum, usd) => sum + usd, 0)).toBeCloseTo(cost.knownUsd, 9)
 })
 
 test('sub-agents in a thread have the id of the thread', async () => {

@@ -129,6 +129,7 @@ test('the span of a run has its agent, conversation, usage and outcome', async (
     'millrace.run.id': result.runId,
     'millrace.run.outcome': 'completed',
     'millrace.run.rounds': 2,
+    'millrace.cost.unknown': 2,
   })
   expect(span.status.code).toBe(SpanStatusCode.UNSET)
   expect(span.links).toEqual([])
@@ -167,6 +168,7 @@ test('the span of a model call has its settings and its response', async () => {
     'gen_ai.usage.cache_write.input_tokens': 30,
     'gen_ai.usage.reasoning.output_tokens': 7,
     'millrace.round': 1,
+    'millrace.context.tokens': 120,
   })
   expect(second?.attributes).toMatchObject({
     'gen_ai.response.finish_reasons': ['stop'],

@@ -105,6 +105,7 @@ for (const { wire, provider, model } of cases)
       'gen_ai.usage.input_tokens': 100,
       'gen_ai.usage.output_tokens': 20,
       'millrace.round': 1,
+      'millrace.context.tokens': 120,
     })
     expect(second).toMatchObject({ ...target, 'gen_ai.response.finish_reasons': ['stop'] })
     expect(second?.['gen_ai.response.id']).not.toBe(first?.['gen_ai.response.id'])
