@@ -22,7 +22,7 @@ async function read(events: AsyncIterable<RunEvent>, listener: Listener): Promis
 }
 
 /** `more` is passed to its agents. */
-export const clientWith = (more: Pick<AgentOptions, 'telemetry'> = {}): Client => ({
+export const clientWith = (more: Pick<AgentOptions, 'telemetry' | 'prices' | 'budget'> = {}): Client => ({
   label: 'Millrace',
   packages: [],
   wires: ['chat', 'responses', 'messages'],

@@ -13,7 +13,7 @@ describe('the benchmark command line', () => {
     [['load', '--scenario', 'opera'], '--scenario: unknown name "opera"; use alone, followed, stuck, long'],
     [['load', '--store', 'opera'], '--store: unknown name "opera"; use sqlite, postgres'],
     [['load', '--store', 'postgres', '--scenario', 'long'], 'unknown name "long"; use append, steady'],
-    [['telemetry', '--way', 'opera'], '--way: unknown name "opera"; use otel, by-hand'],
+    [['telemetry', '--way', 'opera'], '--way: unknown name "opera"; use cost, otel, by-hand'],
     [['telemetry', '--work', 'opera'], '--work: unknown name "opera"; use text, loop'],
     [['telemetry', '--repeat', '0'], '--repeat: must be a positive whole number, not "0"'],
     [['voice', '--only', 'opera'], '--only: unknown name "opera"; use sentences, speaking, parts'],

@@ -19,6 +19,7 @@ const keepsNothing = { sendSpans: async () => {}, flush: async () => {} }
 // Loads only what is used: what the others cost to load must not be measured.
 const open: Readonly<Record<WayName, (receiver: string) => Observer | Promise<Observer>>> = {
   none: () => keepsNothing,
+  cost: () => keepsNothing,
   otel: async (receiver) => ({ ...(await sdk(receiver)), telemetry: await otel() }),
   async 'by-hand'(receiver) {
     const sending = await sdk(receiver)

@@ -29,6 +29,14 @@ const { work, wire, way, size, url, receiver } = configOf<PlayerConfig>()
 const { scenario, how, units } = workloadOf(work)
 const { warmMs, plays } = size[work]
 
+/** Prices for both models, and limits of every kind that are never reached. */
+const price = { input: 3, output: 15, cacheRead: 0.3 }
+const limits = { usd: 1e6, tokens: 1e12, rounds: 1e6, toolCalls: 1e6, ms: 1e9 }
+const costly = {
+  prices: { 'gpt-4.1-mini': price, 'claude-sonnet-4-5': price },
+  budget: { ...limits, thread: limits },
+}
+
 let observer: Observer
 let one: Subject
 let played = 0
@@ -42,7 +50,7 @@ const asked = {
   /** Runs until everything is warm. */
   async open() {
     observer = await openObserver(way, receiver)
-    const client = clientWith({ telemetry: observer.telemetry })
+    const client = clientWith(way === 'cost' ? costly : { telemetry: observer.telemetry })
     one = await subject({ work, wire, url, client: way }, scenario(size), how, client)
     await during(warmMs, play)
     await observer.flush()

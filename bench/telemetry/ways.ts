@@ -48,6 +48,7 @@ export const sizes: Readonly<Record<Mode, Size>> = {
 /** The kinds of telemetry that are compared. */
 export type WayName =
   | 'none'
+  | 'cost'
   | 'otel'
   | 'by-hand'
   | 'json'
@@ -75,6 +76,7 @@ const once: readonly Wire[] = ['messages']
 
 export const ways: readonly Way[] = [
   { name: 'none', title: 'no telemetry', wires: allWires, sends: 'nothing' },
+  { name: 'cost', title: 'no telemetry, with costs and budgets', wires: allWires, sends: 'nothing' },
   { name: 'otel', title: '`otel()`', wires: allWires, sends: 'all' },
   { name: 'by-hand', title: 'floor: the same, by hand', wires: once, sends: 'all' },
   { name: 'json', title: '`otel()`, sent as JSON', wires: once, only: 'loop', sends: 'all' },

@@ -10,6 +10,7 @@ const guides = [
   { text: 'Approvals', link: '/guides/approvals' },
   { text: 'Structured output', link: '/guides/structured-output' },
   { text: 'Sub-agents', link: '/guides/sub-agents' },
+  { text: 'Cost and budgets', link: '/guides/cost-and-budgets' },
   { text: 'Voice', link: '/guides/voice' },
   { text: 'MCP', link: '/guides/mcp' },
   { text: 'Testing', link: '/guides/testing' },
