@@ -83,9 +83,17 @@ const pollMs = 250
 /** Undefined if there is no limit to keep to. */
 export function runBudget(options: RunBudgetOptions): RunBudget | undefined {
   const { runId, log, clock, parent, isStopped } = options
+  if (!options.budget && !parent) return undefined
   const own = ownLimits(options)
   const shared = sharedBudget(own, options)
-  if (shared.meters.length === 0 && shared.days().length === 0) return undefined
+  const days = shared.days()
+  if (shared.meters.length === 0 && days.length === 0) return undefined
+  const hasDays = days.length > 0
+  // A limit is raised, but never added or removed.
+  const needsPrice = [
+    ...shared.meters.map((meter) => meter.limits()),
+    ...days.map(({ limits }) => limits),
+  ].some(({ usd }) => usd !== undefined)
   let requests = 0
   let current: string | undefined
   let callsLimit: ReachedLimit | undefined
@@ -119,15 +127,18 @@ export function runBudget(options: RunBudgetOptions): RunBudget | undefined {
     return result
   }
 
-  async function reserve(id: string, amounts: Amounts, share: number): Promise<HoldResult> {
-    const here = reserveHere(id, amounts, share)
+  async function reserveToday(
+    id: string,
+    amounts: Amounts,
+    share: number,
+    callsHere: ReachedLimit | undefined,
+  ): Promise<HoldResult> {
     const ownDays = own.days().map((day) => ({ ...day, limits: scaled(day.limits, share) }))
     const limits = [...ownDays, ...(parent?.days() ?? [])]
-    if (here.type !== 'held' || limits.length === 0 || !shared.store) return here
     shared.stored.add(id)
     try {
-      const there = await shared.store.hold({ id, ...amounts, limits })
-      if (there.type === 'held') return { ...there, toolCalls: smaller(here.toolCalls, there.toolCalls) }
+      const there = (await shared.store?.hold({ id, ...amounts, limits })) ?? { type: 'held' }
+      if (there.type === 'held') return { ...there, toolCalls: smaller(callsHere, there.toolCalls) }
       shared.stored.delete(id)
       shared.release(id)
       return there
@@ -141,11 +152,14 @@ export function runBudget(options: RunBudgetOptions): RunBudget | undefined {
   return {
     shared,
     async enter(request, share = 1) {
-      const amounts = amountsFor(request, shared)
+      if (needsPrice && !request.price) throw unknownPrice(request.model)
+      const amounts = amountsFor(request)
       leave()
       while (!isStopped()) {
         const id = `${runId}/${++requests}`
-        const result = await reserve(id, amounts, share)
+        const here = reserveHere(id, amounts, share)
+        const result =
+          here.type === 'held' && hasDays ? await reserveToday(id, amounts, share, here.toolCalls) : here
         if (result.type === 'reached')
           return { limit: result.limit, isOwn: isOwn(result.limit, share), least: amounts.least }
         if (result.type === 'held') {
@@ -213,6 +227,7 @@ function ownLimits({ budget = {}, log, clock, parent, ...options }: RunBudgetOpt
   const store = parent?.store ?? options.store
   const startedAt = clock.now()
   const raised = (scope: BudgetScope, limits: Limits) => withAllowed(limits, scope, log.run?.allowed ?? {})
+  const { usd, tokens, rounds, toolCalls, ms } = budget
   const meter = (scope: BudgetScope, limits: Limits, spent: () => Spent): readonly Meter[] =>
     hasLimit(limits)
       ? [
@@ -232,7 +247,7 @@ function ownLimits({ budget = {}, log, clock, parent, ...options }: RunBudgetOpt
   const user = store?.user
   return {
     meters: [
-      ...meter('run', budget, () => log.run.spent),
+      ...meter('run', { usd, tokens, rounds, toolCalls, ms }, () => log.run.spent),
       // A sub-agent has no thread of its own.
       ...(parent ? [] : meter('thread', thread ?? {}, () => spentIn(log.state))),
     ],
@@ -287,10 +302,12 @@ export function askedAmount(budget: Budget, { limit: reached, least }: Reached):
 }
 
 /** What a request uses at least and at most. */
-function amountsFor(request: PlannedRequest, shared: SharedBudget): Amounts {
-  const { model, price, inputTokens, cachedTokens, maxOutputTokens = defaultOutputTokens } = request
-  const limits = [...shared.meters.map((meter) => meter.limits()), ...shared.days().map((day) => day.limits)]
-  if (!price && limits.some(({ usd }) => usd !== undefined)) throw unknownPrice(model)
+function amountsFor({
+  price,
+  inputTokens,
+  cachedTokens,
+  maxOutputTokens = defaultOutputTokens,
+}: PlannedRequest): Amounts {
   const cacheReadTokens = Math.min(cachedTokens, inputTokens)
   return {
     least: { usd: price?.costOf({ inputTokens, cacheReadTokens }).usd, tokens: inputTokens, rounds: 1 },
@@ -343,7 +360,9 @@ function hasLimit(limits: Limits | undefined): limits is Limits {
 }
 
 /** Only money and tokens are lowered: those are what a cheaper model saves. */
-function scaled({ usd, tokens, ...limits }: Limits, share: number): Limits {
+function scaled(all: Limits, share: number): Limits {
+  if (share === 1) return all
+  const { usd, tokens, ...limits } = all
   return {
     ...limits,
     ...(usd !== undefined && { usd: usd * share }),
@@ -352,9 +371,10 @@ function scaled({ usd, tokens, ...limits }: Limits, share: number): Limits {
 }
 
 function withAllowed(limits: Limits, scope: BudgetScope, allowed: RunState['allowed']): Limits {
-  const raised = amountKinds.flatMap((kind) => {
-    const limit = limits[kind] === undefined ? undefined : (allowed[`${scope}.${kind}`] ?? limits[kind])
-    return limit === undefined ? [] : [[kind, limit] as const]
-  })
-  return Object.fromEntries(raised)
+  let raised: Limits | undefined
+  for (const key in allowed)
+    for (const kind of amountKinds)
+      if (key === `${scope}.${kind}` && limits[kind] !== undefined)
+        raised = { ...(raised ?? limits), [kind]: allowed[key as keyof typeof allowed] }
+  return raised ?? limits
 }

@@ -274,7 +274,8 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
   async function enter(prepared: PreparedRound<Context>, share?: number) {
     const { plan, selector } = prepared
     const { model } = selector
-    await prices.ready(model)
+    const pricing = prices.ready(model)
+    if (pricing) await pricing
     const request = requestFor(prepared)
     const { contextTokens = 0 } = log.run
     return budget?.enter(
