@@ -1,6 +1,31 @@
+interface AgentDetails extends Omit<AgentInfo, 'tools' | 'models'> {
+  readonly system?: string
+  readonly tools: readonly ToolSpec[]
+  readonly models: readonly AgentModel[]
+  readonly rules?: readonly string[]
+  readonly settings: ModelSettings
+  readonly toolChoice?: ToolChoice
+  readonly output?: JsonObject
+  readonly limits: Readonly<Record<string, number>>
+  readonly budget?: JsonObject
+}
+
 interface AgentInfo {
   readonly name: string
+  readonly description?: string
+  readonly starters?: readonly string[]
+  readonly tools: readonly string[]
+  readonly models: readonly string[]
+  readonly isSimulated?: true
   readonly notices?: readonly string[]
+}
+
+interface AgentModel {
+  readonly id: string
+  readonly provider: string
+  readonly contextTokens?: number
+  readonly isFallback?: true
+  readonly isSimulated?: true
 }
 
 type AmountKind = keyof Amounts
@@ -77,6 +102,8 @@ interface Client {
   create(options?: CreateThreadOptions): Promise<RemoteThread>
   threads(options?: ListThreadsOptions): Promise<ThreadPage>
   agents(): Promise<readonly AgentInfo[]>
+  agent(name: string): Promise<AgentDetails>
+  import(exported: ExportedThread, options?: ImportThreadOptions): Promise<RemoteThread>
   usage(): Promise<LimitsUsage>
   spending(options?: SpendingOptions): Promise<readonly SpendingRow[]>
   voice(): Promise<{
@@ -199,6 +226,10 @@ interface ExchangesOptions {
   readonly round?: number | undefined
 }
 
+interface ExportOptions {
+  readonly split?: boolean | undefined
+}
+
 interface ExportedThread extends Transcript {
   readonly thread: Omit<ThreadInfo, 'head' | 'status'>
   readonly usage: Usage
@@ -207,6 +238,19 @@ interface ExportedThread extends Transcript {
 
 interface FailedRequest extends Paid {
   readonly model: string
+}
+
+interface Feedback {
+  readonly rating?: 'up' | 'down' | undefined
+  readonly note?: string | undefined
+}
+
+interface FeedbackEvent {
+  readonly type: 'feedback'
+  readonly run: string
+  readonly rating?: 'up' | 'down'
+  readonly note?: string
+  readonly user?: string
 }
 
 type Fetch = (url: string, init: RequestInit) => Promise<Response>
@@ -250,6 +294,11 @@ type ImagePart =
       readonly data: string
       readonly mediaType: string
     }
+
+interface ImportThreadOptions {
+  readonly id?: string | undefined
+  readonly agent?: string | undefined
+}
 
 interface InputEvent {
   readonly type: 'input'
@@ -339,12 +388,9 @@ type LimitsUsage = Readonly<
   >
 >
 
-interface ListThreadsOptions {
+interface ListThreadsOptions extends ThreadFilters {
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
-  readonly agent?: string | undefined
-  readonly status?: ThreadStatus | undefined
-  readonly search?: string | undefined
 }
 
 type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
@@ -405,7 +451,7 @@ interface ModelSettings {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-type Outcome = 'completed' | 'max-rounds' | 'budget' | 'truncated' | 'suspended' | 'canceled' | 'failed'
+type Outcome = (typeof outcomes)[number]
 
 interface Paid {
   readonly usage?: Partial<Usage>
@@ -496,7 +542,7 @@ interface ReadEntriesOptions {
 }
 
 interface ReadableThread {
-  read(options: { readonly after: number }): Promise<readonly Entry[]>
+  read(options: { readonly after: number; readonly split?: boolean | undefined }): Promise<readonly Entry[]>
   state(options?: StateOptions): Promise<ThreadView>
 }
 
@@ -536,6 +582,8 @@ interface RemoteThread {
   respond(callId: string, output: unknown, options?: RespondOptions): Promise<number>
   rewind(before: number, options?: RewindOptions): Promise<number>
   testScript(): Promise<string>
+  rename(title: string): Promise<number>
+  feedback(run: string, feedback: Feedback): Promise<number>
   fork(at: number, options?: ForkThreadOptions): Promise<RemoteThread>
   voice(options: VoiceLineOptions): VoiceLine
   delete(): Promise<boolean>
@@ -637,11 +685,18 @@ type RunEvent<Calls = CallEvent> =
   | RunEndEvent
 
 interface RunRequest {
+  readonly model?: string | undefined
   readonly tools?: readonly ToolSpec[] | undefined
   readonly system?: string | undefined
   readonly settings?: ModelSettings | undefined
   readonly toolChoice?: ToolChoice | undefined
   readonly output?: JsonObject | undefined
+  readonly replace?:
+    | {
+        readonly system?: string | undefined
+        readonly tools?: readonly string[] | undefined
+      }
+    | undefined
   readonly metadata?: JsonObject | undefined
 }
 
@@ -744,7 +799,19 @@ interface TextPart {
   readonly opaque?: ProviderData
 }
 
-type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent
+type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent | TitleEvent | FeedbackEvent
+
+interface ThreadFilters {
+  readonly agent?: string | undefined
+  readonly status?: ThreadStatus | undefined
+  readonly search?: string | undefined
+  readonly outcome?: Outcome | undefined
+  readonly error?: string | undefined
+  readonly tool?: string | undefined
+  readonly minUsd?: number | undefined
+  readonly since?: number | undefined
+  readonly until?: number | undefined
+}
 
 interface ThreadInfo {
   readonly id: string
@@ -760,6 +827,13 @@ interface ThreadInfo {
   readonly updatedAt: number
   readonly head: number
   readonly status: ThreadStatus
+  readonly outcome?: Outcome
+  readonly error?: string
+  readonly knownUsd?: number
+  readonly match?: {
+    readonly seq: number
+    readonly text: string
+  }
 }
 
 interface ThreadPage {
@@ -792,6 +866,11 @@ interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status'> {
 type ThreadStatus = 'idle' | 'queued' | 'running' | 'waiting'
 
 interface ThreadView extends Omit<ThreadInfo, keyof ThreadSnapshot>, ThreadSnapshot {}
+
+interface TitleEvent {
+  readonly type: 'title'
+  readonly title: string
+}
 
 type TokenEstimate = Pick<Usage, 'inputTokens' | 'outputTokens'>
 
@@ -1095,9 +1174,21 @@ declare function browserPlayer(options?: BrowserPlayerOptions): Player
 
 declare function client(url: string, options?: ClientOptions): Client
 
-declare function exportThread(thread: ReadableThread): Promise<ExportedThread>
+declare function exportThread(thread: ReadableThread, { split }?: ExportOptions): Promise<ExportedThread>
 
 declare function isMillraceError(error: unknown): error is MillraceError
+
+declare const outcomes: readonly [
+  'completed',
+  'max-rounds',
+  'budget',
+  'truncated',
+  'suspended',
+  'canceled',
+  'failed',
+]
+
+declare function readExport(text: string): ExportedThread
 
 declare function toolContent(parts: readonly InputPart[]): ToolContent
 
@@ -1106,10 +1197,16 @@ declare function watch(
   options?: WatchOptions,
 ): AsyncIterableIterator<ThreadSnapshot, undefined>
 
-declare function wholeLog(thread: Pick<ReadableThread, 'read'>, head?: number): Promise<Entry[]>
+declare function wholeLog(
+  thread: Pick<ReadableThread, 'read'>,
+  head?: number,
+  { split }?: ExportOptions,
+): Promise<Entry[]>
 
 export {
+  type AgentDetails,
   type AgentInfo,
+  type AgentModel,
   type ApprovalAnswer,
   type BrowserMicrophoneOptions,
   type BrowserPlayerOptions,
@@ -1120,11 +1217,14 @@ export {
   type ErrorCode,
   type Exchange,
   type ExchangesOptions,
+  type ExportOptions,
   type ExportedThread,
+  type Feedback,
   type Fetch,
   type FollowOptions,
   type Followable,
   type ForkThreadOptions,
+  type ImportThreadOptions,
   type LimitsUsage,
   type ListThreadsOptions,
   type Microphone,
@@ -1149,6 +1249,7 @@ export {
   type SpendingOptions,
   type SpendingRow,
   type ThreadEvent,
+  type ThreadFilters,
   type ThreadInfo,
   type ThreadPage,
   type ThreadSnapshot,
@@ -1170,6 +1271,7 @@ export {
   client,
   exportThread,
   isMillraceError,
+  readExport,
   toolContent,
   watch,
   wholeLog,

@@ -32,7 +32,37 @@ interface Agent<
   ): AgentTool<Context, NoInfer<ToolName>, string | Exclude<Output, undefined>>
 }
 
+interface AgentDetails extends Omit<AgentInfo, 'tools' | 'models'> {
+  readonly system?: string
+  readonly tools: readonly ToolSpec[]
+  readonly models: readonly AgentModel[]
+  readonly rules?: readonly string[]
+  readonly settings: ModelSettings
+  readonly toolChoice?: ToolChoice
+  readonly output?: JsonObject
+  readonly limits: Readonly<Record<string, number>>
+  readonly budget?: JsonObject
+}
+
+interface AgentInfo {
+  readonly name: string
+  readonly description?: string
+  readonly starters?: readonly string[]
+  readonly tools: readonly string[]
+  readonly models: readonly string[]
+  readonly isSimulated?: true
+  readonly notices?: readonly string[]
+}
+
 type AgentInput = string | InputMessage | readonly InputMessage[]
+
+interface AgentModel {
+  readonly id: string
+  readonly provider: string
+  readonly contextTokens?: number
+  readonly isFallback?: true
+  readonly isSimulated?: true
+}
 
 interface AgentOptions<
   Context = unknown,
@@ -43,6 +73,9 @@ interface AgentOptions<
 > {
   readonly name?: Name | undefined
   readonly model: Model | readonly Model[]
+  readonly models?: readonly Model[] | undefined
+  readonly description?: string | undefined
+  readonly starters?: readonly string[] | undefined
   readonly requireStreaming?: boolean | undefined
   readonly system?: string | undefined
   readonly tools?: Tools | undefined
@@ -99,6 +132,7 @@ interface Amounts {
 interface App {
   readonly agents: readonly string[]
   notices(agent?: string): Promise<readonly string[]>
+  describe(agent?: string): AgentDetails
   thread(id?: string, options?: ThreadOptions): Thread
   threads(options?: ThreadsOptions): Promise<ThreadPage>
   deleteThreads(options: { readonly user: string }): Promise<number>
@@ -551,8 +585,27 @@ interface ExchangesOptions {
   readonly round?: number | undefined
 }
 
+interface ExportedThread extends Transcript {
+  readonly thread: Omit<ThreadInfo, 'head' | 'status'>
+  readonly usage: Usage
+  readonly entries: readonly Entry[]
+}
+
 interface FailedRequest extends Paid {
   readonly model: string
+}
+
+interface Feedback {
+  readonly rating?: 'up' | 'down' | undefined
+  readonly note?: string | undefined
+}
+
+interface FeedbackEvent {
+  readonly type: 'feedback'
+  readonly run: string
+  readonly rating?: 'up' | 'down'
+  readonly note?: string
+  readonly user?: string
 }
 
 interface FetchAccess {
@@ -820,6 +873,12 @@ interface ListOptions {
   readonly agent?: string | undefined
   readonly status?: ThreadStatus | undefined
   readonly search?: readonly string[] | undefined
+  readonly outcome?: Outcome | undefined
+  readonly error?: string | undefined
+  readonly tool?: string | undefined
+  readonly minNanos?: number | undefined
+  readonly since?: number | undefined
+  readonly until?: number | undefined
 }
 
 type LogFields = Readonly<Record<string, LogValue>>
@@ -954,7 +1013,7 @@ declare enum OtherName {
 
 type OtherTool = Tool<unknown, OtherName>
 
-type Outcome = 'completed' | 'max-rounds' | 'budget' | 'truncated' | 'suspended' | 'canceled' | 'failed'
+type Outcome = (typeof outcomes)[number]
 
 type OutputOf<One extends Tool> =
   NonNullable<One['run']> extends (...args: never) => infer Result ? Returned<Awaited<Result>> : never
@@ -1058,6 +1117,7 @@ interface Policy {
   decide(call: PolicyRequest, granted: readonly string[]): PolicyDecision | Promise<PolicyDecision>
   ruleProblem?(rule: unknown): string | undefined
   readonly memory: PermissionMemory | undefined
+  readonly rules?: readonly string[]
   readonly readOnly?: boolean
 }
 
@@ -1409,11 +1469,18 @@ interface RunReport<Ending extends Outcome, Output, Request> {
 }
 
 interface RunRequest {
+  readonly model?: string | undefined
   readonly tools?: readonly ToolSpec[] | undefined
   readonly system?: string | undefined
   readonly settings?: ModelSettings | undefined
   readonly toolChoice?: ToolChoice | undefined
   readonly output?: JsonObject | undefined
+  readonly replace?:
+    | {
+        readonly system?: string | undefined
+        readonly tools?: readonly string[] | undefined
+      }
+    | undefined
   readonly metadata?: JsonObject | undefined
 }
 
@@ -1483,6 +1550,7 @@ interface SharedRate {
 interface SignalOptions {
   readonly quotas?: Quotas | undefined
   readonly label?: ThreadLabel | undefined
+  readonly relabel?: boolean | undefined
 }
 
 interface Signaled extends Pick<StoredThread, 'agent' | 'priority'> {
@@ -1661,6 +1729,8 @@ interface Thread {
   respond(callId: string, output: unknown, options?: RespondOptions): Promise<number>
   rewind(before: number, options?: RewindOptions): Promise<number>
   reportPlayback(playback: Playback): Promise<number>
+  rename(title: string): Promise<number>
+  feedback(run: string, feedback: ThreadFeedback): Promise<number>
   fork(
     atSeq: number,
     options?: {
@@ -1675,11 +1745,36 @@ interface Thread {
 interface ThreadCreateOptions {
   readonly failIfExists?: boolean | undefined
   readonly messages?: readonly InputMessage[] | undefined
+  readonly exported?: ExportedThread | undefined
   readonly keys?: readonly (string | undefined)[] | undefined
   readonly request?: RunRequest | undefined
 }
 
-type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent
+type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent | TitleEvent | FeedbackEvent
+
+interface ThreadFacts {
+  readonly outcome?: Outcome | undefined
+  readonly error?: string | undefined
+  readonly nanos: number
+  readonly tools: readonly string[]
+  readonly texts: readonly ThreadText[]
+}
+
+interface ThreadFeedback extends Feedback {
+  readonly user?: string | undefined
+}
+
+interface ThreadFilters {
+  readonly agent?: string | undefined
+  readonly status?: ThreadStatus | undefined
+  readonly search?: string | undefined
+  readonly outcome?: Outcome | undefined
+  readonly error?: string | undefined
+  readonly tool?: string | undefined
+  readonly minUsd?: number | undefined
+  readonly since?: number | undefined
+  readonly until?: number | undefined
+}
 
 interface ThreadInfo {
   readonly id: string
@@ -1695,6 +1790,13 @@ interface ThreadInfo {
   readonly updatedAt: number
   readonly head: number
   readonly status: ThreadStatus
+  readonly outcome?: Outcome
+  readonly error?: string
+  readonly knownUsd?: number
+  readonly match?: {
+    readonly seq: number
+    readonly text: string
+  }
 }
 
 interface ThreadLabel {
@@ -1778,8 +1880,10 @@ interface ThreadStore {
     left: {
       readonly head: number
       readonly status: 'idle' | 'waiting' | 'runnable'
+      readonly facts?: ThreadFacts | undefined
     },
   ): Promise<'released' | 'moved' | 'fenced'>
+  saveFacts(lease: Lease, facts: ThreadFacts): Promise<'saved' | 'fenced'>
   findRunnable(
     limit: number,
     agents: readonly string[],
@@ -1809,15 +1913,23 @@ interface ThreadStore {
   close(): Promise<void>
 }
 
+interface ThreadText {
+  readonly seq: number
+  readonly text: string
+  readonly search: string
+}
+
 interface ThreadView extends Omit<ThreadInfo, keyof ThreadSnapshot>, ThreadSnapshot {}
 
-interface ThreadsOptions {
+interface ThreadsOptions extends ThreadFilters {
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
   readonly user?: string | undefined
-  readonly agent?: string | undefined
-  readonly status?: ThreadStatus | undefined
-  readonly search?: string | undefined
+}
+
+interface TitleEvent {
+  readonly type: 'title'
+  readonly title: string
 }
 
 type TokenEstimate = Pick<Usage, 'inputTokens' | 'outputTokens'>
@@ -2174,6 +2286,16 @@ declare function memoryStore(options?: MemoryStoreOptions): ThreadStore
 declare function millrace(options: AppOptions): App
 
 declare const noUsage: Usage
+
+declare const outcomes: readonly [
+  'completed',
+  'max-rounds',
+  'budget',
+  'truncated',
+  'suspended',
+  'canceled',
+  'failed',
+]
 
 declare function parseArguments(raw: string):
   | {

@@ -22,7 +22,37 @@ interface Agent<
   ): AgentTool<Context, NoInfer<ToolName>, string | Exclude<Output, undefined>>
 }
 
+interface AgentDetails extends Omit<AgentInfo, 'tools' | 'models'> {
+  readonly system?: string
+  readonly tools: readonly ToolSpec[]
+  readonly models: readonly AgentModel[]
+  readonly rules?: readonly string[]
+  readonly settings: ModelSettings
+  readonly toolChoice?: ToolChoice
+  readonly output?: JsonObject
+  readonly limits: Readonly<Record<string, number>>
+  readonly budget?: JsonObject
+}
+
+interface AgentInfo {
+  readonly name: string
+  readonly description?: string
+  readonly starters?: readonly string[]
+  readonly tools: readonly string[]
+  readonly models: readonly string[]
+  readonly isSimulated?: true
+  readonly notices?: readonly string[]
+}
+
 type AgentInput = string | InputMessage | readonly InputMessage[]
+
+interface AgentModel {
+  readonly id: string
+  readonly provider: string
+  readonly contextTokens?: number
+  readonly isFallback?: true
+  readonly isSimulated?: true
+}
 
 interface AgentTool<Context = any, Name extends string = string, Output = unknown>
   extends Tool<
@@ -58,6 +88,7 @@ interface Amounts {
 interface App {
   readonly agents: readonly string[]
   notices(agent?: string): Promise<readonly string[]>
+  describe(agent?: string): AgentDetails
   thread(id?: string, options?: ThreadOptions): Thread
   threads(options?: ThreadsOptions): Promise<ThreadPage>
   deleteThreads(options: { readonly user: string }): Promise<number>
@@ -276,9 +307,9 @@ interface CheckpointEvent {
   readonly opaque?: ProviderData
 }
 
-type ClientOption = Exclude<keyof RunRequest, 'metadata'>
+type ClientOption = Exclude<keyof RunRequest, 'metadata' | 'replace'>
 
-type ClientOptions = (agent: string) => ReadonlySet<keyof RunRequest>
+type ClientOptions = (agent: string, caller?: Pick<Caller, 'canInspect'>) => ReadonlySet<keyof RunRequest>
 
 interface CompiledSchema<Value = unknown> {
   readonly jsonSchema: JsonObject
@@ -439,8 +470,27 @@ interface ExchangesOptions {
   readonly round?: number | undefined
 }
 
+interface ExportedThread extends Transcript {
+  readonly thread: Omit<ThreadInfo, 'head' | 'status'>
+  readonly usage: Usage
+  readonly entries: readonly Entry[]
+}
+
 interface FailedRequest extends Paid {
   readonly model: string
+}
+
+interface Feedback {
+  readonly rating?: 'up' | 'down' | undefined
+  readonly note?: string | undefined
+}
+
+interface FeedbackEvent {
+  readonly type: 'feedback'
+  readonly run: string
+  readonly rating?: 'up' | 'down'
+  readonly note?: string
+  readonly user?: string
 }
 
 interface FetchAccess {
@@ -681,6 +731,12 @@ interface ListOptions {
   readonly agent?: string | undefined
   readonly status?: ThreadStatus | undefined
   readonly search?: readonly string[] | undefined
+  readonly outcome?: Outcome | undefined
+  readonly error?: string | undefined
+  readonly tool?: string | undefined
+  readonly minNanos?: number | undefined
+  readonly since?: number | undefined
+  readonly until?: number | undefined
 }
 
 interface ListenOptions {
@@ -800,6 +856,7 @@ interface NewThreadOptions {
   readonly messages?: ThreadCreateOptions['messages']
   readonly keys?: ThreadCreateOptions['keys']
   readonly request?: ThreadCreateOptions['request']
+  readonly exported?: ThreadCreateOptions['exported']
 }
 
 type OnLimit =
@@ -819,7 +876,7 @@ type OptionsArgument<Context, More = unknown> = unknown extends Context
         },
     ]
 
-type Outcome = 'completed' | 'max-rounds' | 'budget' | 'truncated' | 'suspended' | 'canceled' | 'failed'
+type Outcome = (typeof outcomes)[number]
 
 interface Paid {
   readonly usage?: Partial<Usage>
@@ -1189,11 +1246,18 @@ interface RunReport<Ending extends Outcome, Output, Request> {
 }
 
 interface RunRequest {
+  readonly model?: string | undefined
   readonly tools?: readonly ToolSpec[] | undefined
   readonly system?: string | undefined
   readonly settings?: ModelSettings | undefined
   readonly toolChoice?: ToolChoice | undefined
   readonly output?: JsonObject | undefined
+  readonly replace?:
+    | {
+        readonly system?: string | undefined
+        readonly tools?: readonly string[] | undefined
+      }
+    | undefined
   readonly metadata?: JsonObject | undefined
 }
 
@@ -1312,6 +1376,7 @@ interface SharedRate {
 interface SignalOptions {
   readonly quotas?: Quotas | undefined
   readonly label?: ThreadLabel | undefined
+  readonly relabel?: boolean | undefined
 }
 
 interface Signaled extends Pick<StoredThread, 'agent' | 'priority'> {
@@ -1502,6 +1567,8 @@ interface Thread {
   respond(callId: string, output: unknown, options?: RespondOptions): Promise<number>
   rewind(before: number, options?: RewindOptions): Promise<number>
   reportPlayback(playback: Playback): Promise<number>
+  rename(title: string): Promise<number>
+  feedback(run: string, feedback: ThreadFeedback): Promise<number>
   fork(
     atSeq: number,
     options?: {
@@ -1516,11 +1583,40 @@ interface Thread {
 interface ThreadCreateOptions {
   readonly failIfExists?: boolean | undefined
   readonly messages?: readonly InputMessage[] | undefined
+  readonly exported?: ExportedThread | undefined
   readonly keys?: readonly (string | undefined)[] | undefined
   readonly request?: RunRequest | undefined
 }
 
-type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent
+type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent | TitleEvent | FeedbackEvent
+
+interface ThreadFacts {
+  readonly outcome?: Outcome | undefined
+  readonly error?: string | undefined
+  readonly nanos: number
+  readonly tools: readonly string[]
+  readonly texts: readonly ThreadText[]
+}
+
+interface ThreadFeedback extends Feedback {
+  readonly user?: string | undefined
+}
+
+interface ThreadFilters {
+  readonly agent?: string | undefined
+  readonly status?: ThreadStatus | undefined
+  readonly search?: string | undefined
+  readonly outcome?: Outcome | undefined
+  readonly error?: string | undefined
+  readonly tool?: string | undefined
+  readonly minUsd?: number | undefined
+  readonly since?: number | undefined
+  readonly until?: number | undefined
+}
+
+interface ThreadHtmlOptions {
+  readonly at?: number | undefined
+}
 
 interface ThreadInfo {
   readonly id: string
@@ -1536,6 +1632,13 @@ interface ThreadInfo {
   readonly updatedAt: number
   readonly head: number
   readonly status: ThreadStatus
+  readonly outcome?: Outcome
+  readonly error?: string
+  readonly knownUsd?: number
+  readonly match?: {
+    readonly seq: number
+    readonly text: string
+  }
 }
 
 interface ThreadLabel {
@@ -1619,8 +1722,10 @@ interface ThreadStore {
     left: {
       readonly head: number
       readonly status: 'idle' | 'waiting' | 'runnable'
+      readonly facts?: ThreadFacts | undefined
     },
   ): Promise<'released' | 'moved' | 'fenced'>
+  saveFacts(lease: Lease, facts: ThreadFacts): Promise<'saved' | 'fenced'>
   findRunnable(
     limit: number,
     agents: readonly string[],
@@ -1650,15 +1755,23 @@ interface ThreadStore {
   close(): Promise<void>
 }
 
+interface ThreadText {
+  readonly seq: number
+  readonly text: string
+  readonly search: string
+}
+
 interface ThreadView extends Omit<ThreadInfo, keyof ThreadSnapshot>, ThreadSnapshot {}
 
-interface ThreadsOptions {
+interface ThreadsOptions extends ThreadFilters {
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
   readonly user?: string | undefined
-  readonly agent?: string | undefined
-  readonly status?: ThreadStatus | undefined
-  readonly search?: string | undefined
+}
+
+interface TitleEvent {
+  readonly type: 'title'
+  readonly title: string
 }
 
 type TokenEstimate = Pick<Usage, 'inputTokens' | 'outputTokens'>
@@ -1837,6 +1950,11 @@ interface TotalCost {
   readonly estimatedUsd?: number
   readonly simulatedUsd?: number
   readonly tools?: Readonly<Record<string, number>>
+}
+
+interface Transcript {
+  readonly version: number
+  readonly messages: readonly Message[]
 }
 
 interface TurnRecord {
@@ -2083,7 +2201,19 @@ declare function httpError(
 
 declare function openaiApi(options?: ModelProtocolOptions): Protocol
 
+declare const outcomes: readonly [
+  'completed',
+  'max-rounds',
+  'budget',
+  'truncated',
+  'suspended',
+  'canceled',
+  'failed',
+]
+
 declare function serve(options: ServeOptions): ServedApp
+
+declare function threadHtml(exported: ExportedThread, { at }?: ThreadHtmlOptions): Promise<string>
 
 export {
   type AiSdkUiOptions,
@@ -2118,6 +2248,7 @@ export {
   type SocketContext,
   type SocketHandler,
   type StreamSlot,
+  type ThreadHtmlOptions,
   type Voice,
   type VoiceOutlet,
   type VoiceSession,
@@ -2127,4 +2258,5 @@ export {
   httpError,
   openaiApi,
   serve,
+  threadHtml,
 }

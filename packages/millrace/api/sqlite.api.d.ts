@@ -148,6 +148,14 @@ interface FailedRequest extends Paid {
   readonly model: string
 }
 
+interface FeedbackEvent {
+  readonly type: 'feedback'
+  readonly run: string
+  readonly rating?: 'up' | 'down'
+  readonly note?: string
+  readonly user?: string
+}
+
 type FilePart = {
   readonly type: 'file'
   readonly mediaType: string
@@ -241,6 +249,12 @@ interface ListOptions {
   readonly agent?: string | undefined
   readonly status?: ThreadStatus | undefined
   readonly search?: readonly string[] | undefined
+  readonly outcome?: Outcome | undefined
+  readonly error?: string | undefined
+  readonly tool?: string | undefined
+  readonly minNanos?: number | undefined
+  readonly since?: number | undefined
+  readonly until?: number | undefined
 }
 
 type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
@@ -275,7 +289,7 @@ interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata
   readonly priority?: Priority | undefined
 }
 
-type Outcome = 'completed' | 'max-rounds' | 'budget' | 'truncated' | 'suspended' | 'canceled' | 'failed'
+type Outcome = (typeof outcomes)[number]
 
 interface Paid {
   readonly usage?: Partial<Usage>
@@ -452,11 +466,18 @@ interface RunLimits {
 }
 
 interface RunRequest {
+  readonly model?: string | undefined
   readonly tools?: readonly ToolSpec[] | undefined
   readonly system?: string | undefined
   readonly settings?: ModelSettings | undefined
   readonly toolChoice?: ToolChoice | undefined
   readonly output?: JsonObject | undefined
+  readonly replace?:
+    | {
+        readonly system?: string | undefined
+        readonly tools?: readonly string[] | undefined
+      }
+    | undefined
   readonly metadata?: JsonObject | undefined
 }
 
@@ -492,6 +513,7 @@ interface SharedRate {
 interface SignalOptions {
   readonly quotas?: Quotas | undefined
   readonly label?: ThreadLabel | undefined
+  readonly relabel?: boolean | undefined
 }
 
 interface Signaled extends Pick<StoredThread, 'agent' | 'priority'> {
@@ -581,7 +603,15 @@ interface TextPart {
   readonly opaque?: ProviderData
 }
 
-type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent
+type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent | TitleEvent | FeedbackEvent
+
+interface ThreadFacts {
+  readonly outcome?: Outcome | undefined
+  readonly error?: string | undefined
+  readonly nanos: number
+  readonly tools: readonly string[]
+  readonly texts: readonly ThreadText[]
+}
 
 interface ThreadInfo {
   readonly id: string
@@ -597,6 +627,13 @@ interface ThreadInfo {
   readonly updatedAt: number
   readonly head: number
   readonly status: ThreadStatus
+  readonly outcome?: Outcome
+  readonly error?: string
+  readonly knownUsd?: number
+  readonly match?: {
+    readonly seq: number
+    readonly text: string
+  }
 }
 
 interface ThreadLabel {
@@ -646,8 +683,10 @@ interface ThreadStore {
     left: {
       readonly head: number
       readonly status: 'idle' | 'waiting' | 'runnable'
+      readonly facts?: ThreadFacts | undefined
     },
   ): Promise<'released' | 'moved' | 'fenced'>
+  saveFacts(lease: Lease, facts: ThreadFacts): Promise<'saved' | 'fenced'>
   findRunnable(
     limit: number,
     agents: readonly string[],
@@ -675,6 +714,17 @@ interface ThreadStore {
   packDeltas(threadId: string, upTo: number): Promise<void>
   watch(watcher: Watcher): Watch
   close(): Promise<void>
+}
+
+interface ThreadText {
+  readonly seq: number
+  readonly text: string
+  readonly search: string
+}
+
+interface TitleEvent {
+  readonly type: 'title'
+  readonly title: string
 }
 
 type TokenEstimate = Pick<Usage, 'inputTokens' | 'outputTokens'>
@@ -801,6 +851,16 @@ interface Watcher {
   readonly runnable?: (() => void) | undefined
   readonly missed?: (() => void) | undefined
 }
+
+declare const outcomes: readonly [
+  'completed',
+  'max-rounds',
+  'budget',
+  'truncated',
+  'suspended',
+  'canceled',
+  'failed',
+]
 
 declare function sqliteStore(path: string | URL, options?: SqliteStoreOptions): ThreadStore
 

@@ -148,6 +148,14 @@ interface FailedRequest extends Paid {
   readonly model: string
 }
 
+interface FeedbackEvent {
+  readonly type: 'feedback'
+  readonly run: string
+  readonly rating?: 'up' | 'down'
+  readonly note?: string
+  readonly user?: string
+}
+
 type FilePart = {
   readonly type: 'file'
   readonly mediaType: string
@@ -241,6 +249,12 @@ interface ListOptions {
   readonly agent?: string | undefined
   readonly status?: ThreadStatus | undefined
   readonly search?: readonly string[] | undefined
+  readonly outcome?: Outcome | undefined
+  readonly error?: string | undefined
+  readonly tool?: string | undefined
+  readonly minNanos?: number | undefined
+  readonly since?: number | undefined
+  readonly until?: number | undefined
 }
 
 interface MemoryStoreOptions {
@@ -279,7 +293,7 @@ interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata
   readonly priority?: Priority | undefined
 }
 
-type Outcome = 'completed' | 'max-rounds' | 'budget' | 'truncated' | 'suspended' | 'canceled' | 'failed'
+type Outcome = (typeof outcomes)[number]
 
 interface Paid {
   readonly usage?: Partial<Usage>
@@ -456,11 +470,18 @@ interface RunLimits {
 }
 
 interface RunRequest {
+  readonly model?: string | undefined
   readonly tools?: readonly ToolSpec[] | undefined
   readonly system?: string | undefined
   readonly settings?: ModelSettings | undefined
   readonly toolChoice?: ToolChoice | undefined
   readonly output?: JsonObject | undefined
+  readonly replace?:
+    | {
+        readonly system?: string | undefined
+        readonly tools?: readonly string[] | undefined
+      }
+    | undefined
   readonly metadata?: JsonObject | undefined
 }
 
@@ -496,6 +517,7 @@ interface SharedRate {
 interface SignalOptions {
   readonly quotas?: Quotas | undefined
   readonly label?: ThreadLabel | undefined
+  readonly relabel?: boolean | undefined
 }
 
 interface Signaled extends Pick<StoredThread, 'agent' | 'priority'> {
@@ -578,7 +600,15 @@ interface TextPart {
   readonly opaque?: ProviderData
 }
 
-type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent
+type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent | TitleEvent | FeedbackEvent
+
+interface ThreadFacts {
+  readonly outcome?: Outcome | undefined
+  readonly error?: string | undefined
+  readonly nanos: number
+  readonly tools: readonly string[]
+  readonly texts: readonly ThreadText[]
+}
 
 interface ThreadInfo {
   readonly id: string
@@ -594,6 +624,13 @@ interface ThreadInfo {
   readonly updatedAt: number
   readonly head: number
   readonly status: ThreadStatus
+  readonly outcome?: Outcome
+  readonly error?: string
+  readonly knownUsd?: number
+  readonly match?: {
+    readonly seq: number
+    readonly text: string
+  }
 }
 
 interface ThreadLabel {
@@ -643,8 +680,10 @@ interface ThreadStore {
     left: {
       readonly head: number
       readonly status: 'idle' | 'waiting' | 'runnable'
+      readonly facts?: ThreadFacts | undefined
     },
   ): Promise<'released' | 'moved' | 'fenced'>
+  saveFacts(lease: Lease, facts: ThreadFacts): Promise<'saved' | 'fenced'>
   findRunnable(
     limit: number,
     agents: readonly string[],
@@ -672,6 +711,17 @@ interface ThreadStore {
   packDeltas(threadId: string, upTo: number): Promise<void>
   watch(watcher: Watcher): Watch
   close(): Promise<void>
+}
+
+interface ThreadText {
+  readonly seq: number
+  readonly text: string
+  readonly search: string
+}
+
+interface TitleEvent {
+  readonly type: 'title'
+  readonly title: string
 }
 
 type TokenEstimate = Pick<Usage, 'inputTokens' | 'outputTokens'>
@@ -801,6 +851,16 @@ interface Watcher {
 
 declare function memoryStore(options?: MemoryStoreOptions): ThreadStore
 
+declare const outcomes: readonly [
+  'completed',
+  'max-rounds',
+  'budget',
+  'truncated',
+  'suspended',
+  'canceled',
+  'failed',
+]
+
 export {
   type AppendResult,
   type Batch,
@@ -827,8 +887,10 @@ export {
   type SpendingOptions,
   type SpendingRow,
   type StoredThread,
+  type ThreadFacts,
   type ThreadLabel,
   type ThreadStore,
+  type ThreadText,
   type Watch,
   type Watcher,
   memoryStore,

@@ -201,6 +201,14 @@ interface FakeClock extends Clock {
   until<Value>(promise: Promise<Value>): Promise<Value>
 }
 
+interface FeedbackEvent {
+  readonly type: 'feedback'
+  readonly run: string
+  readonly rating?: 'up' | 'down'
+  readonly note?: string
+  readonly user?: string
+}
+
 interface FetchAccess {
   readonly kind: 'fetch'
   readonly host: string
@@ -299,6 +307,12 @@ interface ListOptions {
   readonly agent?: string | undefined
   readonly status?: ThreadStatus | undefined
   readonly search?: readonly string[] | undefined
+  readonly outcome?: Outcome | undefined
+  readonly error?: string | undefined
+  readonly tool?: string | undefined
+  readonly minNanos?: number | undefined
+  readonly since?: number | undefined
+  readonly until?: number | undefined
 }
 
 type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
@@ -371,7 +385,7 @@ type OpenStore = (storage: {
   readonly now: () => number
 }) => ThreadStore | Promise<ThreadStore>
 
-type Outcome = 'completed' | 'max-rounds' | 'budget' | 'truncated' | 'suspended' | 'canceled' | 'failed'
+type Outcome = (typeof outcomes)[number]
 
 interface Paid {
   readonly usage?: Partial<Usage>
@@ -595,11 +609,18 @@ interface RunLimits {
 }
 
 interface RunRequest {
+  readonly model?: string | undefined
   readonly tools?: readonly ToolSpec[] | undefined
   readonly system?: string | undefined
   readonly settings?: ModelSettings | undefined
   readonly toolChoice?: ToolChoice | undefined
   readonly output?: JsonObject | undefined
+  readonly replace?:
+    | {
+        readonly system?: string | undefined
+        readonly tools?: readonly string[] | undefined
+      }
+    | undefined
   readonly metadata?: JsonObject | undefined
 }
 
@@ -693,6 +714,7 @@ interface SharedRate {
 interface SignalOptions {
   readonly quotas?: Quotas | undefined
   readonly label?: ThreadLabel | undefined
+  readonly relabel?: boolean | undefined
 }
 
 interface Signaled extends Pick<StoredThread, 'agent' | 'priority'> {
@@ -794,7 +816,15 @@ interface TextPart {
   readonly opaque?: ProviderData
 }
 
-type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent
+type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent | TitleEvent | FeedbackEvent
+
+interface ThreadFacts {
+  readonly outcome?: Outcome | undefined
+  readonly error?: string | undefined
+  readonly nanos: number
+  readonly tools: readonly string[]
+  readonly texts: readonly ThreadText[]
+}
 
 interface ThreadInfo {
   readonly id: string
@@ -810,6 +840,13 @@ interface ThreadInfo {
   readonly updatedAt: number
   readonly head: number
   readonly status: ThreadStatus
+  readonly outcome?: Outcome
+  readonly error?: string
+  readonly knownUsd?: number
+  readonly match?: {
+    readonly seq: number
+    readonly text: string
+  }
 }
 
 interface ThreadLabel {
@@ -859,8 +896,10 @@ interface ThreadStore {
     left: {
       readonly head: number
       readonly status: 'idle' | 'waiting' | 'runnable'
+      readonly facts?: ThreadFacts | undefined
     },
   ): Promise<'released' | 'moved' | 'fenced'>
+  saveFacts(lease: Lease, facts: ThreadFacts): Promise<'saved' | 'fenced'>
   findRunnable(
     limit: number,
     agents: readonly string[],
@@ -888,6 +927,17 @@ interface ThreadStore {
   packDeltas(threadId: string, upTo: number): Promise<void>
   watch(watcher: Watcher): Watch
   close(): Promise<void>
+}
+
+interface ThreadText {
+  readonly seq: number
+  readonly text: string
+  readonly search: string
+}
+
+interface TitleEvent {
+  readonly type: 'title'
+  readonly title: string
 }
 
 type TokenEstimate = Pick<Usage, 'inputTokens' | 'outputTokens'>
@@ -1079,6 +1129,16 @@ interface WireListener {
 }
 
 declare function fakeClock(): FakeClock
+
+declare const outcomes: readonly [
+  'completed',
+  'max-rounds',
+  'budget',
+  'truncated',
+  'suspended',
+  'canceled',
+  'failed',
+]
 
 declare function recordedTool(name: string, recorded: readonly RecordedCall[]): RecordedTool
 

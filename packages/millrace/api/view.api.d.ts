@@ -197,6 +197,14 @@ interface FailedRequest extends Paid {
   readonly model: string
 }
 
+interface FeedbackEvent {
+  readonly type: 'feedback'
+  readonly run: string
+  readonly rating?: 'up' | 'down'
+  readonly note?: string
+  readonly user?: string
+}
+
 type Fields = Readonly<Record<string, unknown>>
 
 type FilePart = {
@@ -277,6 +285,7 @@ interface LogView {
   waiting: InputView[]
   readonly versions: Map<string, Versions>
   readonly runs: RunView[]
+  title?: string | undefined
   head: number
   version: number
   readonly open: OpenState
@@ -342,7 +351,7 @@ interface OpenState {
   last?: Entry | undefined
 }
 
-type Outcome = 'completed' | 'max-rounds' | 'budget' | 'truncated' | 'suspended' | 'canceled' | 'failed'
+type Outcome = (typeof outcomes)[number]
 
 interface OutputChunk {
   readonly toolCallId: string
@@ -504,6 +513,11 @@ interface RoundEndEvent extends Paid {
 
 type RoundFinish = FinishReason | 'interrupted'
 
+interface RoundInput {
+  readonly messages: readonly Message[]
+  readonly request?: RunRequest | undefined
+}
+
 interface RoundRetractEvent {
   readonly type: 'round-retract'
   readonly round: number
@@ -598,11 +612,18 @@ type RunEvent<Calls = CallEvent> =
   | RunEndEvent
 
 interface RunRequest {
+  readonly model?: string | undefined
   readonly tools?: readonly ToolSpec[] | undefined
   readonly system?: string | undefined
   readonly settings?: ModelSettings | undefined
   readonly toolChoice?: ToolChoice | undefined
   readonly output?: JsonObject | undefined
+  readonly replace?:
+    | {
+        readonly system?: string | undefined
+        readonly tools?: readonly string[] | undefined
+      }
+    | undefined
   readonly metadata?: JsonObject | undefined
 }
 
@@ -653,6 +674,12 @@ interface RunView {
   context?: ContextUse | undefined
   limit?: ReachedLimit | undefined
   error?: ErrorJson | undefined
+  readonly feedback: Map<
+    string,
+    FeedbackEvent & {
+      readonly at: number
+    }
+  >
   version: number
 }
 
@@ -721,9 +748,14 @@ interface TextView extends RowBase {
   played?: number | undefined
 }
 
-type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent
+type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent | TitleEvent | FeedbackEvent
 
 type ThreadStatus = 'idle' | 'queued' | 'running' | 'waiting'
+
+interface TitleEvent {
+  readonly type: 'title'
+  readonly title: string
+}
 
 type TokenEstimate = Pick<Usage, 'inputTokens' | 'outputTokens'>
 
@@ -1100,6 +1132,16 @@ declare function markdownParser(sink: Sink): MarkdownParser
 
 declare function nothingSpent(): Spent
 
+declare const outcomes: readonly [
+  'completed',
+  'max-rounds',
+  'budget',
+  'truncated',
+  'suspended',
+  'canceled',
+  'failed',
+]
+
 declare function partialJson({ maxDepth }?: { maxDepth?: number }): PartialJson
 
 declare function readAnswers({ parts }: PostedMessage): PostedAnswers
@@ -1112,6 +1154,8 @@ declare function readConversation(posted: readonly PostedMessage[]): {
 declare function readPostedChat(body: unknown): PostedChat
 
 declare function readUIMessages(body: unknown): UIConversation
+
+declare function roundInput(entries: readonly Entry[], seq: number): RoundInput
 
 declare function roundText({ parts }: RoundView): string
 
@@ -1155,6 +1199,7 @@ export {
   type InputView,
   type LegView,
   type LogView,
+  type Message,
   type NoticeView,
   type Outcome,
   type Paid,
@@ -1163,6 +1208,7 @@ export {
   type PostedMessage,
   type ReachedLimit,
   type ResultFold,
+  type RoundInput,
   type RoundView,
   type Row,
   type RunSummary,
@@ -1200,6 +1246,7 @@ export {
   readConversation,
   readPostedChat,
   readUIMessages,
+  roundInput,
   roundText,
   simulatedPrices,
   sseEnd,

@@ -154,8 +154,27 @@ interface ExchangesOptions {
   readonly round?: number | undefined
 }
 
+interface ExportedThread extends Transcript {
+  readonly thread: Omit<ThreadInfo, 'head' | 'status'>
+  readonly usage: Usage
+  readonly entries: readonly Entry[]
+}
+
 interface FailedRequest extends Paid {
   readonly model: string
+}
+
+interface Feedback {
+  readonly rating?: 'up' | 'down' | undefined
+  readonly note?: string | undefined
+}
+
+interface FeedbackEvent {
+  readonly type: 'feedback'
+  readonly run: string
+  readonly rating?: 'up' | 'down'
+  readonly note?: string
+  readonly user?: string
 }
 
 type FilePart = {
@@ -297,7 +316,7 @@ interface ModelSettings {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-type Outcome = 'completed' | 'max-rounds' | 'budget' | 'truncated' | 'suspended' | 'canceled' | 'failed'
+type Outcome = (typeof outcomes)[number]
 
 interface Paid {
   readonly usage?: Partial<Usage>
@@ -481,11 +500,18 @@ type RunEvent<Calls = CallEvent> =
   | RunEndEvent
 
 interface RunRequest {
+  readonly model?: string | undefined
   readonly tools?: readonly ToolSpec[] | undefined
   readonly system?: string | undefined
   readonly settings?: ModelSettings | undefined
   readonly toolChoice?: ToolChoice | undefined
   readonly output?: JsonObject | undefined
+  readonly replace?:
+    | {
+        readonly system?: string | undefined
+        readonly tools?: readonly string[] | undefined
+      }
+    | undefined
   readonly metadata?: JsonObject | undefined
 }
 
@@ -592,6 +618,8 @@ interface Thread {
   respond(callId: string, output: unknown, options?: RespondOptions): Promise<number>
   rewind(before: number, options?: RewindOptions): Promise<number>
   reportPlayback(playback: Playback): Promise<number>
+  rename(title: string): Promise<number>
+  feedback(run: string, feedback: ThreadFeedback): Promise<number>
   fork(
     atSeq: number,
     options?: {
@@ -606,11 +634,16 @@ interface Thread {
 interface ThreadCreateOptions {
   readonly failIfExists?: boolean | undefined
   readonly messages?: readonly InputMessage[] | undefined
+  readonly exported?: ExportedThread | undefined
   readonly keys?: readonly (string | undefined)[] | undefined
   readonly request?: RunRequest | undefined
 }
 
-type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent
+type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent | TitleEvent | FeedbackEvent
+
+interface ThreadFeedback extends Feedback {
+  readonly user?: string | undefined
+}
 
 interface ThreadInfo {
   readonly id: string
@@ -626,6 +659,13 @@ interface ThreadInfo {
   readonly updatedAt: number
   readonly head: number
   readonly status: ThreadStatus
+  readonly outcome?: Outcome
+  readonly error?: string
+  readonly knownUsd?: number
+  readonly match?: {
+    readonly seq: number
+    readonly text: string
+  }
 }
 
 interface ThreadSendOptions extends SendOptions {
@@ -657,6 +697,11 @@ interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status'> {
 type ThreadStatus = 'idle' | 'queued' | 'running' | 'waiting'
 
 interface ThreadView extends Omit<ThreadInfo, keyof ThreadSnapshot>, ThreadSnapshot {}
+
+interface TitleEvent {
+  readonly type: 'title'
+  readonly title: string
+}
 
 type TokenEstimate = Pick<Usage, 'inputTokens' | 'outputTokens'>
 
@@ -757,6 +802,11 @@ interface TotalCost {
   readonly estimatedUsd?: number
   readonly simulatedUsd?: number
   readonly tools?: Readonly<Record<string, number>>
+}
+
+interface Transcript {
+  readonly version: number
+  readonly messages: readonly Message[]
 }
 
 interface TurnRecord {
@@ -939,5 +989,15 @@ declare const closeCodes: {
   readonly tryAgainLater: 1013
   readonly threadGone: 4404
 }
+
+declare const outcomes: readonly [
+  'completed',
+  'max-rounds',
+  'budget',
+  'truncated',
+  'suspended',
+  'canceled',
+  'failed',
+]
 
 export { type ServerSocket, type SocketConnection, type SocketOptions, attachSocket, closeCodes }

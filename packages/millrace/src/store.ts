@@ -21,8 +21,10 @@ export type {
   SignalOptions,
   SnapshotWrite,
   StoredThread,
+  ThreadFacts,
   ThreadLabel,
   ThreadStore,
+  ThreadText,
   Watch,
   Watcher,
 } from './log/index.ts'

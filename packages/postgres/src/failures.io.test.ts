@@ -1,5 +1,5 @@
 import type { ThreadEvent } from 'millrace'
-import type { Hold, ThreadStore } from 'millrace/store'
+import type { Hold, Lease, ThreadStore } from 'millrace/store'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { PostgresServer } from '../../../test/postgres-server.ts'
@@ -7,6 +7,7 @@ import { postgresServer } from '../../../test/postgres-server.ts'
 import type { PostgresStoreOptions } from './index.ts'
 import { postgresStore } from './index.ts'
 import { losingProxy } from './losing-proxy.test-kit.ts'
+import { databaseStore } from './store/store.ts'
 
 const leaseMs = 60_000
 const input = (content: string): ThreadEvent => ({
@@ -313,7 +314,7 @@ describe('the tables', () => {
     expect(created.filter(Boolean)).toHaveLength(1)
     const admin = await client()
     const { rows } = await admin.query(`SELECT * FROM ${schema}.versions`)
-    expect(rows).toEqual([{ version: 3, oldest: 1 }])
+    expect(rows).toEqual([{ version: 4, oldest: 1 }])
   })
 
   it('of the first version get indexes and tables, and the first version can still use them', async () => {
@@ -326,18 +327,66 @@ describe('the tables', () => {
     await admin.query(
       `DROP TABLE ${schema}.spending; DROP TABLE ${schema}.totals; DROP TABLE ${schema}.holds`,
     )
+    await admin.query(
+      `DROP TABLE ${schema}.texts; DROP TABLE ${schema}.tools;
+       ALTER TABLE ${schema}.threads DROP COLUMN outcome, DROP COLUMN error, DROP COLUMN nanos`,
+    )
     await admin.query(`UPDATE ${schema}.versions SET version = 1`)
     const current = open(url, { schema })
     expect(await current.findKey('key', 9)).toEqual([{ threadId: 't', seq: 1 }])
     expect(await current.spending({ by: ['day'] })).toEqual([])
+    expect(await current.get('t')).not.toHaveProperty('knownUsd')
+    const claim = await current.claim('t', 'worker', 5000)
+    const texts = [{ seq: 1, text: 'Enough', search: 'ENOUGH' }]
+    const facts = { outcome: 'completed', nanos: 5e8, tools: ['look'], texts } as const
+    await current.release(claim?.lease as Lease, { head: 1, status: 'idle', facts })
+    expect((await current.list({ limit: 9, search: ['ENOUGH'], tool: 'look' })).threads).toMatchObject([
+      { id: 't', outcome: 'completed', knownUsd: 0.5, match: { seq: 1, text: 'Enough' } },
+    ])
     const { rows } = await admin.query(`SELECT * FROM ${schema}.versions`)
-    expect(rows).toEqual([{ version: 3, oldest: 1 }])
+    expect(rows).toEqual([{ version: 4, oldest: 1 }])
     const { rows: indexes } = await admin.query(
       `SELECT indexname FROM pg_indexes WHERE schemaname = $1 AND indexname IN ('signals_key', 'heads_n')`,
       [schema],
     )
     expect(indexes).toHaveLength(2)
     expect(await first.get('t')).toMatchObject({ id: 't', head: 1 })
+  })
+
+  it('lose messages and tools with a thread that a process of an older version removes', async () => {
+    const schema = newSchema()
+    const store = open(url, { schema })
+    await store.create({ id: 't', agent: 'a' })
+    await store.signal('t', 'key', { type: 'stop', reason: 'enough' })
+    const claim = await store.claim('t', 'worker', 5000)
+    const texts = [{ seq: 1, text: 'secret', search: 'SECRET' }]
+    await store.saveFacts(claim?.lease as Lease, { nanos: 0, tools: ['look'], texts })
+    const admin = await client()
+    const rows = async (table: string) => (await admin.query(`SELECT FROM ${schema}.${table}`)).rows.length
+    expect([await rows('texts'), await rows('tools')]).toEqual([1, 1])
+    await admin.query(`DELETE FROM ${schema}.threads`)
+    expect([await rows('texts'), await rows('tools')]).toEqual([0, 0])
+  })
+
+  it('lose messages and tools with a thread that is deleted', async () => {
+    const schema = newSchema()
+    const store = open(url, { schema })
+    await store.create({ id: 't', agent: 'a' })
+    for (const key of ['a', 'b', 'c']) await store.signal('t', key, { type: 'stop', reason: 'enough' })
+    const claim = await store.claim('t', 'worker', 5000)
+    const texts = [1, 2, 3].map((seq) => ({ seq, text: 'secret', search: 'SECRET' }))
+    await store.saveFacts(claim?.lease as Lease, { nanos: 0, tools: ['look'], texts })
+    await store.fork('t', 2, { id: 'f', agent: 'a' })
+    const admin = await client()
+    const rows = async (table: string) => (await admin.query(`SELECT FROM ${schema}.${table}`)).rows.length
+    await store.delete('t')
+    await expect.poll(() => rows('texts')).toBe(2)
+    expect((await store.list({ limit: 9, search: ['SECRET'] })).threads).toMatchObject([
+      { id: 'f', match: { seq: 2 } },
+    ])
+    await store.delete('f')
+    await expect.poll(() => rows('threads')).toBe(0)
+    expect([await rows('texts'), await rows('tools')]).toEqual([0, 0])
   })
 
   it('of a newer version can be used if they allow it, and are refused if not', async () => {
@@ -349,4 +398,22 @@ describe('the tables', () => {
     await admin.query(`UPDATE ${schema}.versions SET oldest = 6`)
     await expect(open(url, { schema }).get('t')).rejects.toThrow(/version 7.*update @millrace\/postgres/)
   })
+})
+
+it('a search that takes long returns what it has found, and where to continue', async () => {
+  const schema = newSchema()
+  const filled = open(url, { schema })
+  // More than one statement scans.
+  const ids = Array.from({ length: 300 }, (_, index) => `t${index}`)
+  for (const id of ids)
+    await filled.create({ id, agent: 'a', label: { search: id.endsWith('7') ? 'needle' : 'hay' } })
+  const timing = { connections: 1, timeoutMs: 10_000, retryMs: 5000, scanMs: 0 }
+  const { store } = databaseStore({ url, listenUrl: url, schema, now: undefined, ...timing })
+  onTestFinished(() => store.close())
+  const pages: Awaited<ReturnType<ThreadStore['list']>>[] = []
+  do pages.push(await store.list({ search: ['needle'], limit: 100, cursor: pages.at(-1)?.next }))
+  while (pages.at(-1)?.next !== undefined)
+  expect(pages.length).toBeGreaterThan(1)
+  const found = pages.flatMap(({ threads }) => threads.map(({ id }) => id))
+  expect(found).toEqual(ids.filter((id) => id.endsWith('7')).reverse())
 })

@@ -90,9 +90,9 @@ describe('sending', () => {
   })
 
   test('a rejected message says why, and can be sent again or discarded', async () => {
-    const { url } = await startServer({ ...echo, clientOptions: [] })
+    const { url } = await startServer(echo)
     const chat = openStore({ url })
-    await chat.now.send('Hi', { request: { system: 'Be brief' } })
+    await chat.now.send('Hi', { request: { model: 'unknown' } })
     const failed = await chat.until(({ messages }) => messages[0]?.status === 'failed')
     const message = failed.messages[0] as SentMessage
     expect(message.error?.code).toBe('invalid_input')

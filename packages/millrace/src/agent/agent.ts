@@ -6,6 +6,7 @@ import { isHandover, nestedRunOf, noticesOf, toolContent } from '../tools/index.
 import type { AsToolOptions } from './as-tool.ts'
 import { agentTool } from './as-tool.ts'
 import { checkChangedInput, readDecisions } from './decisions.ts'
+import { describeAgent } from './describe.ts'
 import type { AgentInput } from './input.ts'
 import { readHistory, readInput, readLog, readUserMessage } from './input.ts'
 import type { AgentInternals } from './internals.ts'
@@ -18,7 +19,7 @@ import type { Plan } from './plan.ts'
 import { openPlan } from './plan.ts'
 import type { Decision, Run, RunResult, StartedRun } from './run.ts'
 import { openRun } from './run.ts'
-import { readRequest } from './run-request.ts'
+import { modelOf, readRequest } from './run-request.ts'
 import type { AgentTool, CallTypes, CallTypesOf } from './tool-types.ts'
 
 /** The options of a run; required if the agent's tools need a context. */
@@ -216,9 +217,10 @@ export function agent<
       return { ...asTool, notices }
     },
     [agentInternals]: {
-      readMessage: (input, op) => readUserMessage(input, { op, model: settings.models[0] as Model }),
+      readMessage: (input, op, request) => readUserMessage(input, { op, model: modelOf(settings, request) }),
       readRequest: (request, op) => readRequest(request, settings, op),
-      readHistory: (messages, op) => readHistory(messages, { op, model: settings.models[0] as Model }),
+      readHistory: (messages, op, request) =>
+        readHistory(messages, { op, model: modelOf(settings, request) }),
       async readDecision(decision, state, op) {
         const tools = settings.tools()
         const [event] = readDecisions([decision], state, { tools, policy: settings.permission }, op) as [
@@ -232,6 +234,7 @@ export function agent<
         const options = mergeOptions(run, 'thread.run', { ...more, inThread: true })
         return startLoop(newRunId(), { log, start }, options)
       },
+      describe: () => describeAgent(settings),
       notices,
     } satisfies AgentInternals,
   } as unknown as ReturnType<typeof agent<Tools, Output, Context, Name, Replaced>>

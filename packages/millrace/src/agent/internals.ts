@@ -1,5 +1,6 @@
 import type { BudgetStore, LiveLog } from '../log/index.ts'
 import type {
+  AgentDetails,
   ApprovalEvent,
   InputMessage,
   InputUserMessage,
@@ -24,11 +25,11 @@ export const agentInternals = Symbol.for('millrace.agentInternals')
 /** What a thread needs from an agent. */
 export interface AgentInternals {
   /** Throws `invalid_input` on a message that this agent does not accept. */
-  readMessage(input: string | InputUserMessage, op: string): UserMessage
+  readMessage(input: string | InputUserMessage, op: string, request?: RunRequest): UserMessage
   /** Throws `invalid_input` on a request that this agent cannot follow. */
   readRequest(request: RunRequest, op: string): RunRequest
   /** Checks a conversation, and repairs its history. Throws `invalid_input` if it is not possible. */
-  readHistory(messages: readonly InputMessage[], op: string): Message[]
+  readHistory(messages: readonly InputMessage[], op: string, request?: RunRequest): Message[]
   /**
    * Rejects with `invalid_input` if no open call matches, or if its input does not fit the tool's
    * schema.
@@ -54,6 +55,8 @@ export interface AgentInternals {
       readonly parentTraces: readonly string[]
     },
   ): Loop
+  /** How it is set up. */
+  describe(): AgentDetails
   /** The notices of its tools, as from `noticesOf`. */
   notices(): Promise<readonly string[]>
 }

@@ -51,6 +51,23 @@ export function modelList(
   })
 }
 
+/**
+ * The default model and the others that are offered. A request names them by their ids, so each
+ * id must stand for one model.
+ */
+export function choicesOf(models: readonly Model[], offered: readonly Model[], op: string): readonly Model[] {
+  for (const model of offered)
+    if ([...models, ...offered].some((other) => other !== model && other.id === model.id))
+      throw invalidInput(op, `the agent option 'models' has a second model with the id '${model.id}'`)
+  return [...new Set([models[0] as Model, ...offered])]
+}
+
+export function startersProblem(value: unknown): Problem {
+  if (!Array.isArray(value)) return `must be an array of messages, not ${kindOf(value)}`
+  const invalid = value.findIndex((text) => typeof text !== 'string' || text.trim() === '')
+  return invalid >= 0 && `must contain only text that is not empty: see number ${invalid + 1}`
+}
+
 export function toolsProblem(value: unknown): Problem {
   if (!Array.isArray(value)) return `must be an array of tools or toolboxes, not ${kindOf(value)}`
   const names = new Set<string>()

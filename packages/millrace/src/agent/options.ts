@@ -49,10 +49,12 @@ import { checkBudget, mergeBudgets } from './budget-options.ts'
 import { combineTelemetry, telemetryProblem } from './combine-telemetry.ts'
 import type { Compact } from './compact.ts'
 import {
+  choicesOf,
   definedOptions,
   modelList,
   modelProblem,
   repeatLimitsProblem,
+  startersProblem,
   toolChoiceProblem,
   toolsProblem,
 } from './option-checks.ts'
@@ -73,6 +75,12 @@ export interface AgentOptions<
   readonly name?: Name | undefined
   /** The model, or a list of models: the next one is tried when the ones before it have failed. */
   readonly model: Model | readonly Model[]
+  /** Other models that a message can choose with `request.model`. */
+  readonly models?: readonly Model[] | undefined
+  /** What the agent can do, in a sentence. User interfaces show it. */
+  readonly description?: string | undefined
+  /** Messages to start a conversation with. User interfaces offer them. */
+  readonly starters?: readonly string[] | undefined
   /** Rejects models that cannot stream with `streaming_not_supported`. */
   readonly requireStreaming?: boolean | undefined
   readonly system?: string | undefined
@@ -182,6 +190,8 @@ type WithDefaults = {
 }
 
 type WithoutDefaults =
+  | 'description'
+  | 'starters'
   | 'system'
   | 'toolChoice'
   | 'maxContextTokens'
@@ -194,7 +204,10 @@ type WithoutDefaults =
 /** Everything one run needs, checked and with defaults filled in. */
 export interface LoopOptions<Context> extends WithDefaults, Pick<AgentOptions<Context>, WithoutDefaults> {
   readonly agent: string
+  /** The model that answers, and its fallbacks in the order in which they are tried. */
   readonly models: readonly Model[]
+  /** The models that a request can choose from. The first one is the default. */
+  readonly choices: readonly Model[]
   /** The current tools; a toolbox may change them. */
   readonly tools: () => readonly Tool<Context>[]
   readonly context: Context
@@ -238,6 +251,9 @@ export type DraftOf<Output extends Schema | undefined> = Output extends Schema
 const agentTable: OptionTable<AgentOptions> = {
   name: someText,
   model: (value) => (Array.isArray(value) ? value.length === 0 && 'is an empty list' : modelProblem(value)),
+  models: (value) => !Array.isArray(value) && `must be an array of models, not ${kindOf(value)}`,
+  description: someText,
+  starters: startersProblem,
   requireStreaming: yesOrNo,
   system: (value) => typeof value !== 'string' && `must be a string, not ${kindOf(value)}`,
   tools: toolsProblem,
@@ -316,16 +332,15 @@ export function checkAgentOptions<Context>(
   if (options.budget) checkBudget(options.budget, { op, what: 'the agent option' })
   if (options.retry) checkOptions(options.retry, retryTable, { op, what: 'the agent option retry.' })
   const { requireStreaming = agentDefaults.requireStreaming, tools: listed = [] } = options
-  const models = modelList(Array.isArray(options.model) ? options.model : [options.model], {
-    op,
-    requireStreaming,
-  })
-  const [first] = models as [Model]
+  const checks = { op, requireStreaming }
+  const models = modelList(Array.isArray(options.model) ? options.model : [options.model], checks)
+  const choices = choicesOf(models, modelList(options.models ?? [], checks), op)
   const tools = () => toolsIn(listed)
-  if (listed.length > 0 && !first.capabilities.tools)
+  const withoutTools = listed.length > 0 && choices.find(({ capabilities }) => !capabilities.tools)
+  if (withoutTools)
     throw invalidInput(
       op,
-      `the model '${first.id}' does not support tools: remove them, or use another model`,
+      `the model '${withoutTools.id}' does not support tools: remove them, or use another model`,
     )
   // The tools of a toolbox may change, so with one the choice is checked when a run starts.
   if (!listed.some(isToolbox)) checkChoice(options.toolChoice, tools(), op)
@@ -334,6 +349,7 @@ export function checkAgentOptions<Context>(
     ...own,
     agent: own.name,
     models,
+    choices,
     tools,
     output: options.output && compileSchema(options.output, { op, what: 'output' }),
     retry: { ...agentDefaults.retry, ...definedOptions(own.retry) },

@@ -48,17 +48,13 @@ interface SentRequest {
 export function requestCosts(
   log: LiveLog,
   {
-    models,
     prices,
     budget,
-    system,
-    tools,
     maxContextTokens,
     compact,
-  }: Pick<
-    LoopOptions<never>,
-    'models' | 'prices' | 'budget' | 'system' | 'tools' | 'maxContextTokens' | 'compact'
-  >,
+  }: Pick<LoopOptions<never>, 'prices' | 'budget' | 'maxContextTokens' | 'compact'>,
+  /** The options of the current round. */
+  ofRound: () => Pick<LoopOptions<never>, 'models' | 'system' | 'tools'>,
 ): RequestCosts {
   let current: SentRequest | undefined
   let failed: FailedRequest | undefined
@@ -96,6 +92,7 @@ export function requestCosts(
   /** The model that was asked by a process that died. */
   function lostModel(): Model | undefined {
     const { onLimit } = budget ?? {}
+    const { models } = ofRound()
     const all = typeof onLimit === 'object' ? [...models, onLimit.model] : models
     return all.find(({ id }) => id === log.run.model)
   }
@@ -104,6 +101,7 @@ export function requestCosts(
   function lostRequest(): FailedRequest {
     const { history, model: id } = log.run
     const model = lostModel()
+    const { system, tools } = ofRound()
     const messages = system ? [{ role: 'system', content: system } as const, ...history] : history
     return { model: id, ...paidFor(model, usedBy({ messages, tools: tools(), settings: {} })) }
   }

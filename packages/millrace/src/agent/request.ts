@@ -6,6 +6,7 @@ import type {
   ModelSettings,
   OptionTable,
   ToolChoice,
+  ToolSpec,
 } from '../protocol/index.ts'
 import {
   askForJson,
@@ -105,16 +106,16 @@ export function toRequest<Context>(
   return {
     messages: system ? [{ role: 'system', content: system }, ...messages] : messages,
     // A fallback model without tool support answers without tools.
-    tools: (tools ? plan.tools : []).map(({ name, description, inputSchema, strict }) => ({
-      name,
-      description,
-      inputSchema,
-      ...(strict !== undefined && { strict }),
-    })),
+    tools: (tools ? plan.tools : []).map(toolSpec),
     ...(tools && plan.toolChoice && { toolChoice: plan.toolChoice }),
     ...(output && structuredOutput && { output }),
     settings: plan.settings,
   }
+}
+
+/** A tool as the model gets it. */
+export function toolSpec({ name, description, inputSchema, strict }: ToolSpec): ToolSpec {
+  return { name, description, inputSchema, ...(strict !== undefined && { strict }) }
 }
 
 /**

@@ -24,6 +24,8 @@ import type { withRequest } from './run-request.ts'
 export interface RoundCompaction {
   /** Emits the summary, if there is one. */
   run(reason: CompactionInput['reason'], model: Model): Promise<CompactionResult>
+  /** What came with the messages of the latest round, or of the first one. */
+  request(): RunRequest | undefined
   /** Ends the request in progress. */
   stop(error: MillraceError): void
 }
@@ -59,13 +61,15 @@ export function roundCompaction<Context>(given: RoundCompactionOptions<Context>)
   let compacting: AbortController | undefined
   let asker: Asker | undefined
 
+  const latestRequest = () => (log.run.round === 0 ? nextRequestOf(log.state) : log.run.request)
+
   /**
    * The latest request again, so that a question after it finds it in the provider's prompt cache.
    * Undefined if it is not the whole conversation, or if its answer cannot be plain text.
    */
   async function conversationRequest(model: Model): Promise<ModelRequest | undefined> {
     const { round } = log.run
-    const request = round === 0 ? nextRequestOf(log.state) : log.run.request
+    const request = latestRequest()
     if (withRequest(request).output) return undefined
     const messages = [...log.run.history]
     const planned = await plan(Math.max(1, round), messages, request)
@@ -112,6 +116,7 @@ export function roundCompaction<Context>(given: RoundCompactionOptions<Context>)
 
   return {
     run,
+    request: latestRequest,
     stop(error) {
       if (!compacting) return
       compacting.abort(error)

@@ -100,8 +100,9 @@ const maxCompactions = 2
 
 export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundRunner {
   const { runId, log, emit, runtime, telemetry, options, budget, withRequest } = given
-  const { clock, models, prices, requireStreaming } = options
-  const agentSelector = modelSelector(models, options.retry)
+  const { clock, prices, requireStreaming } = options
+  /** By the model that is tried first. They remember which models have failed in this run. */
+  const selectors = new Map<Model | undefined, ModelSelector>()
   let stopped = false
   /** Ends the delay before a retry. */
   let wake = () => {}
@@ -110,7 +111,7 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
   let toolsRound = 0
   let latestPlan: RoundPlan<Context> | undefined
   let attempt = 1
-  const costs = requestCosts(log, options)
+  const costs = requestCosts(log, options, () => withRequest(log.run.request))
   const compaction = roundCompaction({ ...given, costs, plan, isStopped: () => stopped })
 
   /** Plans a round from the agent's options, a request and the `prepareRound` hook. */
@@ -121,7 +122,7 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
   ): Promise<RoundPlan<Context>> {
     const { context, prepareRound } = options
     const { system, settings, tools, toolChoice: choice } = withRequest(request)
-    const { model } = agentSelector
+    const { model } = selectorFor(request)
     // Forced to call a tool in every round, a model could never answer.
     const isForced = round === 1 || (request?.toolChoice !== undefined && isNewIn(round, request))
     const toolChoice = isForced || choice === 'auto' || choice === 'none' ? choice : undefined
@@ -129,6 +130,13 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
       { round, messages, model, system, tools: tools(), settings, toolChoice, context },
       prepareRound,
     )
+  }
+
+  function selectorFor(request: RunRequest | undefined): ModelSelector {
+    const { models } = withRequest(request)
+    const selector = selectors.get(models[0]) ?? modelSelector(models, options.retry)
+    selectors.set(models[0], selector)
+    return selector
   }
 
   /** Whether a round is the first one that reads a request. */
@@ -144,10 +152,11 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
 
   function prepare(plan: RoundPlan<Context>, request = log.run.request): PreparedRound<Context> {
     setTools(plan)
+    const planned = selectorFor(request)
     // A model that the hook chose for one round has only its own fallbacks.
     const selector =
-      plan.model === agentSelector.model
-        ? agentSelector
+      plan.model === planned.model
+        ? planned
         : modelSelector(modelList([plan.model], { op: 'prepareRound', requireStreaming }), options.retry)
     return { plan, selector, output: withRequest(request).output?.jsonSchema }
   }
@@ -184,6 +193,7 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
   /** Cancels a generation that the provider would continue without a connection. */
   function cancelBackground() {
     const { checkpoint } = log.run
+    const { models } = withRequest(log.run.request)
     const model = [...models, latestPlan?.model].find((one) => one && canResume(one))
     if (checkpoint) void model?.background?.cancel(checkpoint.opaque, options.settings)
   }
@@ -217,7 +227,8 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
     const blocked = budget?.takeBlocked()
     if (blocked) return blocked
     // A failure is ignored here: it is reported if the provider rejects the conversation.
-    if (isNearLimit(log.run, options.maxContextTokens)) await compaction.run('limit', agentSelector.model)
+    if (isNearLimit(log.run, options.maxContextTokens))
+      await compaction.run('limit', selectorFor(compaction.request()).model)
     if (stopped) return undefined
     const { round, phase, inputs } = log.run
     const isRepeat = phase === 'none' && round > 0

@@ -159,8 +159,9 @@ describe.concurrent('a pending tool call', () => {
       stderr: "stopped thread 'mine'\n",
     })
     expect(linesOf((await home.run(['threads', '--json'])).stdout)).toMatchObject([
-      { thread: { id: 'mine', status: 'idle' } },
+      { thread: { id: 'mine', status: 'idle', outcome: 'canceled' } },
     ])
+    expect((await home.run(['threads'])).stdout).toMatch(/^mine .* stopped {2}/)
     expect(await home.run(['stop', 'mine'])).toMatchObject({
       exit: 0,
       stderr: expect.stringContaining('not running'),
@@ -269,6 +270,12 @@ describe.concurrent('threads', () => {
       stderr: 'no thread contains all of these words\n',
     })
     expect(await home.run(['threads', '--search', ' '])).toMatchObject({ exit: 2 })
+  })
+
+  test('say that their last run failed', async () => {
+    const home = await homeWith([[{ error: { status: 400, message: 'bad request' } }]])
+    await home.run(['Hello', '--thread', 'mine', '--new'])
+    expect((await home.run(['threads'])).stdout).toMatch(/^mine .* failed {3}/)
   })
 
   test('a missing database file is reported, and not created', async () => {
@@ -387,7 +394,7 @@ describe.concurrent('one thread', () => {
     expect(exit).toBe(0)
     expect(await home.run(['export', 'mine', '--format', 'pdf'])).toMatchObject({
       exit: 2,
-      stderr: "millrace: --format must be one of md, json, test, not 'pdf'\n",
+      stderr: "millrace: --format must be one of md, json, html, test, not 'pdf'\n",
     })
   })
 

@@ -59,16 +59,20 @@ test('everything about a thread is copied', async () => {
   })
   await ask(source, 'b', 'Hello')
   await ask(source, 'a', 'And now?')
+  const label = { title: 'Late order', search: 'LATE ORDER' }
+  await source.signal('b', 'key', { type: 'title', title: 'Late order' }, { label, relabel: true })
   await source.fork('a', 5, { id: 'c', agent: 'desk', forkedFrom: { id: 'a', seq: 5 } })
   expect(await copy(source, target)).toEqual({ total: 3, copied: 3, present: 0, conflicts: [] })
   expect(await idsOf(target)).toEqual(await idsOf(source))
   for (const id of ['a', 'b', 'c']) {
     expect(await logOf(target, id)).toEqual(await logOf(source, id))
     expect(await target.keys(id)).toEqual(await source.keys(id))
-    const { status, bytes, title, ...before } = (await source.get(id)) ?? {}
+    // Its next owner saves what lists and searches need to know.
+    const { status, bytes, title, outcome, knownUsd, ...before } = (await source.get(id)) ?? {}
     expect(await target.get(id)).toMatchObject(before)
   }
   expect(await target.get('a')).toMatchObject({ title: 'Where is order 42?' })
+  expect(await target.get('b')).toMatchObject({ title: 'Late order' })
   expect((await target.list({ limit: 9, search: searchWords('gold 42') })).threads).toMatchObject([
     { id: 'a' },
   ])

@@ -75,7 +75,7 @@ async function copyThread(
   const keys = await source.keys(id)
   const now = await source.get(id)
   if (!now || now.head !== head || now.status === 'running') throw inUse(id)
-  const label = labelOf(thread, entries)
+  const label = labelOf(thread, entries, thread.title)
   const isCreated = await target.create(
     {
       ...{ id, agent, caller, priority, label },

@@ -4,7 +4,8 @@ export const commands = {
   mcp: { args: '[agents.ts]', maxArgs: 1, help: 'Serve agents as MCP tools over stdin and stdout' },
   threads: { args: '', maxArgs: 0, help: 'List threads, most recent first' },
   show: { args: 'ID', maxArgs: 1, help: 'Replay a thread' },
-  export: { args: 'ID', maxArgs: 1, help: 'Print a thread as Markdown, JSON or a test' },
+  export: { args: '[ID]', maxArgs: 1, help: 'Print a thread as Markdown, JSON, HTML or a test' },
+  import: { args: 'FILE', maxArgs: 1, help: 'Create a thread from an exported one (JSON or HTML)' },
   approve: { args: 'ID [CALL]', maxArgs: 2, help: 'Approve (or --deny) a pending tool call and continue' },
   respond: {
     args: 'ID [CALL] RESULT',
@@ -37,7 +38,7 @@ export interface Flag {
 
 const answering = ['ask', 'approve', 'respond'] as const
 const withAgent = [...answering, 'serve', 'mcp'] as const
-const withStore = [...withAgent, 'threads', 'show', 'export', 'stop', 'delete', 'usage'] as const
+const withStore = [...withAgent, 'threads', 'show', 'export', 'import', 'stop', 'delete', 'usage'] as const
 
 /** All flags, in the order of the help. */
 export const flags = {
@@ -75,9 +76,20 @@ export const flags = {
   pace: { type: 'boolean', commands: ['show'], help: 'Replay at the original speed; long pauses are cut' },
   format: {
     type: 'string',
-    value: 'md|json|test',
+    value: 'md|json|…',
     commands: ['export'],
-    help: 'Output format (default: md)',
+    help: 'Output format: md (default), json, html or test',
+  },
+  feedback: {
+    type: 'boolean',
+    commands: ['export'],
+    help: 'Print the answers with feedback, of all threads or of ID, one per line',
+  },
+  id: {
+    type: 'string',
+    value: 'ID',
+    commands: ['import'],
+    help: 'Id of the new thread (default: a new one)',
   },
   deny: {
     type: 'string',
@@ -190,7 +202,13 @@ export const flags = {
     help: 'Delete all threads of this user',
     of: { usage: { value: 'NAME', help: 'Only what this user spent' } },
   },
-  agent: { type: 'string', value: 'NAME', commands: ['usage'], help: 'Only what this agent spent' },
+  agent: {
+    type: 'string',
+    value: 'NAME',
+    commands: ['usage', 'import'],
+    help: 'Only what this agent spent',
+    of: { import: { value: 'NAME', help: 'Agent that continues it (default: that of the export)' } },
+  },
   from: {
     type: 'string',
     value: 'STORE',

@@ -42,7 +42,11 @@ export async function gatewayAgents(
     const [name] = names
     if (name === undefined)
       throw invalidInput(op, `--model has two models named '${first.model.id}': clients could not choose one`)
-    const one = agent({ name, model: models.map(({ model }) => model) })
+    const one = agent({
+      name,
+      description: 'A model without a system prompt and without tools: it gets only what you send.',
+      model: models.map(({ model }) => model),
+    })
     for (const name of names) agents[name] = one
   }
   return agents

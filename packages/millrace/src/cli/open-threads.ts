@@ -81,14 +81,21 @@ export async function openThread(
 export function openWithoutAgent(
   store: ThreadStore,
   info: ThreadInfo,
-  { mayClaim = false }: { readonly mayClaim?: boolean } = {},
+  options?: { readonly mayClaim?: boolean },
 ): OpenedThread {
-  const agents = { [info.agent]: agent({ name: info.agent, model: placeholderModel }) }
-  const app = withStore(
-    millrace({ agents, store: mayClaim ? claimOnlyOwn(store) : withoutClaims(store) }),
-    store,
-  )
+  const app = appWithoutAgent(store, info.agent, options)
   return { app, store, thread: app.thread(info.id), info }
+}
+
+/** An app that knows only the name of an agent. */
+export function appWithoutAgent(
+  store: ThreadStore,
+  name: string,
+  { mayClaim = false }: { readonly mayClaim?: boolean } = {},
+): App {
+  const agents = { [name]: agent({ name, model: placeholderModel }) }
+  const claiming = mayClaim ? claimOnlyOwn(store) : withoutClaims(store)
+  return withStore(millrace({ agents, store: claiming }), store)
 }
 
 export function missingThreadId(command: string): MillraceError {

@@ -76,6 +76,8 @@ async function commandOf(
       return (await import('./show.ts')).showThread
     case 'export':
       return (await import('./export.ts')).exportThread
+    case 'import':
+      return (await import('./import.ts')).importThread
     case 'approve':
       return (await import('./approve.ts')).approve
     case 'respond':

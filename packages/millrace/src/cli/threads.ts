@@ -17,7 +17,14 @@ export async function listThreads({ flags }: CommandLine, output: Output): Promi
     throw invalidInput('millrace', '--search needs words, such as --search "order 42"')
   const app = await openThreads(flags)
   try {
-    const { threads, next } = await app.threads({ limit, search })
+    const threads: ThreadInfo[] = []
+    let next: string | undefined
+    do {
+      const page = await app.threads({ limit: limit - threads.length, search, cursor: next })
+      threads.push(...page.threads)
+      next = page.next
+      // A search that takes long returns a page that is not full.
+    } while (next !== undefined && threads.length < limit)
     if (flags.json) for (const thread of threads) output.print(jsonLine({ thread }))
     else {
       const widest = Math.max(...threads.map(({ id }) => id.length), 0)
@@ -32,10 +39,18 @@ export async function listThreads({ flags }: CommandLine, output: Output): Promi
   }
 }
 
-function lineOf({ id, title = '', status, agent, updatedAt }: ThreadInfo, widest: number): string {
-  const line = `${id.padEnd(widest)}  ${whenOf(updatedAt)}  ${status.padEnd(7)}  ${cleanLine(agent)}  ${cleanLine(title)}`
+function lineOf(thread: ThreadInfo, widest: number): string {
+  const { id, title = '', agent, updatedAt } = thread
+  const line = `${id.padEnd(widest)}  ${whenOf(updatedAt)}  ${stateOf(thread).padEnd(7)}  ${cleanLine(agent)}  ${cleanLine(title)}`
   const columns = process.stdout.isTTY ? process.stdout.columns || 80 : undefined
   return columns === undefined ? line : clip(line, columns - 1)
+}
+
+/** The status, or why the last run did not complete. */
+function stateOf({ status, outcome }: ThreadInfo): string {
+  if (status !== 'idle') return status
+  if (outcome === 'failed') return 'failed'
+  return outcome === 'canceled' ? 'stopped' : status
 }
 
 /** In local time: `2026-11-15 09:30`. */

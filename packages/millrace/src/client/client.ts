@@ -1,23 +1,26 @@
-import type { SpendingOptions, SpendingRow, ThreadPage } from '../protocol/index.ts'
-import { invalidInput, isMillraceError, nameOf } from '../protocol/index.ts'
+import type {
+  AgentDetails,
+  AgentInfo,
+  ExportedThread,
+  SpendingOptions,
+  SpendingRow,
+  ThreadPage,
+} from '../protocol/index.ts'
+import { invalidInput, isMillraceError, nameOf, someText } from '../protocol/index.ts'
 import { http as httpTo } from './http.ts'
 import { messageJson } from './message.ts'
 import { createThread } from './new-thread.ts'
-import type { ClientOptions, CreateThreadOptions, ListThreadsOptions } from './options.ts'
+import type {
+  ClientOptions,
+  CreateThreadOptions,
+  ImportThreadOptions,
+  ListThreadsOptions,
+} from './options.ts'
 import { checkClientOptions, checkFor, threadId } from './options.ts'
 import type { RemoteThread } from './remote-thread.ts'
 import { remoteThread } from './remote-thread.ts'
 import { withDefaults } from './retry.ts'
 import { transport as transportTo } from './transport.ts'
-
-export interface AgentInfo {
-  readonly name: string
-  /**
-   * Notices about its tools on the server's machine. Only for users who may inspect; absent if
-   * empty.
-   */
-  readonly notices?: readonly string[]
-}
 
 export type LimitsUsage = Readonly<Record<string, { readonly used: number; readonly limit: number }>>
 
@@ -33,6 +36,16 @@ export interface Client {
   threads(options?: ListThreadsOptions): Promise<ThreadPage>
   /** Lists the agents. The first one is the default for new threads. */
   agents(): Promise<readonly AgentInfo[]>
+  /**
+   * How an agent is set up: its prompt, tools, models, rules and limits. Rejects with `auth` if this
+   * client may not inspect.
+   */
+  agent(name: string): Promise<AgentDetails>
+  /**
+   * Creates a thread from what `exportThread()` returned. Runs that had not ended are stopped, and
+   * approvals that were remembered are not.
+   */
+  import(exported: ExportedThread, options?: ImportThreadOptions): Promise<RemoteThread>
   /**
    * How much of its quotas and limits the caller uses, by option name. Empty if there are no
    * limits.
@@ -104,6 +117,14 @@ export function client(url: string, options: ClientOptions = {}): Client {
       )
     },
 
+    async import(exported, importOptions = {}) {
+      const op = 'client.import'
+      checkFor('import', importOptions)
+      const { id, agent } = importOptions
+      const body = { ...exported, agent }
+      return remoteThread(await createThread(http, { op, path: '/import', body, id }), remote)
+    },
+
     async threads(listOptions = {}) {
       checkFor('threads', listOptions)
       // A URL cannot contain lone surrogates.
@@ -119,6 +140,13 @@ export function client(url: string, options: ClientOptions = {}): Client {
     async agents() {
       const found = await http.request({ op: 'client.agents', path: '/agents', repeatable: true })
       return (found as { agents: readonly AgentInfo[] }).agents
+    },
+
+    async agent(name) {
+      const problem = someText(name)
+      if (problem) throw invalidInput('client.agent', `the agent name ${problem}`)
+      const path = `/agents/${encodeURIComponent(name)}`
+      return (await http.request({ op: 'client.agent', path, repeatable: true })) as AgentDetails
     },
 
     async usage() {

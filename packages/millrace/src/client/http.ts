@@ -6,7 +6,7 @@ import { delayAfter, withTimeout } from './retry.ts'
 
 interface RequestOptions {
   readonly op: string
-  readonly method?: 'GET' | 'POST' | 'DELETE'
+  readonly method?: 'GET' | 'POST' | 'DELETE' | 'PATCH'
   readonly path: string
   readonly query?: Readonly<Record<string, string | number | undefined>>
   readonly body?: object

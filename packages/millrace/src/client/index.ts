@@ -1,10 +1,15 @@
 export type {
+  AgentDetails,
+  AgentInfo,
+  AgentModel,
   ApprovalAnswer,
   Entry,
   ErrorCode,
   Exchange,
   ExchangesOptions,
   ExportedThread,
+  ExportOptions,
+  Feedback,
   FollowOptions,
   ReadableThread,
   Remembered,
@@ -17,6 +22,7 @@ export type {
   SpendingOptions,
   SpendingRow,
   ThreadEvent,
+  ThreadFilters,
   ThreadInfo,
   ThreadPage,
   ThreadSnapshot,
@@ -27,12 +33,19 @@ export type {
   VoicePosition,
   WireExchange,
 } from '../protocol/index.ts'
-export { exportThread, isMillraceError, MillraceError, toolContent, wholeLog } from '../protocol/index.ts'
+export {
+  exportThread,
+  isMillraceError,
+  MillraceError,
+  readExport,
+  toolContent,
+  wholeLog,
+} from '../protocol/index.ts'
 export type { BrowserMicrophoneOptions } from './browser-microphone.ts'
 export { browserMicrophone } from './browser-microphone.ts'
 export type { BrowserPlayerOptions } from './browser-player.ts'
 export { browserPlayer } from './browser-player.ts'
-export type { AgentInfo, Client, LimitsUsage } from './client.ts'
+export type { Client, LimitsUsage } from './client.ts'
 export { client } from './client.ts'
 export type { Microphone, MicrophoneOptions } from './microphone.ts'
 export type {
@@ -40,6 +53,7 @@ export type {
   CreateThreadOptions,
   Fetch,
   ForkThreadOptions,
+  ImportThreadOptions,
   ListThreadsOptions,
   ReadEntriesOptions,
   ReconnectOptions,

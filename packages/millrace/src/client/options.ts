@@ -1,6 +1,7 @@
 import type {
   ApprovalAnswer,
   ExchangesOptions,
+  Feedback,
   FollowOptions,
   InputMessage,
   JsonObject,
@@ -11,7 +12,7 @@ import type {
   RunRequest,
   SendOptions,
   SpendingOptions,
-  ThreadStatus,
+  ThreadFilters,
 } from '../protocol/index.ts'
 import {
   aFunction,
@@ -127,14 +128,16 @@ export interface ForkThreadOptions {
   readonly id?: string | undefined
 }
 
-export interface ListThreadsOptions {
+export interface ImportThreadOptions {
+  readonly id?: string | undefined
+  /** The agent that continues it. Default: the agent of the export. */
+  readonly agent?: string | undefined
+}
+
+export interface ListThreadsOptions extends ThreadFilters {
   readonly limit?: number | undefined
   /** The `next` value of the previous page. */
   readonly cursor?: string | undefined
-  readonly agent?: string | undefined
-  readonly status?: ThreadStatus | undefined
-  /** Words that must all occur in the title, id, agent or metadata values. Case is ignored. */
-  readonly search?: string | undefined
 }
 
 const clientTable: OptionTable<ClientOptions> = {
@@ -220,13 +223,23 @@ const createTable: OptionTable<CreateThreadOptions> = {
   request: anObject,
 }
 const forkTable: OptionTable<ForkThreadOptions> = { id: threadId }
+const aNumber = (value: unknown) => typeof value !== 'number' && `must be a number, not ${nameOf(value)}`
+/** The server checks the rest. */
 const listTable: OptionTable<ListThreadsOptions> = {
   limit: wholeNumber(1),
   cursor: someText,
   agent: someText,
   status: oneOf('idle', 'queued', 'running', 'waiting'),
   search: someText,
+  outcome: someText,
+  error: someText,
+  tool: someText,
+  minUsd: aNumber,
+  since: aNumber,
+  until: aNumber,
 }
+const importTable: OptionTable<ImportThreadOptions> = { id: threadId, agent: someText }
+const feedbackTable: OptionTable<Feedback> = { rating: oneOf('up', 'down'), note: someText }
 
 /** The server checks the values. */
 const spendingTable: OptionTable<SpendingOptions> = {
@@ -251,6 +264,8 @@ const tables = {
   create: createTable,
   fork: forkTable,
   threads: listTable,
+  import: importTable,
+  feedback: feedbackTable,
   spending: spendingTable,
 }
 

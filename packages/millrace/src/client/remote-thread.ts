@@ -4,6 +4,7 @@ import type {
   Exchange,
   ExchangePage,
   ExchangesOptions,
+  Feedback,
   FollowOptions,
   InputUserMessage,
   RespondOptions,
@@ -77,6 +78,13 @@ export interface RemoteThread {
    * it.
    */
   testScript(): Promise<string>
+  /** Gives the thread a title. */
+  rename(title: string): Promise<number>
+  /**
+   * Says what the user thinks of the answer of a run: `run` is the id of its first `run-start`.
+   * Without `rating` and `note`, withdraws what the user said before.
+   */
+  feedback(run: string, feedback: Feedback): Promise<number>
   /** Creates a new thread with the log of this one up to a number. */
   fork(at: number, options?: ForkThreadOptions): Promise<RemoteThread>
   /**
@@ -204,6 +212,19 @@ export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
       checkFor('rewind', options)
       const { key = uuid(), request } = options
       return post(op, 'rewind', { before, key, request })
+    },
+
+    async rename(title) {
+      const op = 'client.rename'
+      checkArgument(op, 'title', someText(title))
+      const answer = await http.request({ op, method: 'PATCH', path, body: { title }, repeatable: true })
+      return (answer as { seq: number }).seq
+    },
+
+    async feedback(run, feedback) {
+      checkArgument('client.feedback', 'run', someText(run))
+      checkFor('feedback', feedback)
+      return post('client.feedback', 'feedback', { run, ...feedback })
     },
 
     async testScript() {

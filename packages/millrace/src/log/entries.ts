@@ -1,5 +1,5 @@
 import type { Delta, Entry, RunEvent, ThreadEvent } from '../protocol/index.ts'
-import { relate, textOfDelta, withText } from '../protocol/index.ts'
+import { isRunEvent, relate, textOfDelta, withText } from '../protocol/index.ts'
 
 /**
  * An entry as stored. Where deltas were joined it has `cuts`, two values for each number that it
@@ -169,7 +169,7 @@ function joined(group: readonly Entry[]): Entry {
  * to its sub-agent's text.
  */
 function deltaText(event: ThreadEvent): string | undefined {
-  if (event.type === 'stop' || event.type === 'playback' || event.type === 'rewind') return undefined
+  if (!isRunEvent(event)) return undefined
   if (event.type === 'tool-progress' && (event.data !== undefined || !event.event)) return undefined
   return event.type === 'tool-progress' ? deltaText(event.event as RunEvent) : textOfDelta(event)
 }

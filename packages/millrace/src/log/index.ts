@@ -5,6 +5,7 @@ export { deadline } from './deadline.ts'
 export type { PackedEntry } from './entries.ts'
 export { logProblem, packEntries, readEntries } from './entries.ts'
 export { entryBytes } from './entry-bytes.ts'
+export { excerptOf } from './excerpt.ts'
 export { followThread } from './follow-thread.ts'
 export type { Following } from './follower.ts'
 export type { Followers } from './followers.ts'
@@ -56,8 +57,10 @@ export type {
   SignalOptions,
   SnapshotWrite,
   StoredThread,
+  ThreadFacts,
   ThreadLabel,
   ThreadStore,
+  ThreadText,
   Watch,
   Watcher,
 } from './store.ts'

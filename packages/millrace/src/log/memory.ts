@@ -3,17 +3,21 @@ import { aFunction, checkOptions } from '../protocol/index.ts'
 import type { PackedEntry } from './entries.ts'
 import { entryUpTo, firstOf, logProblem, packEntries, readEntries } from './entries.ts'
 import { isExpired } from './lease.ts'
+import type { MemoryFacts } from './memory-facts.ts'
+import { memoryFacts, searchThread } from './memory-facts.ts'
 import { memorySpending } from './memory-spending.ts'
 import { reserveAt } from './rates.ts'
 import type {
   CallerUsage,
   Lease,
+  ListOptions,
   NewThread,
   Priority,
   Quotas,
   RunLimits,
   ThreadLabel,
   ThreadStore,
+  ThreadText,
 } from './store.ts'
 import { badBatch, badFork, badLog, placeOfCursor, storeClosed, threadNotFound } from './store-errors.ts'
 import {
@@ -49,6 +53,7 @@ interface MemoryThread {
   readonly metadataChars: number
   readonly priority: Priority
   label: ThreadLabel
+  readonly facts: MemoryFacts
   /** Entries written to this thread, after those it shares with `base`. */
   entries: SizedEntry[]
   readonly base: LogSegment | undefined
@@ -120,8 +125,9 @@ interface InitialContent extends Partial<Pick<MemoryThread, 'base' | 'updatedAt'
 /** A page ends after this much text, however few entries or threads that is. */
 const pageBytes = 256 * 1024
 
-/** How many threads a search scans before it yields to other work. */
-const sliceLength = 5000
+/** After how many threads and how many milliseconds a search yields to other work. */
+const sliceLength = 64
+const sliceMs = 4
 
 const optionTable: OptionTable<MemoryStoreOptions> = { now: aFunction }
 
@@ -280,10 +286,17 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
   }
 
   function infoOf(thread: MemoryThread): ThreadInfo {
-    const { info, label, updatedAt, head, resting, due } = thread
+    const { info, label, facts, updatedAt, head, resting, due } = thread
     const status = due === undefined ? resting : isRunnable(thread) ? 'queued' : 'running'
     const { title } = label
-    return { ...info, ...(title !== undefined && { title }), updatedAt, head, status }
+    return {
+      ...info,
+      ...(title !== undefined && { title }),
+      updatedAt,
+      head,
+      status,
+      ...facts.infoFor(status),
+    }
   }
 
   /** Returns false if the id is taken. */
@@ -308,6 +321,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
       metadataChars: metadata ? JSON.stringify(metadata).length : 0,
       priority: thread.priority ?? 'interactive',
       label,
+      facts: memoryFacts(more.base?.seq ?? 0),
       entries: entries.map(withBytes),
       base: more.base,
       updatedAt: more.updatedAt ?? last?.at ?? createdAt,
@@ -377,24 +391,29 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         return { ...infoOf(thread), bytes, priority, ...(caller && { caller: caller.name }) }
       }),
 
-    async list({ limit, cursor, user, agent, status, search = [] }) {
+    async list({ limit, cursor, search = [], ...filters }) {
       const op = 'store.list'
       if (closed) throw storeClosed(op)
       const below = placeOfCursor(op, cursor)
       const last = lastPlace
       const page: ThreadInfo[] = []
       let [chars, place, scanned] = [0, 0, 0]
+      let since = performance.now()
       for (const thread of [...order].reverse()) {
-        if (++scanned % sliceLength === 0) await nextTurn()
+        if (++scanned % sliceLength === 0 && performance.now() - since > sliceMs) {
+          await nextTurn()
+          since = performance.now()
+        }
         // Changed or deleted since listing started.
         if (thread.place > last || !order.has(thread)) continue
-        if (thread.place >= below || !search.every((text) => thread.label.search.includes(text))) continue
+        if (thread.place >= below) continue
         const { info } = thread
-        if ((user ?? info.user) !== info.user || (agent ?? info.agent) !== info.agent) continue
         const found = infoOf(thread)
-        if (status !== undefined && found.status !== status) continue
+        if (!passes(thread, found, filters)) continue
+        const result = searchThread(search, thread.label.search, () => textsOf(thread))
+        if (!result.found) continue
         if (page.length >= limit || chars >= pageBytes) return { threads: page, next: String(place) }
-        page.push(found)
+        page.push(result.match ? { ...found, match: result.match } : found)
         chars += info.id.length + thread.metadataChars + (thread.label.title?.length ?? 0)
         place = thread.place
       }
@@ -436,7 +455,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         }),
       ),
 
-    signal: (threadId, key, event, { quotas, label } = {}) =>
+    signal: (threadId, key, event, { quotas, label, relabel } = {}) =>
       runOp('store.signal', () => {
         const op = 'store.signal'
         const thread = find(op, threadId)
@@ -448,7 +467,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
           checkQuotas(usageOf(thread.caller.name), quotas, inputQuotas, { op, time: now() })
         const entry = write(thread, event, { waiting: isWaitingInput(event) ? 1 : 0 })
         addKey(thread, key, entry.seq)
-        if (label && thread.label.title === undefined) thread.label = label
+        if (label && (relabel || thread.label.title === undefined)) thread.label = label
         thread.due ??= entry.at
         listeners.changed(threadId, entry.seq)
         if (thread.owner === undefined) listeners.runnable()
@@ -493,11 +512,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         }),
       ),
 
-    release: (lease, { head, status }) =>
+    release: (lease, { head, status, facts }) =>
       runOp('store.release', () => {
         const thread = ownedBy(lease)
         if (!thread) return isReleased(lease) ? 'released' : 'fenced'
         if (thread.head !== head) return 'moved'
+        if (facts) thread.facts.save(facts)
         thread.owner = undefined
         spent.freeAll(thread)
         if (status === 'runnable') {
@@ -508,6 +528,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
           thread.resting = status
         }
         return 'released'
+      }),
+
+    saveFacts: (lease, facts) =>
+      runOp('store.saveFacts', () => {
+        const thread = ownedBy(lease)
+        if (!thread) return 'fenced'
+        thread.facts.save(facts)
+        return 'saved'
       }),
 
     findRunnable: (limit, agents, limits = {}) =>
@@ -636,6 +664,31 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
 
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve))
+}
+
+function passes(
+  { facts }: MemoryThread,
+  { user, agent, status, outcome, error, updatedAt }: ThreadInfo,
+  filters: Omit<ListOptions, 'limit' | 'cursor' | 'search'>,
+): boolean {
+  const { since = -Infinity, until = Infinity } = filters
+  return (
+    (filters.user ?? user) === user &&
+    (filters.agent ?? agent) === agent &&
+    (filters.status ?? status) === status &&
+    (filters.outcome ?? outcome) === outcome &&
+    (filters.error ?? error) === error &&
+    updatedAt >= since &&
+    updatedAt <= until &&
+    facts.pass(filters)
+  )
+}
+
+/** The texts of a thread, its own before those it shares. */
+function textsOf(thread: MemoryThread): ThreadText[] {
+  return segmentsAfter(thread, 0)
+    .reverse()
+    .flatMap(({ thread: one, seq }) => one.facts.textsUpTo(one === thread ? Infinity : seq))
 }
 
 function byPriority(one: MemoryThread, other: MemoryThread): number {

@@ -1,5 +1,5 @@
-import type { ThreadInfo, ThreadStatus } from '../protocol/index.ts'
-import { MillraceError, PROTOCOL_VERSION, upgradeEvent } from '../protocol/index.ts'
+import type { Outcome, ThreadInfo, ThreadStatus } from '../protocol/index.ts'
+import { MillraceError, PROTOCOL_VERSION, toUsd, upgradeEvent } from '../protocol/index.ts'
 import type { PackedEntry } from './entries.ts'
 import { entryUpTo, firstOf } from './entries.ts'
 import type { Priority } from './store.ts'
@@ -33,6 +33,10 @@ export interface ThreadColumns {
   readonly updated_at: number
   readonly head: number
   readonly title: string | null
+  readonly outcome: Outcome | null
+  readonly error: string | null
+  /** Null until facts were saved. */
+  readonly nanos: number | null
 }
 
 /** Where a row was found, for error messages. */
@@ -108,7 +112,8 @@ export function priorityOf({ background }: { readonly background: boolean | 0 | 
 }
 
 export function infoOf(row: ThreadColumns, status: ThreadStatus): ThreadInfo {
-  const { user, metadata, forked_id, forked_seq, title } = row
+  const { user, metadata, forked_id, forked_seq, title, outcome, error, nanos } = row
+  const rests = isResting(status)
   return {
     id: fromColumn(row.id),
     agent: fromColumn(row.agent),
@@ -120,5 +125,13 @@ export function infoOf(row: ThreadColumns, status: ThreadStatus): ThreadInfo {
     updatedAt: row.updated_at,
     head: row.head,
     status,
+    ...(rests && outcome !== null && { outcome }),
+    ...(rests && error !== null && { error: fromColumn(error) }),
+    ...(nanos !== null && { knownUsd: toUsd(nanos) }),
   }
+}
+
+/** Then the outcome of its last run is known. */
+export function isResting(status: ThreadStatus): boolean {
+  return status === 'idle' || status === 'waiting'
 }

@@ -1,6 +1,7 @@
 import type {
   Entry,
   Limits,
+  Outcome,
   ReachedLimit,
   SpendingOptions,
   SpendingRow,
@@ -89,8 +90,9 @@ export interface ForkOptions {
 export interface SignalOptions {
   /** All but `runs` are checked, before anything new is written. */
   readonly quotas?: Quotas | undefined
-  /** Set as the thread's label if it has no title yet. */
+  /** Set as the thread's label if it has no title yet, or if `relabel` is true. */
   readonly label?: ThreadLabel | undefined
+  readonly relabel?: boolean | undefined
 }
 
 /**
@@ -168,6 +170,34 @@ export interface KeyedEntry {
   readonly seq: number
 }
 
+/**
+ * What lists show and searches find of a thread, beyond its label. A worker saves it when the thread
+ * comes to rest, so that no list has to read a log.
+ */
+export interface ThreadFacts {
+  /** How its last run ended; `suspended` while that waits for a person. */
+  readonly outcome?: Outcome | undefined
+  readonly error?: string | undefined
+  /** The known part of its cost so far, in nano-dollars. */
+  readonly nanos: number
+  /** The tools that have run since the last facts. They are added to those before. */
+  readonly tools: readonly string[]
+  /**
+   * Messages and answers since the last facts. Those with a known `seq` are ignored, and in a fork
+   * those up to the number that it shares: the thread that holds them has them.
+   */
+  readonly texts: readonly ThreadText[]
+}
+
+/** A message or an answer, for searches. Both texts are well-formed and have no NUL. */
+export interface ThreadText {
+  /** The number of the `input` or `round-end`. */
+  readonly seq: number
+  readonly text: string
+  /** The text in the form in which searches match it: see `foldText`. Of about the same length. */
+  readonly search: string
+}
+
 /** A thread that can be claimed. */
 export interface RunnableThread {
   readonly id: string
@@ -185,8 +215,22 @@ export interface ListOptions {
   readonly user?: string | undefined
   readonly agent?: string | undefined
   readonly status?: ThreadStatus | undefined
-  /** Texts that must all occur, exactly as written, in the `search` of a thread's label. */
+  /**
+   * Texts that must all occur, exactly as written, in the `search` of a thread's label or of its
+   * texts, each in any of them. The texts of a fork include those it shares.
+   */
   readonly search?: readonly string[] | undefined
+  /** Only threads that rest, and whose last run ended like this. */
+  readonly outcome?: Outcome | undefined
+  /** Only threads that rest, and whose last run failed with this error code. */
+  readonly error?: string | undefined
+  /** Only threads in which this tool has run. */
+  readonly tool?: string | undefined
+  /** Only threads that have cost at least this much, in nano-dollars, as far as that is known. */
+  readonly minNanos?: number | undefined
+  /** Only threads with an `updatedAt` in this range, which includes both ends. */
+  readonly since?: number | undefined
+  readonly until?: number | undefined
 }
 
 /** The texts are opaque to the store. */
@@ -257,9 +301,12 @@ export interface ThreadStore {
   fork(threadId: string, at: number, thread: NewThread, options?: ForkOptions): Promise<boolean>
   get(threadId: string): Promise<StoredThread | undefined>
   /**
-   * Lists the most recently changed threads first. A search scans threads until the page is full,
-   * and yields to other work while it does. A thread that changes during the search may be missing
-   * from it, just as between two pages.
+   * Lists the most recently changed threads first. A search, or a filter other than `user`, `agent`
+   * and `status`, scans threads until the page is full, and yields to other work while it does. If
+   * that takes seconds, the page has fewer threads than its limit, or none, and a `next`. A thread
+   * that changes during the scan may be missing, just as between two pages. In a search, a
+   * thread has a `match` if its label does not contain all of the texts: the first one that is
+   * missing there, in the latest text that contains it.
    */
   list(options: ListOptions): Promise<ThreadPage>
   /**
@@ -316,8 +363,18 @@ export interface ThreadStore {
    */
   release(
     lease: Lease,
-    left: { readonly head: number; readonly status: 'idle' | 'waiting' | 'runnable' },
+    left: {
+      readonly head: number
+      readonly status: 'idle' | 'waiting' | 'runnable'
+      /** Saved if the thread is released. */
+      readonly facts?: ThreadFacts | undefined
+    },
   ): Promise<'released' | 'moved' | 'fenced'>
+  /**
+   * Saves the facts of a thread during a run. Returns `fenced` as `append` does. Facts are deleted
+   * with their thread.
+   */
+  saveFacts(lease: Lease, facts: ThreadFacts): Promise<'saved' | 'fenced'>
   /**
    * Finds threads of these agents that are runnable and have no owner, or whose owner's lease has
    * expired, in the order in which to claim them: interactive threads before batches. Among them,

@@ -10,6 +10,8 @@ import {
 } from '../protocol/index.ts'
 import { deltaBuffer } from './delta-buffer.ts'
 import { entryBytes } from './entry-bytes.ts'
+import type { FactFinder } from './facts.ts'
+import { factFinder } from './facts.ts'
 import type { Followers } from './followers.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { LiveLog } from './live-log.ts'
@@ -18,7 +20,7 @@ import { readLog } from './read-log.ts'
 import { isLong, saveSnapshot } from './save-snapshot.ts'
 import type { Snapshot } from './snapshot.ts'
 import { fromSnapshot, restore } from './snapshot.ts'
-import type { Lease, ThreadStore } from './store.ts'
+import type { Lease, ThreadFacts, ThreadStore } from './store.ts'
 
 /** The log of a thread, for the owner of its lease. Readers get an entry once it is durable. */
 export interface ThreadLog extends LiveLog {
@@ -30,6 +32,8 @@ export interface ThreadLog extends LiveLog {
   passed(head: number): Promise<void>
   /** Ends a hold of the lease as soon as everything appended so far is durable. */
   free(hold: string): void
+  /** The facts of the thread, as they are now. Call `known` when they are saved. */
+  facts(): { readonly facts: ThreadFacts; known(): void }
   /** Saves a snapshot if enough was added since the last one. Rejects if the store fails. */
   save(): Promise<void>
   /**
@@ -83,6 +87,8 @@ interface Folded {
   played: Map<string, number>
   /** Approximate memory that the state takes, or less. */
   bytes: number
+  /** What the store's facts of the thread do not include yet, or may not. */
+  readonly found: FactFinder
 }
 
 /**
@@ -112,20 +118,22 @@ export function threadLogs({ store, followers, commits, cacheBytes }: ThreadLogs
   const busy = new Map<string, Promise<ThreadState | undefined>>()
   const open = new Map<string, ThreadLog>()
 
+  const sizeOf = ({ bytes, found }: Folded) => bytes + 2 * found.chars
+
   function takeCached({ id, createdAt }: ThreadKey): Folded | undefined {
     const folded = cache.get(id)
     if (!folded) return undefined
     cache.delete(id)
-    cachedBytes -= folded.bytes
+    cachedBytes -= sizeOf(folded)
     return folded.key.createdAt === createdAt ? folded : undefined
   }
 
   function addToCache(folded: Folded) {
     const { id } = folded.key
     takeCached(folded.key)
-    if (folded.bytes > cacheBytes) return
+    if (sizeOf(folded) > cacheBytes) return
     cache.set(id, folded)
-    cachedBytes += folded.bytes
+    cachedBytes += sizeOf(folded)
     for (const [, { key }] of cache) {
       if (cachedBytes <= cacheBytes) return
       takeCached(key)
@@ -220,7 +228,7 @@ async function loadFolded(log: ReturnType<typeof logOf>, key: ThreadKey): Promis
     return state && { state, snapshot, bytes }
   })
   const found = restored ?? { state: emptyThread(), snapshot: undefined, bytes: 0 }
-  return { key, played: new Map(), keep: Number.POSITIVE_INFINITY, ...found }
+  return { key, played: new Map(), keep: Number.POSITIVE_INFINITY, found: factFinder(), ...found }
 }
 
 /**
@@ -239,6 +247,7 @@ async function foldRest(log: Log, folded: Folded, onRunEnd?: () => Promise<boole
 
 function recordEntry(folded: Folded, entry: Entry) {
   const { event } = entry
+  folded.found.add(entry)
   if (event.type === 'playback') folded.played.set(answerKey(event.run, event.round), event.chars)
   if (event.type === 'rewind') folded.keep = Math.min(folded.keep, event.keep ?? folded.keep)
   folded.bytes += entryBytes(entry)
@@ -337,6 +346,12 @@ async function threadLog(folded: Folded, options: ThreadLogOptions): Promise<Thr
   async function save(): Promise<void> {
     // All of it would be part of the head, which is rewritten with each save.
     if (isLong(state.waiting, restingChars)) return
+    // The next owner does not fold the part before the snapshot, so it would not find them.
+    const { facts, known } = self.facts()
+    if (facts.texts.length + facts.tools.length > 0) {
+      if ((await store.saveFacts(lease, facts)) === 'fenced') return lose('fenced')
+      known()
+    }
     const { played, keep, snapshot: last } = folded
     folded.played = new Map()
     folded.keep = Number.POSITIVE_INFINITY
@@ -371,6 +386,7 @@ async function threadLog(folded: Folded, options: ThreadLogOptions): Promise<Thr
     },
     commit: writer.commit,
     free: writer.free,
+    facts: () => folded.found.facts(current()),
     settled: () => until(() => own.size === 0),
     passed: (head) => until(() => state.head > head),
     async save() {
@@ -406,5 +422,5 @@ async function threadLog(folded: Folded, options: ThreadLogOptions): Promise<Thr
 
 /** Whether an event comes from outside a run. */
 function isSignal({ type }: ThreadEvent): boolean {
-  return ['input', 'approval', 'stop', 'playback', 'rewind'].includes(type)
+  return ['input', 'approval', 'stop', 'playback', 'rewind', 'title', 'feedback'].includes(type)
 }

@@ -405,6 +405,25 @@ export interface PlaybackEvent {
   readonly chars: number
 }
 
+/** A user renamed the thread. */
+interface TitleEvent {
+  readonly type: 'title'
+  readonly title: string
+}
+
+/**
+ * A user's opinion of the answer of a run. `run` is the first of a chain of resumed runs. The last
+ * one of a user counts; without `rating` and `note` it withdraws what that user said before.
+ */
+export interface FeedbackEvent {
+  readonly type: 'feedback'
+  readonly run: string
+  readonly rating?: 'up' | 'down'
+  readonly note?: string
+  /** Absent if callers are not identified. */
+  readonly user?: string
+}
+
 /**
  * From here on the model reads `message` in place of the first `replaces` messages before the
  * current round. System messages among them are kept, in front of it. The log keeps all messages.
@@ -418,14 +437,17 @@ export interface SummaryEvent extends Paid {
 }
 
 /** `budget`: a limit of a budget was reached. */
-export type Outcome =
-  | 'completed'
-  | 'max-rounds'
-  | 'budget'
-  | 'truncated'
-  | 'suspended'
-  | 'canceled'
-  | 'failed'
+export type Outcome = (typeof outcomes)[number]
+
+export const outcomes = [
+  'completed',
+  'max-rounds',
+  'budget',
+  'truncated',
+  'suspended',
+  'canceled',
+  'failed',
+] as const
 
 /** The last event of a run, exactly one. */
 export interface RunEndEvent {
@@ -467,7 +489,12 @@ export type RunEvent<Calls = CallEvent> =
 /**
  * An event in the log of a thread: those of its runs, one after the other, and signals from users.
  */
-export type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent
+export type ThreadEvent = RunEvent | StopEvent | PlaybackEvent | RewindEvent | TitleEvent | FeedbackEvent
+
+/** Whether it is an event of a run, rather than a signal that concerns no run or several. */
+export function isRunEvent(event: ThreadEvent): event is RunEvent {
+  return !['stop', 'playback', 'rewind', 'title', 'feedback'].includes(event.type)
+}
 
 /**
  * A numbered event of a thread. Numbers count from 1 without gaps. `from` is present if deltas were

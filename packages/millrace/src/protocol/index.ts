@@ -1,3 +1,4 @@
+export type { AgentDetails, AgentInfo, AgentModel } from './agent-info.ts'
 export { parseArguments, toolCall } from './arguments.ts'
 export { askForJson } from './ask-for-json.ts'
 export type { InputMessage, InputUserMessage } from './check.ts'
@@ -32,6 +33,7 @@ export type {
   CallStatus,
   DoneEvent,
   Entry,
+  FeedbackEvent,
   FinishReason,
   InputEvent,
   InputMode,
@@ -64,6 +66,7 @@ export type {
   ToolResultEvent,
   ToolStartEvent,
 } from './events.ts'
+export { isRunEvent, outcomes } from './events.ts'
 export type {
   CallEnd,
   CallObserver,
@@ -126,6 +129,7 @@ export { partialJson } from './partial-json.ts'
 export { asPlayed, trimToPlayed } from './playback.ts'
 export type { PublicError } from './public-error.ts'
 export { publicError } from './public-error.ts'
+export { readExport } from './read-export.ts'
 export type { ModelSettings, RunRequest, ToolChoice, ToolSpec } from './run-request.ts'
 export type { CallState, RunState } from './run-state.ts'
 export {
@@ -148,7 +152,7 @@ export {
   saveThread,
 } from './saved-thread.ts'
 export type { ScriptRound, ScriptStep } from './script.ts'
-export { searchText, searchWords } from './search.ts'
+export { foldText, searchText, searchWords } from './search.ts'
 export { capabilitiesProblem, mergeSettings, settingsProblem, settingsTable } from './settings.ts'
 export type { Spent, TotalCost } from './spend.ts'
 export {
@@ -174,16 +178,19 @@ export type {
   Telemetry,
 } from './telemetry.ts'
 export { isTraceContext } from './telemetry.ts'
-export type { ExportedThread, ReadableThread } from './thread-export.ts'
+export type { ExportedThread, ExportOptions, ReadableThread } from './thread-export.ts'
 export { exportThread, wholeLog } from './thread-export.ts'
+export { exportMark, fillThreadHtml } from './thread-html.ts'
 export type {
   ApprovalAnswer,
+  Feedback,
   FollowOptions,
   Playback,
   RespondOptions,
   RewindOptions,
   SendOptions,
   StateOptions,
+  ThreadFilters,
 } from './thread-options.ts'
 export type { ThreadState, WaitingInput } from './thread-state.ts'
 export {
@@ -208,7 +215,7 @@ export {
 } from './thread-state.ts'
 export type { ThreadInfo, ThreadPage, ThreadSnapshot, ThreadStatus, ThreadView } from './thread-view.ts'
 export { snapshotOf } from './thread-view.ts'
-export { titleOf } from './title.ts'
+export { titleFrom, titleOf } from './title.ts'
 export type { ToolContent } from './tool-content.ts'
 export { contentParts, toolContent } from './tool-content.ts'
 export { upgradeEvent, upgradeExchange } from './upgrade.ts'

@@ -33,6 +33,8 @@ export interface ModelSettings {
  * message, until another one replaces it, and is part of the log, so that it survives a crash.
  */
 export interface RunRequest {
+  /** The model that answers: the id of the agent's `model`, or of one of its `models`. */
+  readonly model?: string | undefined
   /**
    * Tools that the sender runs itself. A tool of the agent with the same name takes precedence.
    */
@@ -44,6 +46,17 @@ export interface RunRequest {
   readonly toolChoice?: ToolChoice | undefined
   /** JSON schema of the answer, in place of the agent's. */
   readonly output?: JsonObject | undefined
+  /**
+   * Replaces parts of the agent, to try out what another prompt would do. A server accepts this only
+   * from callers who may inspect.
+   */
+  readonly replace?:
+    | {
+        readonly system?: string | undefined
+        /** The names of the agent's tools that are offered. */
+        readonly tools?: readonly string[] | undefined
+      }
+    | undefined
   /** Stored with the message, for the protocol that sent it. The model does not see it. */
   readonly metadata?: JsonObject | undefined
 }

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from './json.ts'
 
-// A search finds a thread if `searchText(thread)` contains each of `searchWords(search)`.
+// A search finds a thread if `searchText(thread)` or the folded text of a message or an answer
+// contains each of `searchWords(search)`.
 
 interface Searchable {
   readonly id: string
@@ -16,14 +17,14 @@ interface Searchable {
  */
 export function searchText({ id, agent, title = '', metadata }: Searchable): string {
   // Search words contain no whitespace, so none can match across two fields.
-  return fold(`${title}\n${id}\n${agent}${metadata ? valuesOf(metadata) : ''}`)
+  return foldText(`${title}\n${id}\n${agent}${metadata ? valuesOf(metadata) : ''}`)
 }
 
 /**
  * The words of a search in the same form, longest first: it is likely to match the fewest threads.
  */
 export function searchWords(search: string): readonly string[] {
-  const words = fold(search).split(/\s+/).filter(Boolean)
+  const words = foldText(search).split(/\s+/).filter(Boolean)
   return [...new Set(words)].sort((one, other) => other.length - one.length)
 }
 
@@ -31,7 +32,7 @@ export function searchWords(search: string): readonly string[] {
  * Upper case, since lower case depends on context: `Σ` is `ς` at the end of a word, else `σ`. And
  * `ß` becomes `SS`.
  */
-function fold(text: string): string {
+export function foldText(text: string): string {
   const upper = text.toUpperCase()
   // Anything else is already normalized. This test takes a tenth of the time of `normalize`.
   if (!/\0|[\u0300-\uffff]/.test(upper)) return upper

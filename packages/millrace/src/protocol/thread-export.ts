@@ -7,7 +7,7 @@ import type { Usage } from './usage.ts'
 
 /** A thread that can be read, locally or over the network. */
 export interface ReadableThread {
-  read(options: { readonly after: number }): Promise<readonly Entry[]>
+  read(options: { readonly after: number; readonly split?: boolean | undefined }): Promise<readonly Entry[]>
   state(options?: StateOptions): Promise<ThreadView>
 }
 
@@ -18,7 +18,18 @@ export interface ExportedThread extends Transcript {
   readonly entries: readonly Entry[]
 }
 
-export async function exportThread(thread: ReadableThread): Promise<ExportedThread> {
+export interface ExportOptions {
+  /**
+   * Keep every delta with its time, as first written, so that the export can be replayed at the
+   * original pace. Takes about 20 times the space of the text.
+   */
+  readonly split?: boolean | undefined
+}
+
+export async function exportThread(
+  thread: ReadableThread,
+  { split }: ExportOptions = {},
+): Promise<ExportedThread> {
   const view = await thread.state()
   const { usage, head, id, agent, title, user, metadata, forkedFrom, createdAt, updatedAt } = view
   return {
@@ -34,7 +45,7 @@ export async function exportThread(thread: ReadableThread): Promise<ExportedThre
       updatedAt,
     },
     usage,
-    entries: await wholeLog(thread, head),
+    entries: await wholeLog(thread, head, { split }),
   }
 }
 
@@ -59,10 +70,11 @@ async function wholeConversation(
 export async function wholeLog(
   thread: Pick<ReadableThread, 'read'>,
   head = Number.POSITIVE_INFINITY,
+  { split }: ExportOptions = {},
 ): Promise<Entry[]> {
   const entries: Entry[] = []
   for (let last = 0; last < head; ) {
-    const page = await thread.read({ after: last })
+    const page = await thread.read({ after: last, split })
     if (page.length === 0) break
     for (const entry of page) entries.push(entry)
     last = entries.at(-1)?.seq ?? last

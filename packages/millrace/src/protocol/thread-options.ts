@@ -1,7 +1,15 @@
-import type { InputMode, Remembered, RememberFor } from './events.ts'
+import type { InputMode, Outcome, Remembered, RememberFor } from './events.ts'
 import type { RunRequest } from './run-request.ts'
+import type { ThreadStatus } from './thread-view.ts'
 
 // Options for operations on a thread, locally or over the network.
+
+/** What a user thinks of an answer. */
+export interface Feedback {
+  readonly rating?: 'up' | 'down' | undefined
+  /** At most 4000 characters. */
+  readonly note?: string | undefined
+}
 
 export interface SendOptions {
   /** `queue` if absent. */
@@ -80,4 +88,26 @@ export interface StateOptions {
    * the previous page.
    */
   readonly before?: number | undefined
+}
+
+/** Which threads are listed: those that match all of these. */
+export interface ThreadFilters {
+  readonly agent?: string | undefined
+  readonly status?: ThreadStatus | undefined
+  /**
+   * Words that must all occur, ignoring case, anywhere in the title, id, agent, metadata values,
+   * messages or answers. A message is found when the run that reads it ends.
+   */
+  readonly search?: string | undefined
+  /** How the last run ended. */
+  readonly outcome?: Outcome | undefined
+  /** The error code of the last run. */
+  readonly error?: string | undefined
+  /** A tool that has run. */
+  readonly tool?: string | undefined
+  /** What the thread has cost at least, in US dollars, as far as prices are known. */
+  readonly minUsd?: number | undefined
+  /** When it last changed, in milliseconds since the Unix epoch. */
+  readonly since?: number | undefined
+  readonly until?: number | undefined
 }

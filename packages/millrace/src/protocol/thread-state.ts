@@ -100,7 +100,15 @@ export function applyEntry(state: ThreadState, { seq, at, event }: Entry): void 
 }
 
 /** Signals come from others, at any time. */
-const signals: ReadonlySet<string> = new Set(['input', 'approval', 'stop', 'playback', 'rewind'])
+const signals: ReadonlySet<string> = new Set([
+  'input',
+  'approval',
+  'stop',
+  'playback',
+  'rewind',
+  'title',
+  'feedback',
+])
 
 function countTime(state: ThreadState, { type }: ThreadEvent, at: number) {
   if (type === 'run-start') state.workedFrom = state.workedUntil = at
@@ -143,6 +151,10 @@ function apply(state: ThreadState, event: ThreadEvent, seq: number | undefined):
       return
     case 'playback':
       if (state.run) applyPlayback(state.run, event)
+      return
+    // What the model reads does not depend on these.
+    case 'title':
+    case 'feedback':
       return
     case 'rewind':
       return rewind(state, event, seq ?? state.head)

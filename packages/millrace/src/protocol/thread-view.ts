@@ -35,6 +35,17 @@ export interface ThreadInfo {
   /** The number of the last entry; 0 if there is none. */
   readonly head: number
   readonly status: ThreadStatus
+  /** How its last run ended, if it rests. */
+  readonly outcome?: Outcome
+  /** The error code of its last run, if that failed. */
+  readonly error?: string
+  /** What it has cost in US dollars, as far as prices are known. Absent until its first run ends. */
+  readonly knownUsd?: number
+  /**
+   * In a search: the part of a message or an answer that contains the first word, and the number of
+   * its entry. Absent if the title or another field contains it.
+   */
+  readonly match?: { readonly seq: number; readonly text: string }
 }
 
 /** `queued`: there is work, but no worker has started it. `waiting`: for a person. */

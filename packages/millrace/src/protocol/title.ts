@@ -17,6 +17,11 @@ export function titleOf(entries: Iterable<Pick<Entry, 'event'>>): string | undef
   return undefined
 }
 
+/** A title that a user chose, on one line of at most 120 characters. */
+export function titleFrom(text: string): string {
+  return firstWords(text)
+}
+
 /** Collapses whitespace and cuts. Reads only as many words as needed, however long the text is. */
 function firstWords(text: string): string {
   let words = ''

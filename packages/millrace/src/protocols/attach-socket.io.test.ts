@@ -499,8 +499,8 @@ test('options are checked', async () => {
   expect(() => attachSocket(ws, { thread, socket: {}, heartbeat: 1 } as never)).toThrow(
     "did you mean 'heartbeatMs'",
   )
-  const clientOptions = ['model'] as never
+  const clientOptions = ['models'] as never
   expect(() => attachSocket(ws, { thread, socket: {} as never, clientOptions })).toThrow(
-    'any of tools, system',
+    'any of model, tools, system',
   )
 })

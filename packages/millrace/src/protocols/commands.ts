@@ -16,6 +16,7 @@ import {
   required,
   textField,
 } from './fields.ts'
+import { httpError } from './http-error.ts'
 
 // The commands that clients send to a thread, as the body of a request or as a WebSocket frame.
 
@@ -49,13 +50,29 @@ export interface RewindCommand {
   readonly request?: RunRequest
 }
 
-/** What a server may accept in `request`. `metadata` changes nothing, and is always accepted. */
-export type ClientOption = Exclude<keyof RunRequest, 'metadata'>
+/**
+ * What a server may accept in `request`. `metadata` changes nothing, and is always accepted.
+ * `replace` is only accepted from callers who may inspect.
+ */
+export type ClientOption = Exclude<keyof RunRequest, 'metadata' | 'replace'>
 
-export const requestOptions: readonly ClientOption[] = ['tools', 'system', 'settings', 'toolChoice', 'output']
+export const requestOptions: readonly ClientOption[] = [
+  'model',
+  'tools',
+  'system',
+  'settings',
+  'toolChoice',
+  'output',
+]
 
 /** What a server accepts in `request` by default. */
-export const defaultClientOptions: readonly ClientOption[] = ['tools', 'toolChoice', 'output']
+export const defaultClientOptions: readonly ClientOption[] = ['model', 'tools', 'toolChoice', 'output']
+
+/** What a caller who may inspect can send in `request`. */
+export const inspectorOptions: ReadonlySet<keyof RunRequest> = new Set([
+  ...requestOptions,
+  'replace' as const,
+])
 
 export const keyField = textField({
   max: 256,
@@ -171,12 +188,21 @@ export function resultOf({ output, content }: Omit<RespondCommand, 'callId'>, op
   return content ? toolContent(content) : output
 }
 
-/** Throws `invalid_input` for a field that the server does not accept. The thread checks the rest. */
+/**
+ * Throws `invalid_input` for a field that the server does not accept, or `auth` for one that needs
+ * `canInspect`. The thread checks the rest.
+ */
 export function checkRequest(
   request: RunRequest | undefined,
   allowed: ReadonlySet<keyof RunRequest>,
   op: string,
 ): RunRequest | undefined {
+  if (request?.replace !== undefined && !allowed.has('replace'))
+    throw httpError(
+      403,
+      'auth',
+      "the field 'request.replace' is only accepted from users whose auth returns canInspect: true or, without auth, by servers without clientOptions",
+    )
   const rejected = requestOptions.find((name) => request?.[name] !== undefined && !allowed.has(name))
   if (rejected !== undefined)
     throw invalidInput(

@@ -4,7 +4,13 @@ export { anthropicApi } from './anthropic/index.ts'
 export { closeCodes } from './attach-socket.ts'
 export { onBodyEnd } from './body-end.ts'
 export type { ClientOption } from './commands.ts'
-export { checkRequest, defaultClientOptions, requestField, requestOptions } from './commands.ts'
+export {
+  checkRequest,
+  defaultClientOptions,
+  inspectorOptions,
+  requestField,
+  requestOptions,
+} from './commands.ts'
 export type { Field, Fields } from './fields.ts'
 export {
   checkFields,

@@ -43,7 +43,7 @@ export function millraceSocket({ voice }: { readonly voice: Voice | undefined })
                 stuckMs,
                 framesPerSecond: limits.framesPerSecond,
                 voice,
-                clientOptions: clientOptions(info.agent),
+                clientOptions: clientOptions(info.agent, caller),
                 onError,
                 async authorize() {
                   caller.rateLimit()

@@ -186,7 +186,7 @@ function sendMessage({ clientOptions }: ProtocolHost): Route {
     async handle(context) {
       const { thread, info } = await context.caller.getThread(context.params.id as string)
       const { message, mode, ...body } = context.body as unknown as SendCommand
-      const request = checkRequest(body.request, clientOptions(info.agent), op)
+      const request = checkRequest(body.request, clientOptions(info.agent, context.caller), op)
       const options = { mode, key: keyOf(context, body), trace: traceOf(context), request }
       return writeAndFollow(context, thread, () => thread.send(message, options))
     },
@@ -248,7 +248,8 @@ function answerApproval({ clientOptions }: ProtocolHost): Route {
     responses: { 202: json(ref('Written'), 'The decision is stored') },
     async handle({ caller, params, body }) {
       const { thread, info } = await caller.getThread(params.id as string)
-      const answer = approvalAnswerOf(body as unknown as ApproveCommand, clientOptions(info.agent), op)
+      const allowed = clientOptions(info.agent, caller)
+      const answer = approvalAnswerOf(body as unknown as ApproveCommand, allowed, op)
       return written(await thread.approve(params.callId as string, answer))
     },
   }
@@ -265,7 +266,7 @@ function respondToCall({ clientOptions }: ProtocolHost): Route {
     async handle({ caller, params, body }) {
       const { thread, info } = await caller.getThread(params.id as string)
       const { isError, ...result } = body as unknown as RespondCommand
-      const request = checkRequest(result.request, clientOptions(info.agent), op)
+      const request = checkRequest(result.request, clientOptions(info.agent, caller), op)
       return written(
         await thread.respond(params.callId as string, resultOf(result, op), { isError, request }),
       )
@@ -289,7 +290,7 @@ function rewindThread({ clientOptions }: ProtocolHost): Route {
     async handle(context) {
       const { thread, info } = await context.caller.getThread(context.params.id as string)
       const { before, ...body } = context.body as unknown as RewindCommand
-      const request = checkRequest(body.request, clientOptions(info.agent), op)
+      const request = checkRequest(body.request, clientOptions(info.agent, context.caller), op)
       const options = { key: keyOf(context, body), request }
       return writeAndFollow(context, thread, () => thread.rewind(before, options))
     },

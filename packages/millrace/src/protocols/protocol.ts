@@ -43,7 +43,8 @@ export interface ProtocolHost {
   readonly stuckMs: number
   /**
    * What a message from a client to an agent may come with. `metadata` always may. A foreign
-   * protocol ignores the rest, since its clients send it without being asked.
+   * protocol ignores the rest, since its clients send it without being asked. Pass the caller if
+   * clients send these fields on purpose: callers who may inspect can send all of them.
    */
   readonly clientOptions: ClientOptions
   /**
@@ -56,7 +57,10 @@ export interface ProtocolHost {
 }
 
 /** The fields of `request` that clients of an agent may send. */
-export type ClientOptions = (agent: string) => ReadonlySet<keyof RunRequest>
+export type ClientOptions = (
+  agent: string,
+  caller?: Pick<Caller, 'canInspect'>,
+) => ReadonlySet<keyof RunRequest>
 
 export interface MountedProtocol {
   /** The first route of the server that matches a request handles it. */
@@ -154,7 +158,7 @@ export interface Caller {
    * unknown.
    */
   readonly key: string | undefined
-  /** Whether the caller may see recorded model calls. */
+  /** Whether the caller may see recorded model calls and how agents are set up, and replace parts of them. */
   readonly canInspect: boolean
   canSee(thread: ThreadInfo): Promise<boolean>
   /** Rejects with the same 404 whether the thread does not exist or the caller may not see it. */
@@ -219,6 +223,8 @@ export interface NewThreadOptions {
   readonly messages?: ThreadCreateOptions['messages']
   readonly keys?: ThreadCreateOptions['keys']
   readonly request?: ThreadCreateOptions['request']
+  /** In place of `messages`. */
+  readonly exported?: ThreadCreateOptions['exported']
 }
 
 export interface StreamSlot {

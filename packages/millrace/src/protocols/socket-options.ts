@@ -11,8 +11,7 @@ import {
   yesOrNo,
 } from '../protocol/index.ts'
 import type { Thread } from '../threads/index.ts'
-import type { ClientOption } from './commands.ts'
-import { defaultClientOptions, requestOptions } from './commands.ts'
+import { defaultClientOptions, inspectorOptions } from './commands.ts'
 import type { Voice } from './voice.ts'
 
 export interface SocketOptions {
@@ -37,7 +36,7 @@ export interface SocketOptions {
   readonly framesPerSecond?: number | undefined
   /** Adds voice for clients that request it: `voice()` from `@millrace/voice`. */
   readonly voice?: Voice | undefined
-  /** What clients may send in `request`. Defaults to `tools`, `toolChoice` and `output`. */
+  /** What clients may send in `request`. Defaults to `model`, `tools`, `toolChoice` and `output`. */
   readonly clientOptions?: Iterable<keyof RunRequest> | undefined
   /** Called before each command of the client. An exception rejects the command. */
   readonly authorize?: (() => void | Promise<void>) | undefined
@@ -59,8 +58,8 @@ const table: OptionTable<SocketOptions> = {
   clientOptions: (value) =>
     !(
       Symbol.iterator in Object(value) &&
-      [...(value as Iterable<ClientOption>)].every((name) => requestOptions.includes(name))
-    ) && `must be a list with any of ${requestOptions.join(', ')}`,
+      [...(value as Iterable<keyof RunRequest>)].every((name) => inspectorOptions.has(name))
+    ) && `must be a list with any of ${[...inspectorOptions].join(', ')}`,
   authorize: aFunction,
   onError: aFunction,
 }

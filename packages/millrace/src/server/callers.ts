@@ -75,6 +75,8 @@ const threadId = new RegExp(threadIdPattern)
  * How many pages are searched for threads that `canSee` allows, before a partial page is returned.
  */
 const maxPages = 20
+/** After how long a search that reads several pages returns a partial page. */
+const maxListMs = 2000
 /** How many threads with a key are searched for inputs, and how many of them are returned. */
 const maxSearched = 100
 const maxInputs = 20
@@ -152,13 +154,15 @@ export function callers(options: CallersOptions): Callers {
         const remaining = bucket ? Math.max(0, bucket.left()) : burst
         return { limit: burst, remaining, resetMs: bucket?.fullInMs() ?? 0 }
       },
-      async createThread({ id, messages, keys, request, ...options }) {
+      async createThread({ id, messages, keys, request, exported, ...options }) {
         if (id !== undefined && !threadId.test(id))
           throw httpError(400, 'invalid_input', 'a thread id must be 1 to 128 letters, digits, _, - or .')
         const thread = app.thread(id, { ...options, user, caller: key })
         return found(
           thread,
-          await thread.create({ failIfExists: true, messages, keys, request }).catch(rethrowConflict),
+          await thread
+            .create({ failIfExists: true, messages, keys, request, exported })
+            .catch(rethrowConflict),
         )
       },
       listThreads: (options) =>
@@ -234,11 +238,12 @@ async function listVisible(
 ) {
   const threads: ThreadInfo[] = []
   let next = cursor
+  const startedAt = performance.now()
   for (let pages = 0; pages < maxPages && threads.length < limit; pages++) {
     const page = await app.threads({ ...options, limit: limit - threads.length, cursor: next })
     for (const thread of page.threads) if (await canSee(thread)) threads.push(thread)
     next = page.next
-    if (next === undefined) break
+    if (next === undefined || performance.now() - startedAt >= maxListMs) break
   }
   return { threads, ...(next !== undefined && { next }) }
 }

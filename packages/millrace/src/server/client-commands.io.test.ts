@@ -214,6 +214,9 @@ describe('what comes with a message', () => {
     system: 'Be brief.',
     settings: { temperature: 0 },
   }
+  // Without auth, every caller may inspect and send everything.
+  const auth = () => ({ user: 'ann' })
+  const [one, two] = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002']
   const all = { clientOptions: ['tools', 'toolChoice', 'system', 'settings', 'output'] } as const
 
   test('holds for its run, and for one that answers again if it comes with the rewind', async () => {
@@ -234,26 +237,26 @@ describe('what comes with a message', () => {
   })
 
   test('is limited to clientOptions: the error names the field and the option', async () => {
-    const { ask } = served(counter())
-    await answered(ask, 'Well?')
+    const { ask } = served(counter(), { auth })
+    await ask('POST', '/threads', { body: { id: one } })
     const messages = [{ role: 'user', content: 'Two' }]
     for (const [name, value] of [
       ['system', 'Obey me.'],
       ['settings', { headers: { 'x-billing': 'them' } }],
     ])
       for (const [path, body] of [
-        ['/threads/one/messages', { message: 'One' }],
-        ['/threads/one/rewind', { before: 1 }],
+        [`/threads/${one}/messages`, { message: 'One' }],
+        [`/threads/${one}/rewind`, { before: 1 }],
         ['/threads', { messages }],
       ] as const) {
         const response = ask('POST', path, { body: { ...body, request: { [name as string]: value } } })
         const names = new RegExp(`'request.${name}'.*add '${name}' to its option clientOptions`)
         expect(await problemOf(response), `${path} ${name}`).toEqual([400, expect.stringMatching(names)])
       }
-    const none = served(counter(), { clientOptions: [] })
-    await none.ask('POST', '/threads', { body: { id: 'one' } })
+    const none = served(counter(), { auth, clientOptions: [] })
+    await none.ask('POST', '/threads', { body: { id: one } })
     const body = { message: 'One', request: { tools: [look] } }
-    expect((await none.ask('POST', '/threads/one/messages', { body })).status).toBe(400)
+    expect((await none.ask('POST', `/threads/${one}/messages`, { body })).status).toBe(400)
   })
 
   test('never changes the headers or the raw fields of model requests', async () => {
@@ -285,13 +288,13 @@ describe('what comes with a message', () => {
   })
 
   test('comes with a result or a decision too, as far as clientOptions allow', async () => {
-    const { ask } = served(picker(), { clientOptions: ['system'] })
-    await ask('POST', '/threads', { body: { id: 'one' } })
-    await ask('POST', '/threads/one/messages', { body: { message: 'Pick' } })
-    await idle(ask, 'one')
+    const { ask } = served(picker(), { auth, clientOptions: ['system'] })
+    await ask('POST', '/threads', { body: { id: one } })
+    await ask('POST', `/threads/${one}/messages`, { body: { message: 'Pick' } })
+    await idle(ask, one)
     const commands = [
-      ['/threads/one/calls/call_1/result', { output: 'red' }],
-      ['/threads/one/approvals/call_1', { approved: false }],
+      [`/threads/${one}/calls/call_1/result`, { output: 'red' }],
+      [`/threads/${one}/approvals/call_1`, { approved: false }],
     ] as const
     for (const [path, body] of commands) {
       const response = ask('POST', path, { body: { ...body, request: { tools: [look] } } })
@@ -300,32 +303,34 @@ describe('what comes with a message', () => {
     const request = { system: 'Be brief.', metadata: { nth: 1 } }
     const [path, body] = commands[0]
     expect((await ask('POST', path, { body: { ...body, request } })).status).toBe(202)
-    const entries = await idle(ask, 'one')
+    const entries = await idle(ask, one)
     expect(entries[numberOf(entries, 'approval') - 1]?.event).toMatchObject({ request })
   })
 
   test('may always have metadata', async () => {
-    const { ask } = served(counter(), { clientOptions: [] })
-    await ask('POST', '/threads', { body: { id: 'one' } })
+    const { ask } = served(counter(), { auth, clientOptions: [] })
+    await ask('POST', '/threads', { body: { id: one } })
     const request = { metadata: { nth: 1 } }
-    await ask('POST', '/threads/one/messages', { body: { message: 'One', request } })
-    expect((await idle(ask, 'one'))[0]?.event).toMatchObject({ request })
+    await ask('POST', `/threads/${one}/messages`, { body: { message: 'One', request } })
+    expect((await idle(ask, one))[0]?.event).toMatchObject({ request })
   })
 
   test('is limited for each agent, and by the default for agents that are not named', async () => {
     const agents = { open: counter(), closed: counter(), other: counter() }
-    const { ask } = served(agents, { clientOptions: { open: ['system'], closed: [] } })
-    const statusOf = async (agent: string, request: object) => {
+    const { ask } = served(agents, { auth, clientOptions: { open: ['system'], closed: [] } })
+    const ids = { open: one, closed: two, other: crypto.randomUUID() }
+    const statusOf = async (agent: keyof typeof ids, request: object) => {
       const messages = [{ role: 'user', content: 'Hi' }]
-      const created = await ask('POST', '/threads', { body: { id: agent, agent, messages, request } })
-      const sent = await ask('POST', `/threads/${agent}/messages`, { body: { message: 'Hi', request } })
+      const id = ids[agent]
+      const created = await ask('POST', '/threads', { body: { id, agent, messages, request } })
+      const sent = await ask('POST', `/threads/${id}/messages`, { body: { message: 'Hi', request } })
       return [created.status, sent.status]
     }
     expect(await statusOf('open', { system: 'Be brief.' })).toEqual([201, 202])
     expect(await statusOf('open', { tools: [look] })).toEqual([400, 400])
     expect(await statusOf('other', { tools: [look] })).toEqual([201, 202])
     expect(await statusOf('other', { system: 'Be brief.' })).toEqual([400, 400])
-    await ask('POST', '/threads', { body: { id: 'closed', agent: 'closed' } })
+    await ask('POST', '/threads', { body: { id: two, agent: 'closed' } })
     expect(await statusOf('closed', { tools: [look] })).toEqual([400, 400])
     // The first agent is the default.
     const messages = [{ role: 'user', content: 'Hi' }]
@@ -334,9 +339,9 @@ describe('what comes with a message', () => {
   })
 
   test('clientOptions must name options and agents', () => {
-    for (const clientOptions of [['model'], { counter: ['model'] }, { counter: 'tools' }, ['metadata']])
+    for (const clientOptions of [['replace'], { counter: ['replace'] }, { counter: 'tools' }, ['metadata']])
       expect(() => served(counter(), { clientOptions: clientOptions as never })).toThrow(
-        /'clientOptions' must be a list of any of tools, system/,
+        /'clientOptions' must be a list of any of model, tools, system/,
       )
     expect(() => served({ coder: counter() }, { clientOptions: { codre: ['tools'] } })).toThrow(
       "'clientOptions' names the agent 'codre', which does not exist. Did you mean 'coder'?",

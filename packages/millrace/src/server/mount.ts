@@ -1,6 +1,6 @@
 import { closest, invalidInput, publicError } from '../protocol/index.ts'
 import type { ClientOptions, MountedProtocol, Protocol, ProtocolHost, Route } from '../protocols/index.ts'
-import { defaultClientOptions, errorReport } from '../protocols/index.ts'
+import { defaultClientOptions, errorReport, inspectorOptions } from '../protocols/index.ts'
 import type { App } from '../threads/index.ts'
 import { admission } from './admission.ts'
 import { callers } from './callers.ts'
@@ -85,7 +85,7 @@ export function mountProtocols(app: App, { settings, protocols, ownRoutes, isClo
 }
 
 /** Throws `invalid_input` if the option names an agent that the app does not have. */
-function clientOptionsOf({ clientOptions }: ServerSettings, agents: readonly string[]): ClientOptions {
+function clientOptionsOf({ auth, clientOptions }: ServerSettings, agents: readonly string[]): ClientOptions {
   const named = Array.isArray(clientOptions) ? {} : clientOptions
   const unknown = Object.keys(named).find((name) => !agents.includes(name))
   if (unknown !== undefined) {
@@ -98,5 +98,8 @@ function clientOptionsOf({ clientOptions }: ServerSettings, agents: readonly str
   }
   const others = new Set(Array.isArray(clientOptions) ? clientOptions : defaultClientOptions)
   const byAgent = new Map(Object.entries(named).map(([name, options]) => [name, new Set(options)]))
-  return (agent) => byAgent.get(agent) ?? others
+  // Without `auth` every caller may inspect, so that an option that was set would mean nothing.
+  const isBinding = !auth && clientOptions !== defaultClientOptions
+  return (agent, caller) =>
+    caller?.canInspect && !isBinding ? inspectorOptions : (byAgent.get(agent) ?? others)
 }

@@ -21,6 +21,8 @@ function served(boxes: Record<string, Toolbox[]>, options: Omit<ServeOptions, 'a
   return app
 }
 
+const agentInfo = (name: string) => ({ name, tools: [], models: ['scripted'] })
+
 async function agentsOf(app: ReturnType<typeof served>, user = '') {
   const request = new Request('http://127.0.0.1/agents', { headers: { authorization: user } })
   return (await app.fetch(request)).json()
@@ -29,7 +31,7 @@ async function agentsOf(app: ReturnType<typeof served>, user = '') {
 test('agents are listed with the notices of their tools, without duplicates', async () => {
   const app = served({ plain: [], clerk: [noticeBox, noticeBox] })
   expect(await agentsOf(app)).toEqual({
-    agents: [{ name: 'plain' }, { name: 'clerk', notices: ['Mind the gap.'] }],
+    agents: [agentInfo('plain'), { ...agentInfo('clerk'), notices: ['Mind the gap.'] }],
   })
   expect(await app.notices()).toEqual([])
   expect(await app.notices('clerk')).toEqual(['Mind the gap.'])
@@ -42,8 +44,10 @@ test('only users who may inspect get notices', async () => {
     return { user, canInspect: user === 'ada' }
   }
   const app = served({ clerk: [noticeBox] }, { auth })
-  expect(await agentsOf(app, 'bob')).toEqual({ agents: [{ name: 'clerk' }] })
-  expect(await agentsOf(app, 'ada')).toEqual({ agents: [{ name: 'clerk', notices: ['Mind the gap.'] }] })
+  expect(await agentsOf(app, 'bob')).toEqual({ agents: [agentInfo('clerk')] })
+  expect(await agentsOf(app, 'ada')).toEqual({
+    agents: [{ ...agentInfo('clerk'), notices: ['Mind the gap.'] }],
+  })
 })
 
 test('if tools cannot work, listen() rejects, and the list of agents has the reason', async () => {
@@ -53,6 +57,6 @@ test('if tools cannot work, listen() rejects, and the list of agents has the rea
     message: 'box: there is no floor here',
   })
   expect(await agentsOf(app)).toEqual({
-    agents: [{ name: 'plain' }, { name: 'clerk', notices: ['box: there is no floor here'] }],
+    agents: [agentInfo('plain'), { ...agentInfo('clerk'), notices: ['box: there is no floor here'] }],
   })
 })

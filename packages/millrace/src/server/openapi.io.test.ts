@@ -156,7 +156,8 @@ describe('openapi.json', () => {
     })
     await check('rewindThread', '/threads/none/rewind', { body: { before: 1 } })
     const tools = [{ name: 'look', description: 'Looks', inputSchema: { type: 'object' }, strict: false }]
-    const request = { tools, toolChoice: 'none', output: { type: 'object' } }
+    const replace = { system: 'Look well.', tools: [] }
+    const request = { model: 'scripted', tools, toolChoice: 'none', output: { type: 'object' }, replace }
     const messages = [{ role: 'user', content: 'Look.' }]
     await check('createThread', '/threads', { body: { id: 'three', messages, request } })
     await check('respondToCall', `/threads/one/calls/${encodeURIComponent(callId)}/result`, {
@@ -176,6 +177,8 @@ describe('openapi.json', () => {
     await check('deleteThread', '/threads/two')
     await check('deleteThread', '/threads/two')
     await check('listAgents', '/agents')
+    await check('getAgent', '/agents/asker')
+    await check('getAgent', '/agents/unknown')
     await check('getUsage', '/usage')
     await check('getSpending', '/spending?by=agent,model&from=2026-01-01&agent=asker')
     await check('getSpending', '/spending?by=week')
@@ -186,6 +189,14 @@ describe('openapi.json', () => {
     const { runId } = entries
       .map(({ event }: Entry) => event)
       .find(({ type }: ThreadEvent) => type === 'run-start')
+    const thread = { id: 'one', agent: 'asker' }
+    await check('importThread', '/import', { body: { version: 2, thread, entries } })
+    await check('importThread', '/import', { body: { version: 99, thread, entries: [] } })
+    await check('renameThread', '/threads/one', { body: { title: 'A rope' } })
+    await check('renameThread', '/threads/none', { body: { title: 'A rope' } })
+    await check('giveFeedback', '/threads/one/feedback', { body: { run: runId, rating: 'up', note: 'Yes.' } })
+    await check('giveFeedback', '/threads/none/feedback', { body: { run: runId } })
+    await check('listThreads', '/threads?outcome=completed&tool=cut_rope&minUsd=0&since=0&search=again')
     const { exchanges } = await check('listExchanges', `/threads/one/exchanges?run=${runId}&round=1`)
     expect(exchanges).toHaveLength(1)
     await check('listExchanges', '/threads/one/exchanges')

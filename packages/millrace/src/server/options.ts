@@ -21,8 +21,9 @@ export interface Identity {
   /** Which threads the user may see and use. Defaults to the threads of the same `user`. */
   readonly canSee?: ((thread: ThreadInfo) => boolean | Promise<boolean>) | undefined
   /**
-   * Whether the user may see recorded model calls, including system prompts, and raise budgets per
-   * day. With `canSee`, the user also sees what all users have spent. Defaults to false.
+   * Whether the user may see recorded model calls and how agents are set up, including system
+   * prompts, send everything with a message that a `RunRequest` can have, and raise budgets per day.
+   * With `canSee`, the user also sees what all users have spent. Defaults to false.
    */
   readonly canInspect?: boolean | undefined
 }
@@ -106,11 +107,12 @@ export interface ServerOptions {
    */
   readonly protocols?: readonly Protocol[] | undefined
   /**
-   * What clients may send along with a message, in `request`. Defaults to `['tools', 'toolChoice',
-   * 'output']`: they can bring tools that they run themselves. With `system` they can add to the
-   * system prompt, and with `settings` they can change the settings of the model, except for `extra`
-   * and `headers`. An object has a list for each agent; the default applies to the agents that it
-   * does not name.
+   * What clients may send along with a message, in `request`. Defaults to `['model', 'tools',
+   * 'toolChoice', 'output']`: they can choose one of the agent's `models`, and bring tools that they
+   * run themselves. With `system` they can add to the system prompt, and with `settings` they can
+   * change the settings of the model, except for `extra` and `headers`. An object has a list for each
+   * agent; the default applies to the agents that it does not name. Callers whose `auth` returns
+   * `canInspect` can send all of it and, unless this option is set, so can callers without `auth`.
    */
   readonly clientOptions?:
     | readonly ClientOption[]

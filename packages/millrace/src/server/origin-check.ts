@@ -66,7 +66,7 @@ const stainlessHeaders = [
 ].map((name) => `x-stainless-${name}`)
 
 export const preflightHeaders = {
-  'access-control-allow-methods': 'GET, POST, DELETE',
+  'access-control-allow-methods': 'GET, POST, PATCH, DELETE',
   'access-control-allow-headers': [
     'authorization, content-type, idempotency-key, last-event-id',
     // Sent by pages that are traced.

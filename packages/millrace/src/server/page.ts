@@ -52,6 +52,12 @@ export function pageRoutes(): Route[] {
     },
     {
       method: 'GET',
+      path: '/standalone.html',
+      isPublic: true,
+      handle: ({ request }) => serveFile('standalone.html', request, revalidate),
+    },
+    {
+      method: 'GET',
       path: '/assets/:name',
       isPublic: true,
       handle: ({ request, params }) => serveFile(`assets/${params.name}`, request, cacheForever),
@@ -59,10 +65,21 @@ export function pageRoutes(): Route[] {
   ]
 }
 
-async function serveFile(path: string, request: Request, cacheControl: string): Promise<Response> {
+/** The page for exported threads, with slots for the thread: see `fillThreadHtml`. */
+export async function standaloneTemplate(): Promise<string> {
+  const file = await findFile('standalone.html')
+  if (!file) throw new Error('the package was built without standalone.html')
+  return new TextDecoder().decode(await bodyOf(file, false))
+}
+
+async function findFile(path: string): Promise<PageFile | undefined> {
   // Loaded on demand: many servers never serve the page.
   const { files } = await import('#page')
-  const file = files.find((one) => one.path === path)
+  return files.find((one) => one.path === path)
+}
+
+async function serveFile(path: string, request: Request, cacheControl: string): Promise<Response> {
+  const file = await findFile(path)
   if (!file) throw httpError(404, 'not_found', 'no route matches this path')
   const { etag, type } = file
   const headers = { ...pageHeaders, etag, 'cache-control': cacheControl }

@@ -156,7 +156,10 @@ describe('the list', () => {
   test('of agents has their names, the default first', async () => {
     const { ask } = served({ storyteller: storyteller(), asker: asker() })
     expect(await (await ask('GET', '/agents')).json()).toEqual({
-      agents: [{ name: 'storyteller' }, { name: 'asker' }],
+      agents: [
+        { name: 'storyteller', tools: [], models: ['scripted'] },
+        { name: 'asker', tools: ['cut_rope'], models: ['scripted'] },
+      ],
     })
   })
 })
@@ -437,7 +440,7 @@ describe('other requests', () => {
     const { ask } = served()
     for (const [method, path, allow] of [
       ['PUT', '/threads', 'POST, GET'],
-      ['POST', '/threads/one', 'GET, DELETE'],
+      ['POST', '/threads/one', 'GET, PATCH, DELETE'],
       ['GET', '/threads/one/messages', 'POST'],
       ['DELETE', '/threads/one/events', 'GET'],
       ['PATCH', '/healthz', 'GET'],

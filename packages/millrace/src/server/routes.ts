@@ -1,7 +1,7 @@
-import { messageOf } from '../protocol/index.ts'
 import type { Route, Voice } from '../protocols/index.ts'
 import { json, ref } from '../protocols/index.ts'
 import type { App } from '../threads/index.ts'
+import { agentRoutes } from './agent-routes.ts'
 import { retryAfterOf } from './errors.ts'
 import { exchangeRoutes } from './exchange-routes.ts'
 import { exportRoutes } from './export-routes.ts'
@@ -27,23 +27,7 @@ export function allRoutes(app: App, options: RoutesOptions): readonly Route[] {
     ...exchangeRoutes(responseBytes),
     ...exportRoutes(responseBytes),
     ...usageRoutes(app, options),
-    {
-      method: 'GET',
-      path: '/agents',
-      name: 'listAgents',
-      summary: 'List the agents. The first one is the default for new threads',
-      responses: { 200: json(ref('Agents'), 'The agents') },
-      async handle({ caller }) {
-        const agents = app.agents.map(async (name) => {
-          // Notices reveal how the machine is set up.
-          const notices = caller.canInspect
-            ? await app.notices(name).catch((error) => [messageOf(error)])
-            : []
-          return { name, ...(notices.length > 0 && { notices }) }
-        })
-        return Response.json({ agents: await Promise.all(agents) })
-      },
-    },
+    ...agentRoutes(app),
     {
       method: 'GET',
       path: '/voice',

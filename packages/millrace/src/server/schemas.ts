@@ -29,10 +29,18 @@ function listOf(items: JsonObject): JsonObject {
 const threadInfo = object(
   { id: text, agent: text, createdAt: time, updatedAt: time, head: count, status },
   {
-    title: { type: 'string', description: 'The beginning of the first message.' },
+    title: { type: 'string', description: 'The beginning of the first message, or what a user chose.' },
     user: text,
     metadata: anyObject,
     forkedFrom: object({ id: text, seq: count }),
+    outcome: { ...outcome, description: 'How the last run ended, if the thread rests.' },
+    error: { type: 'string', description: 'The error code of the last run.' },
+    knownUsd: { type: 'number', minimum: 0, description: 'The cost, as far as prices are known.' },
+    match: object(
+      { seq: count, text },
+      {},
+      { description: 'In a search: the part of a message or an answer that was found.' },
+    ),
   },
 )
 
@@ -47,21 +55,35 @@ const message: JsonObject = {
   required: ['role', 'content'],
 }
 
+const toolSpec = object(
+  { name: text, description: text, inputSchema: anyObject },
+  { strict: { type: 'boolean' } },
+)
+
+const toolChoice: JsonObject = {
+  anyOf: [{ type: 'string', enum: ['auto', 'none', 'required'] }, object({ name: text })],
+}
+
 const runRequest = object(
   {},
   {
+    model: { type: 'string', description: "The model that answers: one of the agent's `models`." },
     tools: {
-      ...listOf(
-        object({ name: text, description: text, inputSchema: anyObject }, { strict: { type: 'boolean' } }),
-      ),
+      ...listOf(toolSpec),
       description: "Tools that the client runs itself. The agent's own tool of the same name wins.",
     },
     system: { type: 'string', description: "Added to the agent's system prompt." },
     settings: { type: 'object', description: "Model settings that override the agent's." },
-    toolChoice: {
-      anyOf: [{ type: 'string', enum: ['auto', 'none', 'required'] }, object({ name: text })],
-    },
+    toolChoice,
     output: { type: 'object', description: 'The JSON Schema of the answer.' },
+    replace: object(
+      {},
+      {
+        system: text,
+        tools: { ...listOf(text), description: "The names of the agent's tools that are offered." },
+      },
+      { description: 'Replaces parts of the agent. Only for users with canInspect.' },
+    ),
     metadata: { type: 'object', description: 'Stored with the message. The model does not see it.' },
   },
   {
@@ -69,6 +91,13 @@ const runRequest = object(
       'Holds for the run that answers. The server option `clientOptions` says which fields it accepts.',
   },
 )
+
+const agentFields: JsonObject = {
+  description: { type: 'string', description: 'What it can do, in a sentence.' },
+  starters: { ...listOf(text), description: 'Messages to start a conversation with.' },
+  isSimulated: { const: true, description: 'Its answers, token counts and costs are simulated.' },
+  notices: { ...listOf(text), description: 'Notices about its tools. Only for users with canInspect.' },
+}
 
 const error = object({ error: object({ code: text, message: text }, { id: text, retryAfterMs: count }) })
 
@@ -237,16 +266,43 @@ export const schemas = {
   Agents: object({
     agents: listOf(
       object(
-        { name: text },
         {
-          notices: {
+          name: text,
+          tools: { ...listOf(text), description: 'The names of its tools.' },
+          models: {
             ...listOf(text),
-            description: 'Notices about its tools. Only for users with canInspect.',
+            description: 'The ids of the models to choose from. The first one is the default.',
           },
         },
+        agentFields,
       ),
     ),
   }),
+  Agent: object(
+    {
+      name: text,
+      tools: listOf(toolSpec),
+      models: listOf(
+        object(
+          { id: text, provider: text },
+          { contextTokens: count, isFallback: { const: true }, isSimulated: { const: true } },
+        ),
+      ),
+      settings: { type: 'object', description: 'Without `headers` and `extra`, which may contain keys.' },
+      limits: { type: 'object', additionalProperties: { type: 'number' } },
+    },
+    {
+      ...agentFields,
+      system: text,
+      rules: {
+        ...listOf(text),
+        description: 'What happens to tool calls: rules in the order in which they are tried.',
+      },
+      toolChoice,
+      output: { type: 'object', description: 'The JSON Schema of its answers.' },
+      budget: { type: 'object' },
+    },
+  ),
   Usage: object({
     usage: {
       type: 'object',

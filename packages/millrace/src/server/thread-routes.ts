@@ -1,3 +1,5 @@
+import type { ExportedThread, Feedback } from '../protocol/index.ts'
+import { outcomes } from '../protocol/index.ts'
 import type { ClientOptions, Fields, NewThreadOptions, Route, RouteContext } from '../protocols/index.ts'
 import {
   checkRequest,
@@ -45,9 +47,38 @@ const listFields: Fields = {
   status: choiceField('idle', 'queued', 'running', 'waiting'),
   search: textField({
     max: 256,
-    description: 'Words that must all occur in the title, id, agent or metadata values.',
+    description: 'Words that must all occur in the title, id, agent, metadata values, messages or answers.',
   }),
+  outcome: choiceField(...outcomes),
+  error: textField({ max: 256, description: 'The error code of the last run.' }),
+  tool: textField({ max: 256, description: 'A tool that has run.' }),
+  minUsd: patternField({
+    pattern: '^\\d{1,9}(\\.\\d{1,9})?$',
+    expected: 'a number of US dollars, such as 0.5',
+    description: 'What it has cost at least, as far as prices are known.',
+  }),
+  since: numberField({ min: 0, description: 'Changed at or after this time.' }),
+  until: numberField({ min: 0, description: 'Changed at or before this time.' }),
 }
+
+const renameFields: Fields = { title: required(textField({ max: 1000 })) }
+const feedbackFields: Fields = {
+  run: required(textField({ max: 256, description: "The id of the run's first `run-start`." })),
+  rating: choiceField('up', 'down'),
+  note: textField({ max: 4000 }),
+}
+const importFields: Fields = {
+  version: required(numberField({ min: 1 })),
+  thread: required(objectField()),
+  entries: required(listField({ items: { $ref: '#/components/schemas/Entry' } })),
+  messages: listField({ items: { $ref: '#/components/schemas/Message' }, description: 'Not used.' }),
+  usage: objectField({ description: 'Not used.' }),
+  id: idField,
+  agent: textField({ max: 256, description: 'Defaults to the agent of the export.' }),
+}
+
+/** An export is larger than any other body. */
+const importBytes = 32 * 1024 * 1024
 
 const viewFields: Fields = {
   before: numberField({
@@ -89,7 +120,7 @@ export function threadRoutes({ agents }: App, { limits, clientOptions }: ThreadR
         const options = context.body as NewThreadOptions
         checkChosenId(options.id, context)
         const { agent = agents[0] as string } = options
-        checkRequest(options.request, clientOptions(agent), 'server.fetch')
+        checkRequest(options.request, clientOptions(agent, context.caller), 'server.fetch')
         const { info } = await context.caller.createThread(options)
         return Response.json(info, { status: 201, headers: { location: `/threads/${info.id}` } })
       },
@@ -101,7 +132,35 @@ export function threadRoutes({ agents }: App, { limits, clientOptions }: ThreadR
       summary: 'List your threads, most recently updated first',
       query: listFields,
       responses: { 200: json(ref('ThreadPage'), 'A page of threads') },
-      handle: async ({ caller, query }) => Response.json(await caller.listThreads(query)),
+      async handle({ caller, query: { minUsd, ...query } }) {
+        const options = minUsd === undefined ? query : { ...query, minUsd: Number(minUsd) }
+        return Response.json(await caller.listThreads(options))
+      },
+    },
+    {
+      method: 'POST',
+      path: '/import',
+      name: 'importThread',
+      summary: 'Create a thread from an export. Runs that had not ended are stopped',
+      body: importFields,
+      bodyBytes: importBytes,
+      responses: { 201: json(ref('ThreadInfo'), 'The thread was created') },
+      async handle(context) {
+        const { id, agent, ...body } = context.body as { id?: string; agent?: string }
+        checkChosenId(id, context)
+        const exported = body as ExportedThread
+        const { agent: exportedAgent, metadata } = exported.thread
+        // Every list with the thread would return it.
+        if (metadata && JSON.stringify(metadata).length > limits.bodyBytes)
+          throw httpError(413, 'invalid_input', `the metadata is larger than ${limits.bodyBytes} bytes`)
+        const { info } = await context.caller.createThread({
+          id,
+          agent: agent ?? exportedAgent,
+          ...(metadata && { metadata }),
+          exported,
+        })
+        return Response.json(info, { status: 201, headers: { location: `/threads/${info.id}` } })
+      },
     },
     {
       method: 'GET',
@@ -113,6 +172,32 @@ export function threadRoutes({ agents }: App, { limits, clientOptions }: ThreadR
       async handle({ caller, params, query }) {
         const { thread } = await caller.getThread(params.id as string)
         return Response.json(await thread.state({ ...query, bytes: limits.responseBytes }))
+      },
+    },
+    {
+      method: 'PATCH',
+      path: '/threads/:id',
+      name: 'renameThread',
+      summary: 'Give a thread a title',
+      body: renameFields,
+      responses: { 200: json(ref('Written'), 'The thread was renamed') },
+      async handle({ caller, params, body }) {
+        const { thread } = await caller.getThread(params.id as string)
+        return Response.json({ seq: await thread.rename(body.title as string) })
+      },
+    },
+    {
+      method: 'POST',
+      path: '/threads/:id/feedback',
+      name: 'giveFeedback',
+      summary: 'Say what you think of an answer. Without rating and note, withdraw what you said before',
+      body: feedbackFields,
+      responses: { 202: json(ref('Written'), 'The feedback was recorded') },
+      async handle({ caller, params, body }) {
+        const { thread } = await caller.getThread(params.id as string)
+        const { run, ...feedback } = body as unknown as Feedback & { run: string }
+        const { user } = caller
+        return Response.json({ seq: await thread.feedback(run, { ...feedback, user }) }, { status: 202 })
       },
     },
     {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 import { sqliteStore } from '../log/sqlite.ts'
-import type { Lease, StoredThread, ThreadStore } from '../threads/index.ts'
+import type { Lease, ListOptions, StoredThread, ThreadFacts, ThreadStore } from '../threads/index.ts'
 import { memoryStore } from '../threads/index.ts'
 import { storeSuite } from './store-suite.ts'
 
@@ -210,7 +210,7 @@ const brokenStores: Record<string, (store: ThreadStore) => Partial<ThreadStore>>
   }),
   'limits nothing': (store) => ({
     create: (thread, { entries } = {}) => store.create(thread, { entries }),
-    signal: (id, key, event, { label } = {}) => store.signal(id, key, event, { label }),
+    signal: (id, key, event, { quotas, ...options } = {}) => store.signal(id, key, event, options),
   }),
   'counts no runs': (store) => ({ claim: (id, owner, leaseMs) => store.claim(id, owner, leaseMs) }),
   'ignores the limit of runs when finding threads': (store) => ({
@@ -247,6 +247,60 @@ const brokenStores: Record<string, (store: ThreadStore) => Partial<ThreadStore>>
       if (claim) await store.hold(claim.lease, { id: 'claimed', least: {}, most: {}, limits: [] })
       return claim
     },
+  }),
+  'saves no facts with a release': (store) => ({
+    release: (lease, { facts, ...left }) => store.release(lease, left),
+  }),
+  'saves no facts during a run': () => ({ saveFacts: async () => 'saved' }),
+  'saves facts before it releases': (store) => ({
+    async release(lease, left) {
+      if (left.facts) await store.saveFacts(lease, left.facts)
+      return store.release(lease, left)
+    },
+  }),
+  'always shows the last outcome': (store) => {
+    const outcomes = new Map<string, ThreadFacts['outcome']>()
+    return {
+      release(lease, left) {
+        outcomes.set(lease.threadId, left.facts?.outcome)
+        return store.release(lease, left)
+      },
+      async get(id) {
+        const thread = await store.get(id)
+        const outcome = outcomes.get(id)
+        return thread && { ...thread, ...(outcome && { outcome }) }
+      },
+    }
+  },
+  ...Object.fromEntries(
+    (['outcome', 'error', 'tool', 'minNanos', 'since', 'until'] as const).map((filter) => [
+      `ignores the filter ${filter}`,
+      (store: ThreadStore) => ({
+        list: (options: ListOptions) => store.list({ ...options, [filter]: undefined }),
+      }),
+    ]),
+  ),
+  'searches no texts': (store) => ({
+    saveFacts: (lease, facts) => store.saveFacts(lease, { ...facts, texts: [] }),
+    release: (lease, { facts, ...left }) =>
+      store.release(lease, { ...left, facts: facts && { ...facts, texts: [] } }),
+  }),
+  'finds no texts in forks': (store) => ({
+    async list(options) {
+      const { threads, ...page } = await store.list(options)
+      return { ...page, threads: threads.filter(({ forkedFrom, match }) => !(forkedFrom && match)) }
+    },
+    fork: (id, at, thread, options) =>
+      store.fork(id, at, { ...thread, forkedFrom: { id, seq: at } }, options),
+  }),
+  'has no matches': (store) => ({
+    async list(options) {
+      const { threads, ...page } = await store.list(options)
+      return { ...page, threads: threads.map(({ match, ...thread }) => thread) }
+    },
+  }),
+  'never replaces a label': (store) => ({
+    signal: (id, key, event, { relabel, ...options } = {}) => store.signal(id, key, event, options),
   }),
   'does not notify watchers': (store) => ({ watch: () => store.watch({}) }),
   'does not report runnable threads': (store) => ({

@@ -4,6 +4,7 @@ import { checkKitOptions } from './kit-options.ts'
 import type { Cases, OpenStore } from './store-suite/context.ts'
 import { withContext } from './store-suite/context.ts'
 import { copyCases } from './store-suite/copies.ts'
+import { factCases } from './store-suite/facts.ts'
 import { forkCases } from './store-suite/forks.ts'
 import { holdCases } from './store-suite/holds.ts'
 import { labelCases } from './store-suite/labels.ts'
@@ -50,6 +51,7 @@ export function storeSuite(options: StoreSuiteOptions): readonly StoreCase[] {
     ...forkCases,
     ...labelCases,
     ...listCases,
+    ...factCases,
     ...logCases,
     ...packingCases,
     ...leaseCases,

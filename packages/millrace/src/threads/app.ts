@@ -3,6 +3,7 @@ import { checkBudget, combineTelemetry, internalsOf, telemetryProblem } from '..
 import type { Budget as Buffer, KeyedEntry, Priority, Quotas, ThreadStore } from '../log/index.ts'
 import { budget, groupCommit, memoryStore, threadFollowers, threadLogs } from '../log/index.ts'
 import type {
+  AgentDetails,
   AppTelemetry,
   JsonObject,
   MillraceError,
@@ -11,9 +12,9 @@ import type {
   SpendingOptions,
   SpendingRow,
   Telemetry,
+  ThreadFilters,
   ThreadInfo,
   ThreadPage,
-  ThreadStatus,
 } from '../protocol/index.ts'
 import {
   aFunction,
@@ -25,8 +26,10 @@ import {
   isObject,
   kindOf,
   oneOf,
+  outcomes,
   searchWords,
   someText,
+  toNanos,
   wholeNumber,
   yesOrNo,
 } from '../protocol/index.ts'
@@ -115,20 +118,12 @@ interface ThreadOptions {
   readonly priority?: Priority | undefined
 }
 
-export interface ThreadsOptions {
+export interface ThreadsOptions extends ThreadFilters {
   /** Default: 50. At most 1000. */
   readonly limit?: number | undefined
   /** The `next` of the previous page. */
   readonly cursor?: string | undefined
   readonly user?: string | undefined
-  readonly agent?: string | undefined
-  readonly status?: ThreadStatus | undefined
-  /**
-   * Words that must all occur, ignoring case, anywhere in the title, id, agent or metadata values.
-   * With SQLite, a search of 100,000 threads that finds nothing takes about 0.1 s, in steps of a
-   * few milliseconds that let other work run in between.
-   */
-  readonly search?: string | undefined
 }
 
 type QuotaUsage = {
@@ -144,6 +139,8 @@ export interface App {
    * as that commands run without a sandbox. Rejects if the tools cannot work on this machine.
    */
   notices(agent?: string): Promise<readonly string[]>
+  /** How an agent (default: the first) is set up, with its current tools. */
+  describe(agent?: string): AgentDetails
   /**
    * Returns a handle to a conversation; without an id, to a new one. Does not read or write
    * anything yet. The options apply when the handle creates the thread.
@@ -251,6 +248,9 @@ const threadTable: OptionTable<ThreadOptions> = {
   priority: oneOf('interactive', 'batch'),
 }
 
+const aTime = (value: unknown) =>
+  !(typeof value === 'number' && Number.isFinite(value)) && 'must be milliseconds since the Unix epoch'
+
 const listTable: OptionTable<ThreadsOptions> = {
   limit: (value) => wholeNumber(1)(value) || (Number(value) > 1000 && 'must be at most 1000'),
   cursor: someText,
@@ -258,6 +258,12 @@ const listTable: OptionTable<ThreadsOptions> = {
   agent: someText,
   status: oneOf('idle', 'queued', 'running', 'waiting'),
   search: someText,
+  outcome: oneOf(...outcomes),
+  error: someText,
+  tool: someText,
+  minUsd: (value) => !(typeof value === 'number' && value >= 0) && 'must be a number of US dollars',
+  since: aTime,
+  until: aTime,
 }
 
 const deleteTable: OptionTable<{ user: string }> = { user: someText }
@@ -377,6 +383,12 @@ export function millrace(options: AppOptions): App {
     await ownStore?.close()
   }
 
+  function agentNamed(name: string, op: string) {
+    const found = agents.get(name)
+    if (!found) throw unknownAgent(name, names, op)
+    return found
+  }
+
   const shared = {
     store,
     logs,
@@ -420,10 +432,10 @@ export function millrace(options: AppOptions): App {
       return store.spending(options)
     },
     async notices(agent = firstAgent) {
-      const found = agents.get(agent)
-      if (!found) throw unknownAgent(agent, names, 'app.notices')
-      return found.notices()
+      return agentNamed(agent, 'app.notices').notices()
     },
+    // An agent may have another name in the app than its own.
+    describe: (agent = firstAgent) => ({ ...agentNamed(agent, 'app.describe').describe(), name: agent }),
     thread(id = `thread_${crypto.randomUUID()}`, options = {}) {
       const op = 'app.thread'
       checkThreadId(id, op)
@@ -446,8 +458,10 @@ export function millrace(options: AppOptions): App {
       const op = 'app.threads'
       checkOptions(options, listTable, { op, what: 'the option' })
       shared.checkOpen(op)
+      const { minUsd, limit = 50, ...filters } = options
       const search = options.search === undefined ? undefined : searchWords(options.search)
-      return store.list({ ...options, search, limit: options.limit ?? 50 })
+      const minNanos = minUsd === undefined ? undefined : toNanos(minUsd)
+      return store.list({ ...filters, search, minNanos, limit })
     },
     async deleteThreads(options) {
       const op = 'app.deleteThreads'

@@ -68,6 +68,11 @@ export function historyLog({ agent, messages, keys = [], request }: History) {
     } else {
       endRun()
       if (message.role === 'user') {
+        // One run answers all of them, and not each one its own.
+        if (isLast && waiting.length > 0) {
+          startRun()
+          endRun()
+        }
         const seq = add({ type: 'input', message, mode: 'queue', ...(isLast && request && { request }) })
         waiting.push(seq)
         const key = keys[index]

@@ -10,6 +10,7 @@ export type {
   SignalOptions,
   SnapshotWrite,
   StoredThread,
+  ThreadFacts,
   ThreadStore,
 } from '../log/index.ts'
 export { entryBytes, findLast, maxShareOfCaller, memoryStore, readLog } from '../log/index.ts'

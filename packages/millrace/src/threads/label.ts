@@ -6,7 +6,7 @@ import { searchText, titleOf } from '../protocol/index.ts'
 export function labelOf(
   { id, agent, metadata }: Pick<NewThread, 'id' | 'agent' | 'metadata'>,
   entries: Iterable<Pick<Entry, 'event'>> = [],
+  title = titleOf(entries),
 ): ThreadLabel {
-  const title = titleOf(entries)
   return { title, search: searchText({ id, agent, metadata, title }) }
 }

@@ -26,6 +26,7 @@ import type {
   ThreadInfo,
 } from '../protocol/index.ts'
 import {
+  anObject,
   anything,
   checkOptions,
   invalidInput,
@@ -36,8 +37,10 @@ import {
   kindOf,
   logPosition,
   MillraceError,
+  nameOf,
   oneOf,
   someText,
+  titleFrom,
   titleOf,
   wholeNumber,
   yesOrNo,
@@ -46,9 +49,10 @@ import { decide, isKnownCall, openRequest, readAnswer } from './approve.ts'
 import type { WokenThread } from './dispatcher.ts'
 import type { ExchangeRecorder } from './exchanges/recorder.ts'
 import { historyLog } from './history.ts'
+import { readExported } from './import-thread.ts'
 import { labelOf } from './label.ts'
 import { rewindEvent } from './rewind.ts'
-import type { ReadOptions, Thread, ThreadCreateOptions, ThreadSendOptions } from './thread.ts'
+import type { ReadOptions, Thread, ThreadCreateOptions, ThreadFeedback, ThreadSendOptions } from './thread.ts'
 import { checkThreadId } from './thread-id.ts'
 import { readView } from './view.ts'
 
@@ -106,6 +110,15 @@ const createTable: OptionTable<ThreadCreateOptions> = {
     !(Array.isArray(value) && value.every((key) => key === undefined || !keyProblem(key))) &&
     'must be an array of keys, at most 256 characters each',
   request: anything,
+  exported: anObject,
+}
+const maxNoteChars = 4000
+const feedbackTable: OptionTable<ThreadFeedback> = {
+  rating: oneOf('up', 'down'),
+  note: (value) =>
+    someText(value) ||
+    (String(value).length > maxNoteChars && `must be at most ${maxNoteChars} characters long`),
+  user: someText,
 }
 const respondTable: OptionTable<RespondOptions> = { isError: yesOrNo, request: anything }
 const rewindTable: OptionTable<RewindOptions> = { key: keyProblem, request: anything }
@@ -130,20 +143,23 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
   }
 
   /** Returns false if the thread exists. */
-  function createThread({ entries, keys }: Partial<ReturnType<typeof historyLog>> = {}): Promise<boolean> {
-    const label = labelOf(requested, entries)
+  function createThread({ entries, keys, title }: Beginning = {}): Promise<boolean> {
+    const label = labelOf(requested, entries, title)
     return countRejections(store.create({ ...requested, label }, { entries, keys, quotas }))
   }
 
   /** The log of a thread that begins with a history. */
-  function readHistory({ messages, keys, request }: ThreadCreateOptions, op: string) {
+  async function readHistory({ messages, keys, request, exported }: ThreadCreateOptions, op: string) {
+    if (messages && exported) throw invalidInput(op, "pass either 'messages' or 'exported', not both")
+    if (exported) return readExported(exported, op)
     if (!messages) return undefined
     const agent = agentOf(requested, op)
+    const checked = request && agent.readRequest(request, op)
     return historyLog({
       agent: requested.agent,
-      messages: agent.readHistory(messages, op),
+      messages: agent.readHistory(messages, op, checked),
       keys,
-      request: request && agent.readRequest(request, op),
+      request: checked,
     })
   }
 
@@ -157,10 +173,15 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
     )
   }
 
+  /** The first `run-start` of a run. */
+  async function startOf(run: string, op: string): Promise<Entry | undefined> {
+    const { head } = await info(op)
+    return findLast(log, head, ({ event }) => isNewRun(event) && event.runId === run)
+  }
+
   /** The length of a round's text so far; undefined if there is no such round. */
   async function textLength(run: string, round: number): Promise<number | undefined> {
-    const { head } = await info('thread.reportPlayback')
-    const start = await findLast(log, head, ({ event }) => isNewRun(event) && event.runId === run)
+    const start = await startOf(run, 'thread.reportPlayback')
     let current = 0
     let length: number | undefined
     for await (const page of start ? readLog(log, { after: start.seq }) : [])
@@ -241,11 +262,11 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
       const op = 'thread.create'
       checkOptions(options, createTable, { op, what: 'the option' })
       checkOpen(op)
-      const history = readHistory(options, op)
+      const history = await readHistory(options, op)
       const isCreated = await createThread(history)
       if (!isCreated && options.failIfExists) throw idTaken(id, op)
       const { agent, priority = 'interactive' } = requested
-      if (isCreated && history) wake({ id, agent, head: history.entries.length, priority })
+      if (isCreated && history) wake({ id, agent, head: history.entries.at(-1)?.seq ?? 0, priority })
       return info(op)
     },
     info: () => info('thread.info'),
@@ -260,11 +281,12 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
       const trace = telemetry && (telemetry.activeTrace?.() ?? options.trace)
       let found = await store.get(id)
       const agent = agentOf(found ?? requested, op)
+      const checked = request && agent.readRequest(request, op)
       const event = {
         type: 'input',
-        message: agent.readMessage(message, op),
+        message: agent.readMessage(message, op, checked),
         mode,
-        ...(request && { request: agent.readRequest(request, op) }),
+        ...(checked && { request: checked }),
         ...(trace !== undefined && { trace }),
       } as const
       // Only now, so that an invalid message does not create a thread.
@@ -409,6 +431,38 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
       return (await signal(undefined, { type: 'playback', run, round, chars })).seq
     },
 
+    async rename(text) {
+      const op = 'thread.rename'
+      const problem = someText(text)
+      if (problem) throw invalidInput(op, `the title ${problem}`)
+      const title = titleFrom(text)
+      if (!title) throw invalidInput(op, 'the title is empty: it must have at least one character')
+      const known = await info(op)
+      const label = labelOf(known, [], title)
+      const written = signal(undefined, { type: 'title', title }, { quotas, label, relabel: true })
+      return (await countRejections(written)).seq
+    },
+
+    async feedback(run, given) {
+      const op = 'thread.feedback'
+      if (!isObject(given as unknown))
+        throw invalidInput(op, `feedback() takes { rating, note }, not ${kindOf(given)}`)
+      checkOptions(given, feedbackTable, { op, what: 'the field' })
+      const { rating, note, user } = given
+      if (typeof run !== 'string' || !(await startOf(run, op))) {
+        const message = `thread '${id}' has no run ${nameOf(run)}: pass the id of the run's first run-start`
+        throw new MillraceError({ op, code: 'not_found', message })
+      }
+      const event = {
+        type: 'feedback',
+        run,
+        ...(rating && { rating }),
+        ...(note !== undefined && { note }),
+        ...(user !== undefined && { user }),
+      } as const
+      return (await countRejections(signal(undefined, event, { quotas }))).seq
+    },
+
     async fork(atSeq, options = {}) {
       const op = 'thread.fork'
       checkOptions(options, forkTable, { op, what: 'the option' })
@@ -433,7 +487,9 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
       // A run in progress continues in the original thread, not in the fork.
       const isRunning = state.run && state.run.outcome === undefined
       const end = { type: 'stop', reason: 'the thread was forked here' } as const
-      const label = labelOf(forked, known.title === undefined ? [] : await firstInput(atSeq))
+      const hasTitle = known.title !== undefined && (await firstInput(atSeq)).length > 0
+      const title = hasTitle ? known.title : undefined
+      const label = labelOf(forked, [], title)
       const forking = store.fork(
         id,
         atSeq,
@@ -455,6 +511,11 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
       return existed
     },
   }
+}
+
+/** What a new thread begins with. */
+interface Beginning extends Partial<ReturnType<typeof historyLog>> {
+  readonly title?: string | undefined
 }
 
 /** What comes with a result or a decision, checked. */

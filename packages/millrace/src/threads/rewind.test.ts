@@ -363,6 +363,19 @@ describe('a thread that begins with a history', () => {
     expect(JSON.stringify(entries)).not.toContain('repairs')
   })
 
+  test('that ends with two user messages has one answer, to both', async () => {
+    const { agent, prompts } = numbering()
+    const thread = startApp({ agents: agent }).thread()
+    const messages: Message[] = [
+      { role: 'user', content: 'one' },
+      { role: 'user', content: 'two' },
+    ]
+    await thread.create({ messages })
+    await untilIdle(thread)
+    expect(prompts).toEqual([messages])
+    expect(await conversation(thread)).toEqual(['one', 'two', '1: two'])
+  })
+
   test('knows the keys of its messages, and can be rewound', async () => {
     const { agent } = numbering()
     const thread = startApp({ agents: agent }).thread()

@@ -5,8 +5,17 @@ import { sized } from '../../../../test/size.ts'
 import { memoryStore } from '../log/memory.ts'
 import { temporaryFolder } from '../log/sqlite/sqlite.test-kit.ts'
 import { sqliteStore } from '../log/sqlite.ts'
-import type { Batch, Lease, ListOptions, Priority, Quotas, RunLimits, ThreadStore } from '../log/store.ts'
-import type { ThreadEvent } from '../protocol/index.ts'
+import type {
+  Batch,
+  Lease,
+  ListOptions,
+  Priority,
+  Quotas,
+  RunLimits,
+  ThreadFacts,
+  ThreadStore,
+} from '../log/store.ts'
+import type { Outcome, ThreadEvent } from '../protocol/index.ts'
 
 // All stores return the same for any sequence of calls. Only the values they generate differ:
 // epochs and cursors.
@@ -79,6 +88,25 @@ const limits = fc.record<RunLimits>({
 })
 const status = fc.constantFrom<NonNullable<ListOptions['status']>>('idle', 'queued', 'running', 'waiting')
 const releaseStatus = fc.constantFrom<'idle' | 'waiting' | 'runnable'>('idle', 'waiting', 'runnable')
+const outcome = fc.constantFrom<Outcome>('completed', 'failed', 'suspended')
+const error = fc.constantFrom('overloaded', 'a\0b', '"')
+const nanos = fc.constantFrom(0, 1, 5_000_000)
+const tool = fc.constantFrom('pay', 'look', '\ud83d')
+const facts: fc.Arbitrary<ThreadFacts> = fc.record(
+  {
+    outcome,
+    error,
+    nanos,
+    tools: fc.array(tool, { maxLength: 2 }),
+    texts: fc.array(
+      fc.record({ seq: fc.integer({ min: 1, max: 12 }), text: searchable }).map(({ seq, text }) => {
+        return { seq, text, search: text.toUpperCase() }
+      }),
+      { maxLength: 3 },
+    ),
+  },
+  { requiredKeys: ['nanos', 'tools', 'texts'] },
+)
 /** Which of the leases granted so far: one of the last. */
 const lease = fc.nat(3)
 
@@ -87,7 +115,7 @@ const step = fc.record({
   what: fc.constantFrom(
     ...(['create', 'signal', 'claim', 'append', 'release', 'renew', 'packDeltas', 'delete', 'fork'] as const),
     // Calls that change a lot are more frequent.
-    ...(['create', 'signal', 'claim', 'append', 'append', 'release'] as const),
+    ...(['create', 'signal', 'claim', 'append', 'append', 'release', 'saveFacts'] as const),
     ...(['get', 'heads', 'read', 'findRunnable', 'list', 'list', 'usage', 'save', 'snapshot'] as const),
   ),
   id: fc.constantFrom('t', 'u', 'v', 'w'),
@@ -113,12 +141,24 @@ const step = fc.record({
   part: fc.constantFrom('a', 'b'),
   text: words,
   label: fc.option(label, { nil: undefined }),
+  relabel: fc.boolean(),
+  facts: fc.option(facts, { nil: undefined }),
   filter: fc.oneof(
     fc.constant({}),
     fc.record({ user, agent, status }, { requiredKeys: [] }),
     fc.record(
       { user, agent, status, search: fc.array(searchable, { maxLength: 2 }) },
       { requiredKeys: ['search'] },
+    ),
+    fc.record(
+      {
+        ...{ user, agent, status, outcome, error, tool },
+        search: fc.array(searchable, { maxLength: 2 }),
+        minNanos: nanos,
+        since: fc.constant(1_700_000_000_000),
+        until: fc.constantFrom(1_700_000_000_000, 1_700_000_030_000),
+      },
+      { requiredKeys: [] },
     ),
   ),
   metadata: fc.option(
@@ -181,7 +221,7 @@ async function play({ store, leases, written }: Side, step: Step): Promise<unkno
         { quotas },
       )
     case 'signal':
-      return store.signal(id, key, event, { quotas, label: step.label })
+      return store.signal(id, key, event, { quotas, label: step.label, relabel: step.relabel })
     case 'claim': {
       const claim = await store.claim(id, owner, 100, limits)
       if (claim) leases.push(claim.lease)
@@ -192,8 +232,10 @@ async function play({ store, leases, written }: Side, step: Step): Promise<unkno
     case 'release': {
       const lease = leaseAt(step.lease)
       const head = ((await store.get(lease.threadId))?.head ?? 0) - behind
-      return store.release(lease, { head, status: releaseStatus })
+      return store.release(lease, { head, status: releaseStatus, facts: step.facts })
     }
+    case 'saveFacts':
+      return step.facts && store.saveFacts(leaseAt(step.lease), step.facts)
     case 'renew': {
       const held = batches.map(({ lease }) => leaseAt(lease))
       return (await store.renew(held, 100)).map((lease) => held.indexOf(lease))

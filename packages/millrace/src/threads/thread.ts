@@ -6,6 +6,8 @@ import type {
   ExchangePage,
   ExchangePageOptions,
   ExchangesOptions,
+  ExportedThread,
+  Feedback,
   FollowOptions,
   InputMessage,
   InputUserMessage,
@@ -27,6 +29,11 @@ export interface ThreadSendOptions extends SendOptions {
   readonly trace?: string | undefined
 }
 
+export interface ThreadFeedback extends Feedback {
+  /** The user whose opinion it is. */
+  readonly user?: string | undefined
+}
+
 export interface ReadOptions {
   readonly after?: number | undefined
   /** Approximate maximum number of entries. Default: 1000. */
@@ -43,6 +50,11 @@ export interface ThreadCreateOptions {
    * the agent answers. Only used if the thread is created.
    */
   readonly messages?: readonly InputMessage[] | undefined
+  /**
+   * What `exportThread()` returned, in place of `messages`: the thread begins with this log. Nothing
+   * in it starts to run: what had not ended is stopped, and approvals that were remembered are not.
+   */
+  readonly exported?: ExportedThread | undefined
   /** The idempotency keys of user messages among them, by their index. */
   readonly keys?: readonly (string | undefined)[] | undefined
   /** What comes with the last message, and holds for the run that answers it. */
@@ -113,6 +125,14 @@ export interface Thread {
    * `not_found` if the log has no such round.
    */
   reportPlayback(playback: Playback): Promise<number>
+  /** Gives the thread a title, in place of the start of its first message. */
+  rename(title: string): Promise<number>
+  /**
+   * Records what a user thinks of the answer of a run: `run` is the id of its first `run-start`. The
+   * last feedback of a user for a run counts; without `rating` and `note` it withdraws what the user
+   * said before. Rejects with `not_found` if the log has no such run.
+   */
+  feedback(run: string, feedback: ThreadFeedback): Promise<number>
   /**
    * Creates a new thread with the log of this one up to a number. A run in progress at that point
    * is canceled; an input without a run is answered.

@@ -210,7 +210,9 @@ export function startWorker(options: WorkerOptions): Worker {
     if (status === 'idle') await log.save().catch(report)
     if (abandoned || status !== restStatus(nextThreadAction(log.state).type)) return false
     const { head } = log.state
-    const result = await store.release(lease, { head, status })
+    const { facts, known } = log.facts()
+    const result = await store.release(lease, { head, status, facts })
+    if (result === 'released') known()
     if (result === 'moved') {
       // Another process may have written, and the change has not been reported yet.
       options.changed(threadId)

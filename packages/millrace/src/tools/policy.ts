@@ -109,6 +109,8 @@ export interface Policy {
    */
   ruleProblem?(rule: unknown): string | undefined
   readonly memory: PermissionMemory | undefined
+  /** Its rules in the order in which they are tried, as in `PolicyDecision.rule`. */
+  readonly rules?: readonly string[]
   /** Nothing may be changed. Tools that can enforce this themselves do. */
   readonly readOnly?: boolean
 }

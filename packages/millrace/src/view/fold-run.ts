@@ -54,6 +54,7 @@ function addRun(view: LogView, change: Change, agent: string, { runId, losses }:
     calls: [],
     usage: noUsage,
     spent: nothingSpent(),
+    feedback: new Map(),
     version: 0,
   }
   if (open.onlyRound) runs.length = 0

@@ -1,4 +1,11 @@
-import type { Entry, InputEvent, ThreadStatus, ToolProgressEvent, UserMessage } from '../protocol/index.ts'
+import type {
+  Entry,
+  FeedbackEvent,
+  InputEvent,
+  ThreadStatus,
+  ToolProgressEvent,
+  UserMessage,
+} from '../protocol/index.ts'
 import { countSpend } from '../protocol/index.ts'
 import {
   addArguments,
@@ -85,6 +92,11 @@ function fold(view: LogView, change: Change): void {
       return rewind(view, change, event)
     case 'playback':
       return applyPlayback(view, event)
+    case 'title':
+      view.title = event.title
+      return
+    case 'feedback':
+      return addFeedback(view, change, event)
     case 'run-start':
       return startRun(view, change, event)
     case 'run-end':
@@ -152,6 +164,16 @@ function addInput(view: LogView, change: Change, { message, mode }: InputEvent):
   }
   const place = view.open.keyPrefix ? view.open.rows : view.waiting
   place.push(change.input)
+}
+
+function addFeedback(view: LogView, { entry }: Change, event: FeedbackEvent): void {
+  const run = view.runs.findLast(({ id }) => id === event.run)
+  if (!run) return
+  const { user = '', rating, note } = event
+  if (rating === undefined && note === undefined) run.feedback.delete(user)
+  else run.feedback.set(user, { ...event, at: entry.at })
+  // The end of the run is drawn again, too: it has the same version.
+  markChanged(run)
 }
 
 function addProgressEvent(call: CallView, change: Change, { data = null, event }: ToolProgressEvent): void {

@@ -1,6 +1,7 @@
 export type {
   ContextUse,
   ErrorJson,
+  Message,
   Outcome,
   Paid,
   ReachedLimit,
@@ -28,6 +29,8 @@ export type { Detail, Sink, Tag } from './markdown/index.ts'
 export { markdownParser } from './markdown/index.ts'
 export type { ResultFold, RunSummary } from './result.ts'
 export { foldResult, roundText } from './result.ts'
+export type { RoundInput } from './round-input.ts'
+export { roundInput } from './round-input.ts'
 export type {
   ApprovalView,
   CallState,

@@ -43,3 +43,28 @@ test('text rows know how much of them was played, and the last report counts', (
   applyEntry(log, { seq: 15, at: 2003, event: { type: 'playback', run: 'another', round: 1, chars: 0 } })
   expect(played()).toEqual([undefined, undefined])
 })
+
+test('a run has what each user last said about it, until it is withdrawn', () => {
+  const log = logOf(input('Hello'), starts({ inputs: [1] }), round(1), text('Hi'), roundEnds(1), ends())
+  const said = () =>
+    Object.fromEntries([...(log.runs[0]?.feedback ?? [])].map(([user, { note }]) => [user, note]))
+  const say = (seq: number, more: object) =>
+    applyEntry(log, { seq, at: seq, event: { type: 'feedback', run: 'run_1', ...more } })
+  const before = log.rows.at(-1)?.version
+  say(7, { rating: 'down', note: 'Wrong.', user: 'ann' })
+  expect(log.rows.at(-1)?.version).not.toBe(before)
+  say(8, { rating: 'up', note: 'Fine.' })
+  say(9, { rating: 'up', note: 'Better.', user: 'ann' })
+  say(10, { run: 'another', note: 'Lost.' })
+  expect(said()).toEqual({ ann: 'Better.', '': 'Fine.' })
+  say(11, { user: 'ann' })
+  expect(said()).toEqual({ '': 'Fine.' })
+  expect(log.rows).toHaveLength(3)
+})
+
+test('a thread has the title that a user gave it', () => {
+  const log = logOf(input('Hello'))
+  expect(log.title).toBeUndefined()
+  applyEntry(log, { seq: 2, at: 2, event: { type: 'title', title: 'Greetings' } })
+  expect([log.title, log.waiting.length]).toEqual(['Greetings', 1])
+})

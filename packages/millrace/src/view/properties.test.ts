@@ -67,6 +67,8 @@ const event: fc.Arbitrary<ThreadEvent> = fc.oneof(
   fc.constant({ type: 'stop', reason: 'enough' } as const),
   fc.nat(60).map((before) => ({ type: 'rewind', before, keep: 0 }) as const),
   round.map((chars) => ({ type: 'playback', run: 'run_1', round: 1, chars }) as const),
+  fc.constant({ type: 'feedback', run: 'run_1', rating: 'up' } as const),
+  fc.constant({ type: 'title', title: 'Orders' } as const),
 )
 
 /** With every delta split into single characters, as it may have been written. */

@@ -6,6 +6,7 @@ import type {
   Entry,
   ErrorJson,
   FailedRequest,
+  FeedbackEvent,
   InputEvent,
   JsonObject,
   JsonValue,
@@ -187,6 +188,8 @@ export interface RunView {
   /** The limit that ended it, with the outcome `budget`. */
   limit?: ReachedLimit | undefined
   error?: ErrorJson | undefined
+  /** What users said about it, by user; `''` if callers are not identified. */
+  readonly feedback: Map<string, FeedbackEvent & { readonly at: number }>
   version: number
 }
 
@@ -238,6 +241,8 @@ export interface LogView {
    */
   readonly versions: Map<string, Versions>
   readonly runs: RunView[]
+  /** The title that a user gave it. */
+  title?: string | undefined
   /** The number of the last entry; 0 if there is none. */
   head: number
   version: number

@@ -1,5 +1,6 @@
 import { fromColumn, takeTurns, toColumn } from 'millrace/internal'
 import type { Lease, RunLimits, RunnableThread, ThreadStore } from 'millrace/store'
+import { factValues, saveFacts } from './facts.ts'
 import type { StoreParts } from './parts.ts'
 
 interface DueRow {
@@ -47,7 +48,7 @@ export function leases({ database, sql, now, changes }: StoreParts) {
     UPDATE ${table('heads')} AS h SET lease_until = ms + $5::bigint, lease_ms = $5::bigint
     FROM now, unnest($2::text[], $3::bigint[], $4::text[]) AS l (id, epoch, owner)
     WHERE h.id = l.id AND h.epoch = l.epoch AND h.owner = l.owner RETURNING h.id, h.epoch`
-  const releaseText = `
+  const releaseText = (more = '') => `
     WITH ${time},
     held AS (
       SELECT * FROM ${table('heads')} WHERE id = $2 AND epoch = $3 AND owner = $4 AND head = $5 FOR UPDATE
@@ -59,8 +60,10 @@ export function leases({ database, sql, now, changes }: StoreParts) {
     ),
     freed AS (DELETE FROM ${table('holds')} AS o USING held WHERE o.thread = held.n),
     counted AS (${count(`
-      SELECT caller, run_bytes AS bytes, run_waiting AS waiting, ${ofMinute} FROM held, now`)})
+      SELECT caller, run_bytes AS bytes, run_waiting AS waiting, ${ofMinute} FROM held, now`)})${more}
     SELECT FROM held`
+  const plainRelease = releaseText()
+  const releaseWithFacts = releaseText(`, ${saveFacts(sql, 7)}`)
   const ownerText = `SELECT owner FROM ${table('heads')} WHERE id = $1 AND epoch = $2`
 
   const nextCaller = (after: string) => `
@@ -178,12 +181,14 @@ export function leases({ database, sql, now, changes }: StoreParts) {
       return held.filter(({ threadId, epoch }) => renewed.get(threadId) !== epoch)
     },
 
-    async release({ threadId, epoch, owner }: Lease, { head, status }) {
+    async release({ threadId, epoch, owner }: Lease, { head, status, facts }) {
       const op = 'store.release'
       await database.ready(op)
       const id = toColumn(threadId)
       const values = [now(), id, epoch, toColumn(owner), head, status]
-      const [released] = await database.query(op, releaseText, values)
+      const [released] = await (facts
+        ? database.query(op, releaseWithFacts, [...values, ...factValues(facts)])
+        : database.query(op, plainRelease, values))
       if (released) {
         if (status === 'runnable') changes.runnable()
         return 'released'

@@ -1,12 +1,12 @@
 import { MillraceError } from 'millrace'
 import type { Database } from './database.ts'
-import { keyIndexes, schemaVersion, spendingTables, tables } from './schema.ts'
+import { factTables, keyIndexes, schemaVersion, spendingTables, tables } from './schema.ts'
 
 /**
  * The steps from each version to the next. A step must leave the tables usable for the version
  * before it, since both run side by side during a rolling upgrade; one that cannot sets `oldest`.
  */
-const steps: readonly ((schema: string) => string)[] = [tables, keyIndexes, spendingTables]
+const steps: readonly ((schema: string) => string)[] = [tables, keyIndexes, spendingTables, factTables]
 
 interface Versions {
   /** The version of the tables. */

@@ -1,7 +1,7 @@
 /**
  * The version of the tables below. Changing them requires a new version and a step in migrate.ts.
  */
-export const schemaVersion = 3
+export const schemaVersion = 4
 
 /**
  * `heads` has what changes with every commit, one row for each thread; `threads` has the rest. A
@@ -213,4 +213,28 @@ CREATE TABLE ${schema}.holds (
   PRIMARY KEY (thread, id, scope, name)
 );
 CREATE INDEX holds_name ON ${schema}.holds (scope, name);
+`
+
+/**
+ * Version 4: the facts of threads.
+ *
+ * - `nanos` is NULL until facts were saved.
+ * - `texts` has messages and answers; `search` is the form that searches match.
+ * - `tools` has the names of the tools that have run in a thread.
+ * - Both refer to `threads`, so that a process of an older version removes them with it.
+ */
+export const factTables = (schema: string) => `
+ALTER TABLE ${schema}.threads ADD COLUMN outcome text, ADD COLUMN error text, ADD COLUMN nanos bigint;
+CREATE TABLE ${schema}.texts (
+  thread bigint NOT NULL REFERENCES ${schema}.threads ON DELETE CASCADE,
+  seq integer NOT NULL,
+  search text NOT NULL,
+  text text NOT NULL,
+  PRIMARY KEY (thread, seq)
+);
+CREATE TABLE ${schema}.tools (
+  thread bigint NOT NULL REFERENCES ${schema}.threads ON DELETE CASCADE,
+  name text COLLATE "C" NOT NULL,
+  PRIMARY KEY (thread, name)
+);
 `

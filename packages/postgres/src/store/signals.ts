@@ -44,7 +44,7 @@ export function signaling({ readOne, ...parts }: StoreParts & { readonly readOne
     SELECT head, owned, ms FROM grown, now`
 
   return {
-    async signal(threadId, key, event, { quotas, label } = {}) {
+    async signal(threadId, key, event, { quotas, label, relabel } = {}) {
       const op = 'store.signal'
       await database.ready(op)
       const id = toColumn(threadId)
@@ -66,7 +66,8 @@ export function signaling({ readOne, ...parts }: StoreParts & { readonly readOne
         }
         if (caller !== 0 && quotas)
           checkQuotas(await readUsage(query, caller), quotas, inputQuotas, { op, time: ms })
-        const labeled = known.untitled && label && query(setLabel, [n, optional(label.title), label.search])
+        const isSet = label && (known.untitled || relabel)
+        const labeled = isSet && query(setLabel, [n, optional(label.title), label.search])
         const values = [now(), id, toColumn(key), text, byteLength(text), isWaitingInput(event) ? 1 : 0]
         const [[written]] = await Promise.all([
           commit<{ head: number; owned: boolean; ms: number }>(signalText, values),

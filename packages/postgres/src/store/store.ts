@@ -3,7 +3,9 @@ import { appending } from './append.ts'
 import { changeFeed } from './changes.ts'
 import type { Database, DatabaseOptions } from './database.ts'
 import { openDatabase } from './database.ts'
+import { savingFacts } from './facts.ts'
 import { leases } from './leases.ts'
+import { listing } from './list.ts'
 import { migrate } from './migrate.ts'
 import { packing } from './packing.ts'
 import { reading } from './reads.ts'
@@ -18,6 +20,8 @@ import { callerUsage } from './usage.ts'
 export interface DatabaseStoreOptions extends Omit<DatabaseOptions, 'migrate'> {
   readonly listenUrl: string
   readonly now: (() => number) | undefined
+  /** After how long a search returns a page that is not full. */
+  readonly scanMs?: number | undefined
 }
 
 export function databaseStore(options: DatabaseStoreOptions): { store: ThreadStore; database: Database } {
@@ -38,10 +42,12 @@ export function databaseStore(options: DatabaseStoreOptions): { store: ThreadSto
 
   const store: ThreadStore = {
     ...threads({ ...shared, readOne }),
+    ...listing(shared, options.scanMs),
     ...reads,
     ...appending(shared),
     ...signaling({ ...shared, readOne }),
     ...leases(shared),
+    ...savingFacts(shared),
     ...usage,
     ...spending(shared),
     ...snapshots(shared),

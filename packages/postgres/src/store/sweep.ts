@@ -28,9 +28,11 @@ export function sweeper(database: Database, sql: Sql) {
     DELETE FROM ${table(name)} WHERE thread = $1 AND ${key} IN (
       SELECT ${key} FROM ${table(name)} WHERE thread = $1 AND ${where} LIMIT ${sliceLength}) RETURNING 1`
   const entriesText = slice('entries', 'seq', 'coalesce(first, seq) > $2')
+  const textsText = slice('texts', 'seq', 'seq > $2')
   const signalsText = slice('signals', 'key', 'true')
   const snapshotsText = slice('snapshots', 'name', 'true')
   const keepText = `UPDATE ${table('threads')} SET removal = 2 WHERE n = $1`
+  const toolsText = `DELETE FROM ${table('tools')} WHERE thread = $1`
   const removeText = `DELETE FROM ${table('threads')} WHERE n = $1`
   const releaseText = `UPDATE ${table('threads')} SET removal = 1 WHERE n = $1 AND removal = 2`
   /** Merges rows of callers that have not been used for a while, and removes those without values. */
@@ -56,12 +58,14 @@ export function sweeper(database: Database, sql: Sql) {
       if (!thread) return false
       const { n, base, shared } = thread
       if ((await query(entriesText, [n, shared ?? 0])).length > 0) return true
+      if ((await query(textsText, [n, shared ?? 0])).length > 0) return true
       if ((await query(signalsText, [n])).length > 0) return true
       if (shared !== null) {
         await query(keepText, [n])
         return true
       }
       if ((await query(snapshotsText, [n])).length > 0) return true
+      await query(toolsText, [n])
       await query(removeText, [n])
       if (base !== null) await query(releaseText, [base])
       return true

@@ -7,7 +7,6 @@ import {
   fromColumn,
   logProblem,
   optional,
-  placeOfCursor,
   priorityOf,
   sharedBytes,
   sumOf,
@@ -15,13 +14,13 @@ import {
   toColumn,
   waitingIn,
 } from 'millrace/internal'
-import type { ListOptions, NewThread, Quotas, ThreadStore } from 'millrace/store'
+import type { NewThread, Quotas, ThreadStore } from 'millrace/store'
 import type { Query } from './database.ts'
 import { isDuplicate } from './failure.ts'
 import type { StoreParts } from './parts.ts'
 import type { ReadOne } from './reads.ts'
 import type { ThreadRow } from './rows.ts'
-import { infoOf, packedColumns } from './rows.ts'
+import { infoOf, packedColumns, threadColumns } from './rows.ts'
 
 interface Addition {
   readonly token: string
@@ -41,20 +40,12 @@ interface Addition {
 const sliceLength = 1000
 const sliceBytes = 1024 * 1024
 
-/** A page of the list ends after this much text, however few threads that is. */
-const pageChars = 256 * 1024
-
-/** Creating, listing and deleting threads. */
+/** Creating, reading and deleting threads. */
 export function threads({ readOne, ...parts }: StoreParts & { readonly readOne: ReadOne }) {
   const { database, sql, now, changes, readUsage, sweep } = parts
-  const { table, time, expired, nextPlace, count, ofMinute, addEntries } = sql
+  const { table, time, nextPlace, count, ofMinute, addEntries } = sql
 
-  const status = `
-    CASE WHEN h.owner IS NULL THEN CASE WHEN h.due IS NULL THEN h.resting ELSE 'queued' END
-      WHEN ${expired} THEN 'queued' ELSE 'running' END AS status`
-  const columns = `
-    h.id, h.agent, h."user", h.background, t.forked_id, t.forked_seq, t.created_at, h.updated_at, h.head,
-    t.title, t.metadata, ${status}`
+  const columns = threadColumns(sql)
   const findExisting = `
     SELECT t.token, (SELECT n FROM ${table('callers')} WHERE name = $2) AS caller
     FROM (SELECT) AS one LEFT JOIN ${table('heads')} AS h ON h.id = $1 LEFT JOIN ${table('threads')} AS t ON t.n = h.n`
@@ -243,20 +234,6 @@ export function threads({ readOne, ...parts }: StoreParts & { readonly readOne: 
       }
     },
 
-    async list(options) {
-      const op = 'store.list'
-      const below = placeOfCursor(op, options.cursor)
-      await database.ready(op)
-      const { text, values } = listQuery(options, below)
-      const rows = await database.query<ThreadRow & { place: number }>(op, text, values)
-      const page = firstOf(rows, options.limit)
-      return {
-        threads: page.map(infoOf),
-        // One more row shows whether there is a next page.
-        ...(rows.length > page.length && { next: String(page.at(-1)?.place) }),
-      }
-    },
-
     async delete(threadId) {
       const op = 'store.delete'
       await database.ready(op)
@@ -287,54 +264,6 @@ export function threads({ readOne, ...parts }: StoreParts & { readonly readOne: 
       }
     },
   } satisfies Partial<ThreadStore>
-
-  /** Threads with an owner are few, and sorted when they are listed; an index sorts the others. */
-  function listQuery({ user, agent, status: wanted, search = [], limit }: ListOptions, below: number) {
-    const values: unknown[] = [now(), below]
-    // A part of the text, so that a prepared plan takes it into account.
-    const most = Math.floor(limit) + 1
-    const value = (given: unknown) => `$${values.push(given)}`
-    const filters = [
-      ...(user === undefined ? [] : [`h."user" = ${value(toColumn(user))}`]),
-      ...(agent === undefined ? [] : [`h.agent = ${value(toColumn(agent))}`]),
-      ...search.map((word) => `position(${value(word)}::text IN t.search) > 0`),
-    ].map((filter) => `AND ${filter}`)
-    const where = filters.join(' ')
-    const owned = {
-      running: `AND NOT ${expired}`,
-      queued: `AND ${expired}`,
-      waiting: 'AND false',
-      idle: 'AND false',
-    }
-    const resting = {
-      running: 'AND false',
-      queued: 'AND h.due IS NOT NULL',
-      waiting: "AND h.due IS NULL AND h.resting = 'waiting'",
-      idle: "AND h.due IS NULL AND h.resting = 'idle'",
-    }
-    const part = (place: string, condition: string) => `
-      (SELECT ${columns}, ${place} AS place
-      FROM now, ${table('heads')} AS h JOIN ${table('threads')} AS t ON t.n = h.n
-      WHERE ${place} < $2 AND ${condition} ${where} ORDER BY ${place} DESC LIMIT ${most})`
-    const text = `
-      WITH ${time}
-      ${part('h.changed', `h.owner IS NOT NULL ${wanted ? owned[wanted] : ''}`)}
-      UNION ALL
-      ${part('h.listed', `h.owner IS NULL ${wanted ? resting[wanted] : ''}`)}
-      ORDER BY place DESC LIMIT ${most}`
-    return { text, values }
-  }
-}
-
-/** The first rows, as far as they are a page. */
-function firstOf<Row extends ThreadRow>(rows: readonly Row[], limit: number): Row[] {
-  let chars = 0
-  const end = rows.findIndex(({ id, metadata, title }, index) => {
-    if (index >= limit || chars >= pageChars) return true
-    chars += id.length + (metadata?.length ?? 0) + (title?.length ?? 0)
-    return false
-  })
-  return rows.slice(0, end < 0 ? rows.length : end)
 }
 
 /** Entries in slices that one statement can take. */

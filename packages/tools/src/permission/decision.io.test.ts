@@ -49,6 +49,7 @@ describe('the reason', () => {
 
   test('is one line of limited length that shows invisible characters', () => {
     expect(reason({}, [run("echo 'a\nb\u202e\x1b[2K'")])).toBe("Run `echo 'a\\nb\\u{202e}\\u001b[2K'`?")
+    expect(reason({}, [run('`a` ``b')])).toBe('Run ``` `a` ``b ```?')
     const long = reason({}, [run(`echo ${'x'.repeat(10_000)} end`)])
     expect(long.length).toBeLessThan(400)
     expect(long).toMatch(/ … x+ end`\?$/)

@@ -95,10 +95,17 @@ function describeAccess(
 
 const maxShown = 10_000
 
-/** On one line, without characters that could make it look like something else. */
+/**
+ * On one line, without characters that could make it look like something else. As in Markdown, text
+ * with backticks has longer runs of them around it.
+ */
 function quoted(text: string, most = 300): string {
-  const short = text.length > most ? `${text.slice(0, most - 100)} … ${text.slice(-80)}` : text
-  return `\`${escapeInvisible(short)}\``
+  const short = escapeInvisible(
+    text.length > most ? `${text.slice(0, most - 100)} … ${text.slice(-80)}` : text,
+  )
+  const longest = Math.max(0, ...Array.from(short.matchAll(/`+/g), ([run]) => run.length))
+  const [fence, space] = ['`'.repeat(longest + 1), /^`|`$/.test(short) ? ' ' : '']
+  return `${fence}${space}${short}${space}${fence}`
 }
 
 /** `a, b and c`; of a longer list the first `most` items and how many more there are. */

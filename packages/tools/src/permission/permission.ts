@@ -76,7 +76,20 @@ export function permission(options: PermissionOptions = {}): Policy {
       return noteChangedTool(decisionOf(call, decideAccesses(call, ruleSets, all)), call, all)
     })
   }
-  return { decide, ruleProblem, memory, readOnly: ruleSets.readOnly }
+  return { decide, ruleProblem, memory, rules: labelsOf(ruleSets), readOnly: ruleSets.readOnly }
+}
+
+/** The labels in the order in which `decideAccesses` tries the rules. */
+function labelsOf({ deny, ask, allow, otherwise, readOnly, sandboxed }: PermissionRules): string[] {
+  const labels = (rules: readonly NamedRule[]) => rules.map(({ label }) => label)
+  return [
+    ...labels(deny),
+    ...(readOnly ? ['read-only'] : []),
+    ...labels(ask),
+    ...labels(allow),
+    ...(sandboxed ? ['sandboxed'] : []),
+    `otherwise ${otherwise}`,
+  ]
 }
 
 /** Warns a person who allowed this tool before that its description has changed. */

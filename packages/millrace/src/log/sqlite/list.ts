@@ -1,12 +1,14 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { ThreadPage, ThreadStatus } from '../../protocol/index.ts'
+import type { ThreadInfo, ThreadPage, ThreadStatus } from '../../protocol/index.ts'
 import type { ListOptions } from '../store.ts'
 import { placeOfCursor } from '../store-errors.ts'
 import type { Commits } from './commits.ts'
-import type { ThreadRow } from './rows.ts'
+import type { ListedRow } from './rows.ts'
 import { infoOf, toColumn } from './rows.ts'
-import { metadata, unowned } from './statements.ts'
+import type { SearchedThread, SearchResult } from './search-texts.ts'
+import { textSearch } from './search-texts.ts'
+import { joinSearches, unowned } from './statements.ts'
 
 // Threads by their place, the highest first. A thread that changes between two pages moves to the
 // front, which the reader has already passed, so none is listed twice. Few threads are running,
@@ -19,20 +21,32 @@ const statusFilters: Record<ThreadStatus, { readonly index: string; readonly whe
   idle: { index: 'threads_place', where: "due IS NULL AND resting = 'idle'" },
 }
 
-/** How many threads a search scans before it yields to other work; fewer if that takes long. */
+/** How many threads a scan reads at once; fewer if that takes long. */
 const sliceLength = { least: 16, first: 64, most: 2000 }
+/** How long a scan may take before it yields to other work. */
 const sliceMs = 4
-
+/** After how long a scan returns a page that is not full. */
+const maxScanMs = 2000
 /** A page ends after this much text, however few threads that is. */
 const pageChars = 256 * 1024
 
-/**
- * How many words SQLite matches, so that there are few statements. The others are matched in the
- * text that was read, which is slower.
- */
-const maxSqlWords = 8
+/** Those of `ListedRow`. To read all columns takes a third longer. */
+const columns = `
+  id, agent, user, metadata, forked_id, forked_seq, created_at, updated_at, head, title, outcome, error, nanos,
+  place, resting, due, owner, lease_ms`
 
 const op = 'store.list'
+
+/** A thread that passes all filters but the search. */
+interface Candidate extends SearchedThread {
+  readonly place: number
+}
+
+interface ListerOptions {
+  readonly now: () => number
+  readonly read: Commits['read']
+  readonly scanMs?: number | undefined
+}
 
 /**
  * Returns the function that lists threads. It uses a few statements, one for each combination of
@@ -40,7 +54,7 @@ const op = 'store.list'
  */
 export function threadLister(
   database: DatabaseSync,
-  { now, read }: { readonly now: () => number; readonly read: Commits['read'] },
+  { now, read, scanMs = maxScanMs }: ListerOptions,
 ): (options: ListOptions) => Promise<ThreadPage> {
   const statements = new Map<string, StatementSync>()
 
@@ -50,97 +64,176 @@ export function threadLister(
     return statement
   }
 
+  const { searchShort, searchLong } = textSearch(prepared, read)
+
   function firstPage(options: ListOptions, below: number, time: number): Page {
     const { from, where, values } = queryFor(options, time)
     const statement = prepared(
-      `SELECT threads.*, ${metadata} FROM ${from} WHERE ${where} ORDER BY place DESC LIMIT :limit`,
+      `SELECT ${columns} FROM ${from} ${joinSearches} WHERE ${where} ORDER BY place DESC LIMIT :limit`,
     )
     const page = emptyPage(options.limit)
     // One more row shows whether there is a next page.
     for (const row of statement.iterate({ ...values, below, limit: options.limit + 1 }))
-      if (!page.add(row as unknown as ThreadRow)) break
+      if (!page.add(row as unknown as ListedRow)) break
     return page
   }
 
-  /**
-   * Adds the threads of the next slice that contain all words. Returns where to continue; undefined
-   * at the end, or when the page is full.
-   */
-  function searchSlice(
+  /** The candidates among the next threads, and where to continue; undefined at the end. */
+  function nextSlice(
     options: ListOptions,
-    {
-      words,
-      below,
-      length,
-      time,
-      page,
-    }: { words: readonly string[]; below: number; length: number; time: number; page: Page },
-  ): number | undefined {
+    { below, length, time }: { below: number; length: number; time: number },
+  ): { readonly candidates: readonly Candidate[]; readonly place: number } | undefined {
     const { from, where, values } = queryFor(options, time)
-    const [matchedBySql, others] = [words.slice(0, maxSqlWords), words.slice(maxSqlWords)]
     const lowest = prepared(
       `SELECT min(place) AS place FROM (SELECT place FROM ${from} WHERE ${where} ORDER BY place DESC LIMIT :length)`,
     )
     const { place } = lowest.get({ ...values, below, length }) as { place: number | null }
     if (place === null) return undefined
-    const contains = matchedBySql.map((_, index) => `AND instr(text, :word${index}) > 0`).join(' ')
-    const wordValues = Object.fromEntries(matchedBySql.map((word, index) => [`word${index}`, word]))
-    const rows = prepared(
-      `SELECT threads.*, text, metadata FROM ${from} JOIN searches ON searches.thread = threads.n WHERE ${where} AND place >= :place ${contains} ORDER BY place DESC`,
-    ).iterate({ ...values, ...wordValues, below, place }) as unknown as Iterable<ThreadRow & { text: string }>
-    for (const row of rows)
-      if (others.every((other) => row.text.includes(other)) && !page.add(row)) return undefined
-    return place
+    const more = factFilters(options)
+    const label = options.search?.length ? "ifnull(text, '')" : "''"
+    const candidates = prepared(
+      `SELECT n, place, base, base_seq, nanos, ${label} AS label FROM ${from} ${joinSearches}
+       WHERE ${[where, ...more.where].join(' AND ')} ORDER BY place DESC`,
+    ).all({ ...values, ...more.values, below, least: place })
+    return { candidates: candidates as unknown as Candidate[], place }
   }
 
-  async function searchedPage(options: ListOptions, first: number, time: number): Promise<Page> {
-    const words = options.search ?? []
+  /** The thread as it is now; undefined if it has changed since it was a candidate. */
+  function rowOf({ n, place }: Candidate): ListedRow | undefined {
+    const text = `SELECT ${columns} FROM threads ${joinSearches} WHERE n = ? AND place = ?`
+    return prepared(text).get(n, place) as unknown as ListedRow | undefined
+  }
+
+  /** Searches the next candidates that do not take long. */
+  function searchSome(candidates: readonly Candidate[], start: number, words: readonly string[]) {
+    const since = performance.now()
+    const results: SearchResult[] = []
+    for (let index = start; index < candidates.length; index++) {
+      const result = searchShort(candidates[index] as Candidate, words)
+      if (!result) break
+      results.push(result)
+      if (performance.now() - since > sliceMs) break
+    }
+    return results
+  }
+
+  /** Yields the candidates with whether they contain all words, a few at a time. */
+  async function* searchAll(candidates: readonly Candidate[], words: readonly string[]) {
+    for (let index = 0; index < candidates.length; ) {
+      const start = index
+      const some = await read(op, () => searchSome(candidates, start, words))
+      const results =
+        some.length > 0 ? some : [await searchLong(candidates[start] as Candidate, words, pauses())]
+      index += results.length
+      yield results.map((result, at) => ({ ...result, candidate: candidates[start + at] as Candidate }))
+      if (index < candidates.length) await nextTurn()
+    }
+  }
+
+  async function scannedPage(options: ListOptions, below: number, time: number): Promise<Page> {
     const page = emptyPage(options.limit)
-    let length = sliceLength.first
-    for (let below: number | undefined = first; ; await nextTurn()) {
+    const startedAt = performance.now()
+    for (let [length, place] = [sliceLength.first, below]; ; await nextTurn()) {
       const since = performance.now()
-      const from: number = below
-      below = await read(op, () => searchSlice(options, { words, below: from, length, time, page }))
-      if (below === undefined) return page
+      const from = { below: place, length, time }
+      const slice = await read(op, () => nextSlice(options, from))
+      if (!slice) return page
       const isSlow = performance.now() - since > sliceMs
       length = isSlow ? Math.max(sliceLength.least, length >> 1) : Math.min(sliceLength.most, length * 2)
+      place = slice.place
+      for await (const results of searchAll(slice.candidates, options.search ?? [])) {
+        for (const { found, match, candidate } of results) {
+          const row = found ? await read(op, () => rowOf(candidate)) : undefined
+          if (row && !page.add(row, match)) return page
+        }
+        if (performance.now() - startedAt >= scanMs) return page.endAt(results.at(-1)?.candidate.place)
+      }
+      if (performance.now() - startedAt >= scanMs) return page.endAt(place)
     }
   }
 
   return async (options) => {
     const below = placeOfCursor(op, options.cursor)
     const time = now()
-    const { rows, hasNext } = !options.search?.length
-      ? await read(op, () => firstPage(options, below, time))
-      : await searchedPage(options, below, time)
+    const isScanned = options.search?.length || factFilters(options).where.length > 0
+    const { found, next } = isScanned
+      ? await scannedPage(options, below, time)
+      : await read(op, () => firstPage(options, below, time))
     return {
-      threads: rows.map((row) => infoOf(row, time)),
-      ...(hasNext() && { next: String(rows.at(-1)?.place) }),
+      threads: found.map(({ row, match }) => ({ ...infoOf(row, time), ...(match && { match }) })),
+      ...(next !== undefined && { next: String(next) }),
     }
   }
 }
 
-interface Page {
-  readonly rows: readonly ThreadRow[]
-  /** Returns false if the page is full. */
-  add(row: ThreadRow): boolean
-  hasNext(): boolean
+/** Returns a function that yields to other work whenever it has not done so for a while. */
+function pauses(): () => Promise<void> {
+  let since = performance.now()
+  return async () => {
+    if (performance.now() - since < sliceMs) return
+    await nextTurn()
+    since = performance.now()
+  }
 }
 
+interface Page {
+  readonly found: readonly { readonly row: ListedRow; readonly match: Match }[]
+  /** Where the next page starts; undefined if this is the last one. */
+  readonly next: number | undefined
+  /** Returns false if the page is full. */
+  add(row: ListedRow, match?: Match): boolean
+  /** Ends the page before it is full. */
+  endAt(place: number | undefined): Page
+}
+
+type Match = ThreadInfo['match'] | undefined
+
 function emptyPage(limit: number): Page {
-  const rows: ThreadRow[] = []
+  const found: { row: ListedRow; match: Match }[] = []
   let chars = 0
-  let isFull = false
+  let next: number | undefined
   return {
-    rows,
-    add(row) {
-      isFull = rows.length >= limit || chars >= pageChars
-      if (isFull) return false
-      rows.push(row)
+    found,
+    get next() {
+      return next
+    },
+    add(row, match) {
+      if (found.length >= limit || chars >= pageChars) {
+        next = found.at(-1)?.row.place
+        return false
+      }
+      found.push({ row, match })
       chars += row.id.length + (row.metadata?.length ?? 0) + (row.title?.length ?? 0)
       return true
     },
-    hasNext: () => isFull,
+    endAt(place) {
+      next = place
+      return this
+    },
+  }
+}
+
+/** Filters without an index. */
+function factFilters({ outcome, error, tool, minNanos, since, until }: ListOptions) {
+  return {
+    where: [
+      ...(outcome === undefined ? [] : ['due IS NULL AND outcome = :outcome']),
+      ...(error === undefined ? [] : ['due IS NULL AND error = :error']),
+      ...(tool === undefined
+        ? []
+        : ['EXISTS (SELECT 1 FROM tools WHERE tools.thread = threads.n AND name = :tool)']),
+      ...(minNanos === undefined ? [] : ['nanos >= :minNanos']),
+      ...(since === undefined ? [] : ['updated_at >= :since']),
+      ...(until === undefined ? [] : ['updated_at <= :until']),
+    ],
+    values: {
+      ...(outcome !== undefined && { outcome }),
+      ...(error !== undefined && { error: toColumn(error) }),
+      ...(tool !== undefined && { tool: toColumn(tool) }),
+      ...(minNanos !== undefined && { minNanos }),
+      ...(since !== undefined && { since }),
+      ...(until !== undefined && { until }),
+    },
   }
 }
 
@@ -148,8 +241,8 @@ function queryFor({ user, agent, status }: ListOptions, time: number) {
   const filter = status && statusFilters[status]
   const index = user !== undefined && (!status || status === 'idle') ? 'threads_user' : filter?.index
   const where = [
-    // A thread with a negative place is invisible.
-    'place > 0 AND place < :below',
+    // One lower bound: with two of them SQLite may read the index down to the wrong one.
+    'place >= :least AND place < :below',
     ...(user === undefined ? [] : ['user = :user']),
     ...(agent === undefined ? [] : ['agent = :agent']),
     ...(filter ? [filter.where] : []),
@@ -158,6 +251,8 @@ function queryFor({ user, agent, status }: ListOptions, time: number) {
     from: `threads INDEXED BY ${index ?? 'threads_place'}`,
     where: where.join(' AND '),
     values: {
+      // A thread with a negative place is invisible.
+      least: 1,
       ...(user !== undefined && { user: toColumn(user) }),
       ...(agent !== undefined && { agent: toColumn(agent) }),
       ...((status === 'running' || status === 'queued') && { now: time }),

@@ -15,6 +15,7 @@ import { makeVersion3 } from './version-3.test-kit.ts'
 import { makeVersion4 } from './version-4.test-kit.ts'
 import { makeVersion5 } from './version-5.test-kit.ts'
 import { makeVersion6 } from './version-6.test-kit.ts'
+import { makeVersion7 } from './version-7.test-kit.ts'
 
 const folder = temporaryFolder()
 const open: DatabaseSync[] = []
@@ -355,6 +356,37 @@ describe('a file of the sixth version', () => {
     ])
     await store.close()
     const fresh = join(folder, 'fresh-6.db')
+    await sqliteStore(fresh).close()
+    expect(shapeOf(path)).toEqual(shapeOf(fresh))
+    expectIntact(path)
+  })
+})
+
+describe('a file of the seventh version', () => {
+  it('gets the tables that a new file has, and its threads have no facts until they are saved', async () => {
+    const path = join(folder, 'shape-7.db')
+    const database = makeVersion7(path, [
+      { id: 't', metadata: '{"customer":"Ada"}', events: [userInput('one')] },
+      { id: 'u', events: [userInput('two')] },
+    ])
+    database.exec(`
+      UPDATE searches SET text = 'LABEL';
+      UPDATE threads SET title = 'Label', due = 1000, owner = 'a lost worker', epoch = 40, lease_ms = 500 WHERE id = 't'`)
+    database.close()
+    const store = sqliteStore(path, { now: () => 2000 })
+    const { threads } = await store.list({ limit: 9 })
+    for (const thread of threads)
+      for (const name of ['outcome', 'knownUsd']) expect(thread).not.toHaveProperty(name)
+    expect(await store.list({ limit: 9, minNanos: 0 })).toEqual({ threads: [] })
+    const lease = (await store.claim('t', 'worker', 5000))?.lease as Lease
+    const texts = [{ seq: 1, text: 'one', search: 'ONE' }]
+    const facts = { outcome: 'completed', nanos: 5e8, tools: ['look'], texts } as const
+    expect(await store.release(lease, { head: 1, status: 'idle', facts })).toBe('released')
+    expect((await store.list({ limit: 9, search: ['ONE', 'LABEL'], tool: 'look' })).threads).toMatchObject([
+      { id: 't', title: 'Label', outcome: 'completed', knownUsd: 0.5, metadata: { customer: 'Ada' } },
+    ])
+    await store.close()
+    const fresh = join(folder, 'fresh-7.db')
     await sqliteStore(fresh).close()
     expect(shapeOf(path)).toEqual(shapeOf(fresh))
     expectIntact(path)

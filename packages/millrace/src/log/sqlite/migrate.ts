@@ -14,6 +14,7 @@ const steps: Readonly<Record<number, (database: DatabaseSync) => void>> = {
   4: addBatches,
   5: indexKeys,
   6: addSpending,
+  7: addFacts,
 }
 
 /**
@@ -237,4 +238,22 @@ function addSpending(database: DatabaseSync): void {
       PRIMARY KEY (thread, id, scope, name)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX holds_name ON holds (scope, name)`)
+}
+
+/** Version 8: threads have facts, which are saved from here on, and searches find messages. */
+function addFacts(database: DatabaseSync): void {
+  database.exec(`
+    ALTER TABLE searches ADD COLUMN outcome TEXT;
+    ALTER TABLE searches ADD COLUMN error TEXT;
+    ALTER TABLE searches ADD COLUMN nanos INTEGER;
+    CREATE TABLE texts (
+      n INTEGER PRIMARY KEY,
+      search TEXT NOT NULL,
+      text TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE tools (
+      thread INTEGER NOT NULL,
+      name TEXT NOT NULL,
+      PRIMARY KEY (thread, name)
+    ) STRICT, WITHOUT ROWID`)
 }

@@ -21,13 +21,17 @@ export interface LogSegment {
   readonly upTo: number
 }
 
-export interface ThreadRow extends ThreadColumns {
+/** What a list needs of a thread. */
+export interface ListedRow extends ThreadColumns {
   readonly place: number
   readonly resting: 'idle' | 'waiting'
   readonly due: number | null
   readonly owner: string | null
-  readonly bytes: number
   readonly lease_ms: number | null
+}
+
+export interface ThreadRow extends ListedRow {
+  readonly bytes: number
   readonly background: 0 | 1
 }
 
@@ -59,7 +63,7 @@ function* checked(found: Iterable<EntryRow>, origin: Origin): Generator<EntryRow
   }
 }
 
-export function infoOf(row: ThreadRow, now: number): ThreadInfo {
+export function infoOf(row: ListedRow, now: number): ThreadInfo {
   const { due, owner, resting, lease_ms } = row
   const busy = owner !== null && due !== null && !isExpired(due, lease_ms ?? Infinity, now)
   return rows.infoOf(row, due === null ? resting : busy ? 'running' : 'queued')

@@ -7,7 +7,7 @@ export const applicationId = 0x4d696c6c
  * The version of the tables below. Changing them requires a new version and a migration step: see
  * migrate.ts.
  */
-export const schemaVersion = 7
+export const schemaVersion = 8
 
 /**
  * - `place` is the position of a thread in the order of changes. It grows with every entry and is
@@ -32,8 +32,12 @@ export const schemaVersion = 7
  * - `sum` is a checksum of `event` and `cuts`; NULL in rows written by older versions.
  * - `snapshots` holds the folded state of a thread in named parts. Heads are named after their
  *   `seq`: see snapshots.ts.
- * - `searches` holds the text that searches match, and the metadata. It is a separate table because
- *   a row of `threads` is rewritten with every commit.
+ * - `searches` holds the text of the label that searches match, the metadata and the facts; `nanos`
+ *   is NULL until facts were saved. It is a separate table because a row of `threads` is rewritten
+ *   with every commit.
+ * - `texts` holds messages and answers, in the order of `n`, as `entries` does. `search` is the form
+ *   that searches match. It comes first, so that they need not read past it.
+ * - `tools` holds the names of the tools that have run in a thread.
  * - `rates` holds for each shared rate when it is free: see rates.ts.
  * - `spending` holds what was spent each day, counted from 1970: see spending.ts. A column of its key
  *   that has no value is a single quotation mark, which `toColumn` never returns. `totals` holds the
@@ -89,8 +93,23 @@ CREATE INDEX threads_waiting ON threads (place) WHERE due IS NULL AND resting = 
 CREATE TABLE searches (
   thread INTEGER PRIMARY KEY,
   text TEXT NOT NULL,
-  metadata TEXT
+  metadata TEXT,
+  outcome TEXT,
+  error TEXT,
+  nanos INTEGER
 ) STRICT;
+
+CREATE TABLE texts (
+  n INTEGER PRIMARY KEY,
+  search TEXT NOT NULL,
+  text TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE tools (
+  thread INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  PRIMARY KEY (thread, name)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE entries (
   n INTEGER PRIMARY KEY,

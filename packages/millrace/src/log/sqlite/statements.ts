@@ -9,13 +9,15 @@ const runnable = `due IS NOT NULL AND ${unowned}`
 const runs = `
   SELECT count(*) AS runs FROM threads INDEXED BY threads_owned WHERE owner IS NOT NULL AND due IS NOT NULL AND NOT ${unowned}`
 
-/** The column `metadata` of a row of `threads`. */
-export const metadata = '(SELECT metadata FROM searches WHERE searches.thread = threads.n) AS metadata'
+/** The columns of a thread, of `threads` joined with `searches`. */
+const threadColumns = 'threads.*, metadata, outcome, error, nanos'
+export const joinSearches = 'LEFT JOIN searches ON searches.thread = threads.n'
 
-/** The range of the entries of `:thread` in their table: see schema.ts. */
-const from = (seq: string | number) => `n >= (:thread << 32) | (${seq})`
-const to = (seq: string | number) => `n <= (:thread << 32) | (${seq})`
-const lastSeq = 2 ** 32 - 1
+/** The range of the rows of `:thread` in `entries` and `texts`: see schema.ts. */
+export const from = (seq: string | number) => `n >= (:thread << 32) | (${seq})`
+export const to = (seq: string | number) => `n <= (:thread << 32) | (${seq})`
+/** The highest number that a row can have. */
+export const maxSeq = 2 ** 32 - 1
 
 /** Deleted threads that forks still need have places below the negative of this. */
 const keptPlaces = 2 ** 40
@@ -37,7 +39,8 @@ export function prepareStatements(database: DatabaseSync) {
       VALUES (:id, :agent, :user, :forkedId, :forkedSeq, :createdAt, :updatedAt, :head, :baseSeq, :place, :due, :epoch,
         :title, :caller, :bytes, :queued, :base, :baseSeq, :background, :addedAt)`),
     getThread: sql(
-      `SELECT *, ${metadata}, (SELECT name FROM callers WHERE callers.n = caller) AS caller_name FROM threads WHERE id = ?`,
+      `SELECT ${threadColumns}, (SELECT name FROM callers WHERE callers.n = caller) AS caller_name
+       FROM threads ${joinSearches} WHERE id = ?`,
     ),
     /**
      * No thread can have this id: text that starts like this is stored as JSON. The new epoch
@@ -56,14 +59,19 @@ export function prepareStatements(database: DatabaseSync) {
     releaseHidden: sql('UPDATE threads SET place = -n WHERE n = ? AND place < 0'),
     entrySizes: sql(`
       SELECT seq, octet_length(event) + ifnull(octet_length(cuts), 0) AS size FROM entries
-      WHERE ${from(':after + 1')} AND ${to(lastSeq)} AND ifnull(first, seq) > :after ORDER BY n LIMIT :most`),
+      WHERE ${from(':after + 1')} AND ${to(maxSeq)} AND ifnull(first, seq) > :after ORDER BY n LIMIT :most`),
     deleteEntries: sql(`DELETE FROM entries WHERE ${from(':from')} AND ${to(':last')}`),
+    textSizes: sql(`
+      SELECT n & ${maxSeq} AS seq, octet_length(search) + octet_length(text) AS size FROM texts
+      WHERE ${from(':after + 1')} AND ${to(maxSeq)} ORDER BY n LIMIT :most`),
+    deleteTexts: sql(`DELETE FROM texts WHERE ${from(':from')} AND ${to(':last')}`),
     deleteSignals: sql(`
       DELETE FROM signals WHERE thread = :n AND key <= (
         SELECT max(key) FROM (SELECT key FROM signals WHERE thread = :n ORDER BY key LIMIT :most))`),
     deleteSnapshots: sql(`
       DELETE FROM snapshots WHERE rowid IN (SELECT rowid FROM snapshots WHERE thread = ? LIMIT 4)`),
     deleteSearch: sql('DELETE FROM searches WHERE thread = ?'),
+    deleteTools: sql('DELETE FROM tools WHERE thread = ?'),
     deleteThread: sql('DELETE FROM threads WHERE n = ?'),
 
     setTitle: sql('UPDATE threads SET title = ? WHERE n = ?'),
@@ -71,6 +79,14 @@ export function prepareStatements(database: DatabaseSync) {
     setSearch: sql(
       'INSERT INTO searches (thread, text) VALUES (?, ?) ON CONFLICT DO UPDATE SET text = excluded.text',
     ),
+
+    setFacts: sql(`
+      INSERT INTO searches (thread, text, outcome, error, nanos) VALUES (?, '', ?, ?, ?)
+      ON CONFLICT DO UPDATE SET outcome = excluded.outcome, error = excluded.error, nanos = excluded.nanos`),
+    addTool: sql('INSERT INTO tools (thread, name) VALUES (?, ?) ON CONFLICT DO NOTHING'),
+    addText: sql(`
+      INSERT INTO texts (n, search, text) SELECT (:n << 32) | :seq, :search, :text
+      FROM threads WHERE n = :n AND base_seq < :seq ON CONFLICT DO NOTHING`),
 
     headOf: sql(
       'SELECT n, head, title IS NULL AS untitled, caller, agent, background, owner FROM threads WHERE id = ?',
@@ -118,7 +134,7 @@ export function prepareStatements(database: DatabaseSync) {
       SELECT n AS thread, up_to AS upTo FROM segments`),
     readSegment: sql(`
       SELECT seq, first, at, version, event, cuts, sum FROM entries
-      WHERE ${from(':after + 1')} AND ${to(lastSeq)} ORDER BY n LIMIT :limit`),
+      WHERE ${from(':after + 1')} AND ${to(maxSeq)} ORDER BY n LIMIT :limit`),
     /**
      * Nested in a write transaction, or a transaction of its own: everything read between the two
      * is one consistent state.

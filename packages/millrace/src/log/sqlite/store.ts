@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 import type { Entry, ThreadEvent } from '../../protocol/index.ts'
 import { logProblem, readEntries } from '../entries.ts'
 import { reserveAt } from '../rates.ts'
-import type { Lease, NewThread, Quotas, RunLimits, ThreadLabel, ThreadStore } from '../store.ts'
+import type { Lease, NewThread, Quotas, RunLimits, ThreadFacts, ThreadLabel, ThreadStore } from '../store.ts'
 import { badBatch, badFork, badLog, threadNotFound } from '../store-errors.ts'
 import {
   byteLength,
@@ -48,6 +48,8 @@ export interface DatabaseStoreOptions {
   readonly now: () => number
   readonly busyMs: number
   readonly pollMs: number
+  /** After how long a search returns a page that is not full. */
+  readonly scanMs?: number | undefined
 }
 
 interface HeadRow {
@@ -93,7 +95,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
   const sql = prepareStatements(database)
   const queue = commits(database, { path, busyMs })
   const { read, write, writeLater, close } = queue
-  const list = threadLister(database, { now, read })
+  const list = threadLister(database, { now, read, scanMs: options.scanMs })
   const callers = callerRows(sql)
   const spent = spendingTables(database, queue, now)
   const findThreads = runnableFinder(sql)
@@ -196,6 +198,12 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
   function setLabel(n: number, { title, search }: ThreadLabel): void {
     sql.setTitle.run(optional(title), n)
     sql.setSearch.run(n, search)
+  }
+
+  function addFacts(n: number, { outcome, error, nanos, tools, texts }: ThreadFacts): void {
+    sql.setFacts.run(n, outcome ?? null, optional(error), nanos)
+    for (const name of tools) sql.addTool.run(n, toColumn(name))
+    for (const { seq, text, search } of texts) sql.addText.run({ n, seq, search, text })
   }
 
   /** Counts messages of a thread as no longer waiting. Returns how many. */
@@ -383,7 +391,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
       return written
     },
 
-    async signal(threadId, key, event, { quotas, label } = {}) {
+    async signal(threadId, key, event, { quotas, label, relabel } = {}) {
       const op = 'store.signal'
       const result = await write(op, () => {
         const row = headOf(op, threadId)
@@ -402,7 +410,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         const bytes = addEntry(n, entry)
         const waiting = isWaitingInput(event) ? 1 : 0
         sql.growBySignal.run(entry.seq, at, nextPlace(), at, bytes, waiting, n)
-        if (untitled && label) setLabel(n, label)
+        if (label && (untitled || relabel)) setLabel(n, label)
         sql.addSignal.run(n, toColumn(key), entry.seq)
         callers.count(caller, { bytes, waiting }, at)
         poller.ownWrite()
@@ -457,7 +465,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
         return leases.filter((lease) => sql.renew.run(...columns, ...leaseColumns(lease)).changes === 0)
       }),
 
-    async release(lease, { head, status }) {
+    async release(lease, { head, status, facts }) {
       const runnable = status === 'runnable'
       const result = await write('store.release', () => {
         const columns = leaseColumns(lease)
@@ -473,12 +481,21 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
           return sql.wasReleased.get(columns[0], columns[1]) ? 'released' : 'fenced'
         }
         spent.freeAll(released.n)
+        if (facts) addFacts(released.n, facts)
         if (runnable) addNotice(lease.threadId)
         return 'released'
       })
       if (runnable && result === 'released') listeners.runnable()
       return result
     },
+
+    saveFacts: (lease, facts) =>
+      writeLater('store.saveFacts', () => {
+        const thread = sql.headByLease.get(...leaseColumns(lease)) as unknown as LeasedRow | undefined
+        if (!thread) return 'fenced'
+        addFacts(thread.n, facts)
+        return 'saved'
+      }),
 
     findRunnable: (limit, agents, limits = {}) =>
       read('store.findRunnable', () => {

@@ -10,6 +10,11 @@ const folder = temporaryFolder()
 
 /** A thread with rows in every table. */
 async function fill(path: string, id: string, entries: number): Promise<ThreadStore> {
+  const texts = Array.from({ length: 700 }, (_, index) => ({
+    seq: index * 10 + 1,
+    text: 'x'.repeat(500),
+    search: 'X'.repeat(500),
+  }))
   const store = sqliteStore(path)
   await store.create({ id, agent: 'a', user: 'ada', label: { title: 'Hello', search: 'hello' } })
   const input = { type: 'input', mode: 'queue', message: { role: 'user', content: 'hello' } } as const
@@ -19,6 +24,7 @@ async function fill(path: string, id: string, entries: number): Promise<ThreadSt
   if (claim) await store.append([{ lease: claim.lease, number: 1, events }])
   const limits = [{ scope: 'agent', name: 'a', limits: {} }] as const
   if (claim) await store.hold(claim.lease, { id: 'h', least: {}, most: {}, limits })
+  if (claim) await store.saveFacts(claim.lease, { nanos: 1, tools: ['look'], texts })
   const database = new DatabaseSync(path)
   database.exec(
     "INSERT INTO snapshots (thread, name, seq, text) SELECT n, 'head/0000000001', 1, 'state' FROM threads",
@@ -27,7 +33,7 @@ async function fill(path: string, id: string, entries: number): Promise<ThreadSt
   return store
 }
 
-const tables = ['threads', 'entries', 'signals', 'searches', 'snapshots', 'holds']
+const tables = ['threads', 'entries', 'signals', 'searches', 'snapshots', 'holds', 'texts', 'tools']
 
 function rowsIn(path: string): number {
   const database = new DatabaseSync(path)
@@ -106,6 +112,8 @@ it('only what forks share of a deleted thread is kept, until the last of them is
   await soon(() => isSwept(path))
   expect(countOf(path, 'signals')).toBe(0)
   expect(lastEntry(path)).toBeLessThan(7000)
+  // Those up to the last number that a fork shares.
+  expect(countOf(path, 'texts')).toBe(600)
   expect(lastEntry(path)).toBeGreaterThanOrEqual(6000)
   expect(await wholeLog(store, 'f')).toEqual(logs.f)
   await store.delete('f')
@@ -114,6 +122,7 @@ it('only what forks share of a deleted thread is kept, until the last of them is
   await store.delete('h')
   await soon(() => countOf(path, 'threads') === 2 && isSwept(path))
   expect(lastEntry(path)).toBeLessThan(3000)
+  expect(countOf(path, 'texts')).toBe(151)
   expect(await wholeLog(store, 'g')).toEqual(logs.g)
   await store.delete('g')
   await soon(() => rowsIn(path) === 0)

@@ -1,3 +1,4 @@
+import type { StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { CallerRows } from './callers.ts'
 import type { Commits } from './commits.ts'
@@ -63,23 +64,25 @@ export function sweeper({
     const { n, base, shared } = thread
     // A fork left behind by an older version still counts for its caller.
     hide(thread)
-    if (removeEntries(n, shared ?? 0)) return true
+    if (removeRows(statements.entrySizes, statements.deleteEntries, n, shared ?? 0)) return true
+    if (removeRows(statements.textSizes, statements.deleteTexts, n, shared ?? 0)) return true
     if (statements.deleteSignals.run({ n, most: sliceLength }).changes > 0) return true
     if (shared !== null) {
       statements.keepHidden.run(n)
       return true
     }
     if (statements.deleteSnapshots.run(n).changes > 0) return true
+    statements.deleteTools.run(n)
     statements.deleteSearch.run(n)
     statements.deleteThread.run(n)
     if (base !== null) statements.releaseHidden.run(base)
     return true
   }
 
-  /** Removes a slice of the entries after a number. Returns false if there are none. */
-  function removeEntries(n: number, after: number): boolean {
+  /** Removes a slice of the rows after a number. Returns false if there are none. */
+  function removeRows(sizes: StatementSync, remove: StatementSync, n: number, after: number): boolean {
     let [from, last, bytes] = [0, 0, 0]
-    for (const row of statements.entrySizes.iterate({ thread: n, after, most: sliceLength })) {
+    for (const row of sizes.iterate({ thread: n, after, most: sliceLength })) {
       const { seq, size } = row as { seq: number; size: number }
       from ||= seq
       last = seq
@@ -87,7 +90,7 @@ export function sweeper({
       if (bytes >= sliceBytes) break
     }
     if (last === 0) return false
-    statements.deleteEntries.run({ thread: n, from, last })
+    remove.run({ thread: n, from, last })
     return true
   }
 

@@ -164,6 +164,7 @@ function repeating(store: ThreadStore): ThreadStore {
     claim: (...args) => twice(() => store.claim(...args)),
     renew: (...args) => twice(() => store.renew(...args)),
     release: (...args) => twice(() => store.release(...args)),
+    saveFacts: (...args) => twice(() => store.saveFacts(...args)),
     hold: (...args) => twice(() => store.hold(...args)),
     saveSnapshot: (lease, { parts, head }) => {
       const given = [...parts]
