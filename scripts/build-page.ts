@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { gzipAsync } from '@gfx/zopfli'
-import { build } from 'vite'
+import { build, type InlineConfig, type Plugin } from 'vite'
+import { standalonePage } from './standalone-page.ts'
 
 const types: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -15,7 +16,7 @@ const licenses = 'LICENSES.txt'
 
 const declarations = `/** One file of the page. */
 export interface PageFile {
-  /** \`index.html\`, \`assets/…\` */
+  /** \`index.html\`, \`assets/…\`, and \`standalone.html\` for exported threads */
   readonly path: string
   readonly type: string
   readonly etag: string
@@ -33,15 +34,11 @@ export declare const files: readonly PageFile[]
 export async function buildPage(root: string): Promise<void> {
   // Vite builds for NODE_ENV, which vitest sets to 'test'.
   process.env.NODE_ENV = 'production'
-  const built = await build({
-    configFile: join(root, 'packages/inspector/vite.config.ts'),
-    logLevel: 'warn',
-    build: { write: false, sourcemap: false, license: { fileName: licenses } },
-  })
-  if (!('output' in built)) throw new Error('Vite must build the page exactly once')
-  const contents = built.output
-    .map((file) => [file.fileName, file.type === 'chunk' ? file.code : file.source] as const)
-    .sort(([one], [other]) => (one < other ? -1 : 1))
+  const inspector = join(root, 'packages/inspector')
+  const contents = [
+    ...(await outputOf(inspector)),
+    ['standalone.html', await standaloneHtml(inspector)] as const,
+  ].sort(([one], [other]) => (one < other ? -1 : 1))
   const files = await Promise.all(
     contents.filter(([path]) => path !== licenses).map(([path, content]) => pageFile(path, content)),
   )
@@ -51,6 +48,55 @@ export async function buildPage(root: string): Promise<void> {
   writeFileSync(join(page, 'files.js'), `export const files = ${JSON.stringify(files, null, 2)}\n`)
   writeFileSync(join(page, 'files.d.ts'), declarations)
   for (const [path, content] of contents) if (path === licenses) writeFileSync(join(page, path), content)
+}
+
+type Output = readonly (readonly [path: string, content: string | Uint8Array])[]
+
+async function outputOf(inspector: string, { plugins, build: more }: InlineConfig = {}): Promise<Output> {
+  const built = await build({
+    configFile: join(inspector, 'vite.config.ts'),
+    logLevel: 'warn',
+    build: { write: false, sourcemap: false, license: { fileName: licenses }, ...more },
+    ...(plugins && { plugins }),
+  })
+  if (!('output' in built)) throw new Error('Vite must build the page exactly once')
+  return built.output.map((file) => [file.fileName, file.type === 'chunk' ? file.code : file.source])
+}
+
+/** The page for an exported thread, in one file. */
+async function standaloneHtml(inspector: string): Promise<string> {
+  const output = await outputOf(inspector, {
+    plugins: [withoutServer(inspector)],
+    build: {
+      cssCodeSplit: false,
+      rolldownOptions: {
+        input: join(inspector, 'standalone/main.tsx'),
+        output: { codeSplitting: false },
+      },
+    },
+  })
+  const only = (ending: string) => {
+    const found = output.filter(([path]) => path.endsWith(ending))
+    if (found.length !== 1) throw new Error(`the page for exports must have exactly one ${ending} file`)
+    return String(found[0]?.[1]).trim()
+  }
+  return standalonePage({ script: only('.js'), style: only('.css'), licenses: only(licenses) })
+}
+
+/** Replaces the modules that need a server with those in `standalone`. */
+function withoutServer(inspector: string): Plugin {
+  const replaced = ['api.ts', 'clock.ts', 'extra-view.tsx']
+  return {
+    name: 'without-server',
+    enforce: 'pre',
+    async resolveId(source, importer) {
+      const name = replaced.find((one) => source.endsWith(`/${one}`))
+      const found = name && importer && (await this.resolve(source, importer, { skipSelf: true }))
+      return found && found.id === join(inspector, name)
+        ? join(inspector, 'standalone', name.replace('.tsx', '.ts'))
+        : undefined
+    },
+  }
 }
 
 async function pageFile(path: string, content: string | Uint8Array) {

@@ -85,12 +85,16 @@ export function supportDesk(model: Model): { readonly support: Agent; readonly r
   return {
     support: agent({
       name: 'support',
+      description: 'Finds your orders, tracks parcels and refunds what you do not want.',
+      starters: ['Where is ORD-42?', 'What did I order?', 'Refund ORD-43'],
       model,
       system: 'You are the support desk of a small shop. Answer only from what the tools say.',
       tools: [listOrders, lookupOrder, trackParcel, refundOrder],
     }),
     returns: agent({
       name: 'returns',
+      description: 'Takes back an order and refunds it.',
+      starters: ['I want to send ORD-43 back', 'Refund ORD-41', 'Show me ORD-45'],
       model,
       system: 'You handle returns for a small shop, and nothing else. Look up an order first.',
       tools: [lookupOrder, refundOrder],
@@ -103,6 +107,8 @@ export function phoneDesk(model: Model): Agent {
   const { listOrders, lookupOrder, trackParcel } = deskTools()
   return agent({
     name: 'phone',
+    description: 'Finds your orders and tracks parcels, on the phone.',
+    starters: ['Where is order forty-two?', 'What did I order?', 'When does order forty-five arrive?'],
     model,
     system: [
       'You are the support desk of a small shop, on the phone. Answer only from what the tools say.',

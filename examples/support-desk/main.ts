@@ -7,7 +7,8 @@ import { supportDesk } from './agent.ts'
 import { deskModel } from './model.ts'
 import { deskVoice } from './voice.ts'
 
-const { PORT = '0', MILLRACE_DATA } = process.env
+/** Always the same port, so that an open page finds the desk again after a restart. */
+const { PORT = '7070', MILLRACE_DATA } = process.env
 
 // For a port in use or a damaged file the message is enough; a stack trace would not help.
 process.on('uncaughtException', (error) => {
@@ -28,12 +29,13 @@ const app = serve({
   exchanges: exchangeFolder(`${data}-exchanges`),
   voice,
 })
-const { url } = await app.listen({ port: Number(PORT) })
+const { url, port } = await listen(Number(PORT))
 
-// New threads for the commands below, since earlier ones may still be waiting for approval.
+// The commands below create threads, since earlier ones may still be waiting for approval.
 const suffix = crypto.randomUUID().slice(0, 4)
-const asking = await app.thread(`where-${suffix}`).create()
-const returning = await app.thread(`return-${suffix}`, { agent: 'returns' }).create()
+const [asking, returning] = [`where-${suffix}`, `return-${suffix}`]
+const json = "-H 'content-type: application/json'"
+const create = (thread: object) => `curl -so /dev/null ${url}/threads ${json} -d '${JSON.stringify(thread)}'`
 
 const file = relative('.', data)
 const cli = `npx millrace --data ${file}`
@@ -41,7 +43,7 @@ const cli = `npx millrace --data ${file}`
 // The server keeps running if stdout is closed (`npm start | head -1`).
 process.stdout.on('error', () => {})
 console.log(`Millrace support desk: open ${url}/
-
+${port === Number(PORT) || PORT === '0' ? '' : `Port ${PORT} is in use, so this is port ${port}.\n`}
 Ask where ORD-42 is, or ask for a refund of ORD-43, and watch it think, call tools and answer.
 Press the speaker to hear it.
 
@@ -50,12 +52,22 @@ Agents: ${app.agents.join(', ')}. Threads are stored in ${file}. Ctrl-C shuts do
 
 From another terminal:
 
-  curl -N ${url}/threads/${asking.id}/messages -H 'accept: text/event-stream' -H 'content-type: application/json' -d '{"message":"Where is ORD-42?"}'
+  ${create({ id: asking })} && curl -N ${url}/threads/${asking}/messages -H 'accept: text/event-stream' ${json} -d '{"message":"Where is ORD-42?"}'
 
-  ${cli} show ${asking.id} --pace
+  ${cli} show ${asking} --pace
 
-  ${cli} --thread ${returning.id} 'Refund ORD-43'
+  ${create({ id: returning, agent: 'returns' })} && ${cli} --thread ${returning} 'Refund ORD-43'
 `)
+
+/** Listens on a port, or on the next one that is free. */
+async function listen(first: number, next = first): ReturnType<typeof app.listen> {
+  try {
+    return await app.listen({ port: next })
+  } catch (error) {
+    if (!/EADDRINUSE/.test(String(error)) || next === first + 20) throw error
+    return listen(first, next + 1)
+  }
+}
 
 let isEnding = false
 async function end() {

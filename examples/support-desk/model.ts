@@ -12,7 +12,7 @@ export interface DeskModel {
 export async function deskModel({ MILLRACE_MODEL } = process.env): Promise<DeskModel> {
   const found = MILLRACE_MODEL === 'simulator' ? undefined : await detectModel()
   if (found?.model) return { model: found.model, about: `Model: ${found.why}.`, close: async () => {} }
-  const why = found ? 'since no API key and no local model was found' : 'as set by MILLRACE_MODEL'
-  const about = `Model: the provider simulator, ${why}. It answers by keyword over a real socket; the tools are real.`
+  const why = found ? 'No API key and no local model was found' : 'MILLRACE_MODEL is set'
+  const about = `${why}, so a simulator answers, by keyword. The tools are real; token counts are simulated.`
   return { ...(await scriptedProvider()), about }
 }

@@ -1,50 +1,51 @@
+import { openRuns } from './api.ts'
+import { panelShown } from './extra-view.tsx'
 import { IconButton } from './icon-button.tsx'
-import type { IconName } from './icons.tsx'
 import { Icon } from './icons.tsx'
-import type { Theme } from './state.ts'
-import { panelOpen, session, theme, threadsOpen } from './state.ts'
+import { Keys } from './keys.tsx'
+import { panelOpen, session, threadsDocked, threadsOpen } from './state.ts'
+import { ThemeSwitch } from './theme-switch.tsx'
+import { OpenTitle } from './threads/open-title.tsx'
 
-const themes: readonly { readonly name: Theme; readonly icon: IconName }[] = [
-  { name: 'system', icon: 'system' },
-  { name: 'light', icon: 'sun' },
-  { name: 'dark', icon: 'moon' },
-]
+export interface BarProps {
+  onHelp(): void
+  onPalette(): void
+  onThreads(): void
+}
 
-export function Bar({ onHelp }: { readonly onHelp: () => void }) {
+export function Bar({ onHelp, onPalette, onThreads }: BarProps) {
   const { value: open } = session
   return (
     <header class="app-bar">
       <IconButton
-        icon="list"
+        icon="sidebar"
         label="Threads"
-        class="app-threads-button"
-        expanded={threadsOpen.value}
-        onClick={() => (threadsOpen.value = !threadsOpen.value)}
+        expanded={threadsOpen.value || threadsDocked.value === 'shown'}
+        onClick={onThreads}
       />
       <h1>Millrace</h1>
+      {open && <OpenTitle session={open} key={open} />}
       <span class="app-space" />
+      <button type="button" class="plain app-search" title="Commands" onClick={onPalette}>
+        <Icon name="search" /> <span class="app-wide">Commands</span>
+        <span class="app-wide">
+          <Keys keys="mod+k" />
+        </span>
+      </button>
+      <IconButton icon="activity" label="Active runs" onClick={openRuns} />
       <ThemeSwitch />
-      <IconButton icon="help" label="Keyboard shortcuts" onClick={onHelp} />
+      <IconButton icon="help" label="Keyboard shortcuts" class="app-roomy" onClick={onHelp} />
       <button
         type="button"
         class="plain"
-        aria-expanded={panelOpen.value && open !== undefined}
+        aria-expanded={panelShown.value}
         disabled={!open}
+        aria-label="Inspect"
         title="Inspector (i)"
         onClick={() => (panelOpen.value = !panelOpen.value)}
       >
-        <Icon name="panel" /> <span>Inspect</span>
+        <Icon name="panel" /> <span class="app-wide">Inspect</span>
       </button>
     </header>
   )
-}
-
-/** One button that cycles through the themes. */
-function ThemeSwitch() {
-  const at = themes.findIndex(({ name }) => name === theme.value)
-  const shown = themes[at] ?? themes[0]
-  const next = themes[(at + 1) % themes.length]
-  if (!shown || !next) return null
-  const label = `Theme: ${shown.name} (switch to ${next.name})`
-  return <IconButton icon={shown.icon} label={label} onClick={() => (theme.value = next.name)} />
 }

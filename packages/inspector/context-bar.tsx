@@ -17,7 +17,7 @@ export function ContextBar({ use }: { readonly use: ContextUse }) {
   const share = (count: number) => `${(100 * count) / whole}%`
   const parts = kinds.map(([kind, label]) => `${label} ${number(use[kind])}`).join(', ')
   return (
-    <span class="context-bar" role="img" aria-label={`${contextText(use)}. ${parts}. ${compactText(use)}`}>
+    <span class="context-bar" role="img" aria-label={`${contextText(use)}. ${parts}. ${noteOf(use)}`}>
       {kinds.map(([kind]) => (
         <span key={kind} data-part={kind} style={{ width: share(use[kind]) }} />
       ))}
@@ -28,6 +28,7 @@ export function ContextBar({ use }: { readonly use: ContextUse }) {
 
 /** The same in numbers. */
 export function ContextLegend({ use }: { readonly use: ContextUse }) {
+  const note = noteOf(use)
   return (
     <>
       <ul class="context-legend">
@@ -37,11 +38,12 @@ export function ContextLegend({ use }: { readonly use: ContextUse }) {
           </li>
         ))}
       </ul>
-      <p class="quiet">{compactText(use)}</p>
+      {note && <p class="quiet">{note}</p>}
     </>
   )
 }
 
-function compactText({ compactAt }: ContextUse): string {
-  return compactAt === undefined ? '' : `Compacted above ${number(compactAt)} tokens.`
+function noteOf({ limit, compactAt }: ContextUse): string {
+  if (compactAt !== undefined) return `Compacted above ${number(compactAt)} tokens.`
+  return limit ? '' : 'How many tokens the model can read is not known.'
 }

@@ -10,6 +10,12 @@ export function costText(spent: Spent): string | undefined {
   return [known, unknown && 'unknown price'].filter(Boolean).join(' + ') || undefined
 }
 
+/** For a table: `$0.0123`, `$0.02 + ?`; a dash if it cost nothing. */
+export function shortCost(spent: Spent): string {
+  const { knownUsd, unknown } = totalCost(spent)
+  return [knownUsd > 0 && formatUsd(knownUsd), unknown && '?'].filter(Boolean).join(' + ') || '–'
+}
+
 /** What one request cost. Undefined if the provider sent nothing. */
 export function paidText({ cost, usage, estimate }: Paid = {}): string | undefined {
   if (!cost) return usage || estimate ? 'unknown price' : undefined
@@ -24,7 +30,10 @@ export function callCost({ inner, result }: CallView): string | undefined {
   return costText(spent)
 }
 
-/** What the cost of these runs consists of: by model, tools, and which parts are not exact. */
+/**
+ * What the cost of these runs consists of: by model, tools, and which parts are not exact. Nothing if
+ * that says no more than their sum.
+ */
 export function costParts(runs: readonly RunView[], spent = spentIn(runs)): string[] {
   const { knownUsd, unknown, estimatedUsd, simulatedUsd, tools = {} } = totalCost(spent)
   const models = new Map<string, number>()
@@ -34,13 +43,15 @@ export function costParts(runs: readonly RunView[], spent = spentIn(runs)): stri
   const parts = [...models, ...Object.entries(tools).map(([name, usd]) => [`Tool ${name}`, usd] as const)]
   const rest = parts.reduce((left, [, usd]) => left - usd, knownUsd)
   const line = (label: string, usd = 0) => (usd > 5e-10 ? [`${label}: ${formatUsd(usd)}`] : [])
-  return [
+  const lines = [
     ...parts.flatMap(([label, usd]) => line(label, usd)),
     ...line('Summaries', rest),
     ...line('Of this estimated', estimatedUsd),
-    ...line('Of this simulated', simulatedUsd),
+    // If everything is simulated, the sum says so.
+    ...line('Of this simulated', simulatedUsd === knownUsd ? 0 : simulatedUsd),
     ...(unknown ? [`Unknown price: ${plural(unknown, 'request')}`] : []),
   ]
+  return lines.length > 1 || unknown ? lines : []
 }
 
 export function spentIn(runs: readonly RunView[]): Spent {

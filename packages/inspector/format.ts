@@ -22,6 +22,10 @@ export function duration(ms: number): string {
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 
+export function timeOfDay(at: number): string {
+  return clock.format(at)
+}
+
 /** The time of day, with the date if it is not today. */
 export function clockTime(at: number, now = Date.now()): string {
   const sameDay = new Date(at).toDateString() === new Date(now).toDateString()

@@ -1,9 +1,7 @@
 import { Dialog } from './dialog.tsx'
+import './help.css'
 import { setSingleKeys, shortcuts, singleKeys } from './keyboard.ts'
-
-const names: Readonly<Record<string, string>> = {
-  mod: /Mac|iP(hone|ad)/.test(navigator.platform) ? '⌘' : 'Ctrl',
-}
+import { Keys } from './keys.tsx'
 
 export function Help({ onClose }: { readonly onClose: () => void }) {
   return (
@@ -12,15 +10,13 @@ export function Help({ onClose }: { readonly onClose: () => void }) {
         {shortcuts.value.map(({ keys, label }) => (
           <div key={keys}>
             <dt>
-              {keys.split('+').map((key) => (
-                <kbd key={key}>{names[key] ?? key}</kbd>
-              ))}
+              <Keys keys={keys} />
             </dt>
             <dd>{label}</dd>
           </div>
         ))}
       </dl>
-      <label class="help-single">
+      <label>
         <input
           type="checkbox"
           checked={singleKeys.value}
@@ -28,7 +24,7 @@ export function Help({ onClose }: { readonly onClose: () => void }) {
         />{' '}
         Enable single-key shortcuts
       </label>
-      <form method="dialog">
+      <form method="dialog" class="dialog-choice">
         <button type="submit" class="primary">
           Close
         </button>

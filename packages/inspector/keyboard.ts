@@ -1,18 +1,31 @@
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { readStorage, writeStorage } from './state.ts'
 
-export interface Shortcut {
-  /** `n`, `?`, `Escape`, `mod+k`, where `mod` is Ctrl or, on a Mac, Command. */
-  readonly keys: string
-  /** For the help dialog: "New thread". */
+/** Something a user can do: in the command palette, and with a shortcut if it has one. */
+export interface Action {
+  /** Unique on the page. */
+  readonly id: string
+  /** For the command palette and the help dialog: "New thread". */
   readonly label: string
+  /** `n`, `?`, `F2`, `mod+k`, where `mod` is Ctrl or, on a Mac, Command. */
+  readonly keys?: string | undefined
   run(): void
-  /** Also works while the user is typing. Ignored for single keys. */
+  /** Whether it makes sense at the moment. Default: always. */
+  isAvailable?(): boolean
+  /** The shortcut also works while the user is typing. Ignored for single keys. */
   readonly whileTyping?: boolean
 }
 
-export const shortcuts = signal<readonly Shortcut[]>([])
+export interface Shortcut extends Pick<Action, 'label' | 'run' | 'whileTyping'> {
+  readonly keys: string
+}
+
+export const actions = signal<readonly Action[]>([])
+
+export const shortcuts = computed(() =>
+  actions.value.filter((action): action is Action & Shortcut => action.keys !== undefined),
+)
 
 const singleKey = 'millrace.single-keys'
 
@@ -24,17 +37,40 @@ export function setSingleKeys(allowed: boolean): void {
   writeStorage(singleKey, allowed ? undefined : 'off')
 }
 
-/** Registers a shortcut while the component is mounted. The latest `run` is called. */
-export function useShortcut({ keys, label, run, whileTyping = false }: Shortcut): void {
-  const latest = useRef(run)
-  latest.current = run
+/**
+ * Registers an action while the component is mounted. The latest `run` and `isAvailable` are called.
+ */
+export function useAction(action: Action): void {
+  const { id, label, keys, whileTyping = false } = action
+  const latest = useRef(action)
+  latest.current = action
   useLayoutEffect(() => {
-    const one: Shortcut = { keys, label, run: () => latest.current(), whileTyping }
-    shortcuts.value = [...shortcuts.value, one]
-    return () => {
-      shortcuts.value = shortcuts.value.filter((other) => other !== one)
+    const one: Action = {
+      id,
+      label,
+      keys,
+      whileTyping,
+      run: () => latest.current.run(),
+      isAvailable: () => latest.current.isAvailable?.() ?? true,
     }
-  }, [keys, label, whileTyping])
+    actions.value = [...actions.value, one]
+    return () => {
+      actions.value = actions.value.filter((other) => other !== one)
+    }
+  }, [id, label, keys, whileTyping])
+}
+
+export function useShortcut(shortcut: Shortcut): void {
+  useAction({ id: `keys ${shortcut.keys}`, ...shortcut })
+}
+
+const keyNames: Readonly<Record<string, string>> = {
+  mod: /Mac|iP(hone|ad)/.test(navigator.platform) ? '⌘' : 'Ctrl',
+}
+
+/** The names of the keys, as on the keyboard of the user. */
+export function keyLabels(keys: string): readonly string[] {
+  return keys.split('+').map((key) => keyNames[key] ?? key)
 }
 
 function keysOf(event: KeyboardEvent): string {
@@ -48,13 +84,18 @@ function isTyping(target: EventTarget | null): boolean {
 }
 
 addEventListener('keydown', (event) => {
-  if (event.defaultPrevented || event.isComposing || document.querySelector('dialog[open]')) return
+  if (event.defaultPrevented || event.isComposing) return
+  // What is typed is for the dialog, also while it is being loaded.
+  if (document.querySelector('dialog[open], .app > .lazy-wait')) return
   const keys = keysOf(event)
   const isSingle = keys.length === 1
   const writing = isTyping(event.target)
   const found = shortcuts.value.findLast(
     (one) =>
-      one.keys === keys && (!writing || (one.whileTyping && !isSingle)) && (!isSingle || singleKeys.value),
+      one.keys === keys &&
+      (!writing || (one.whileTyping && !isSingle)) &&
+      (!isSingle || singleKeys.value) &&
+      one.isAvailable?.() !== false,
   )
   if (!found) return
   event.preventDefault()

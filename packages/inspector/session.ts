@@ -16,6 +16,10 @@ type Connection = 'loading' | 'live' | 'reconnecting' | 'gone' | 'failed'
 /** The thread that is open on the page. */
 export interface Session {
   readonly thread: RemoteThread
+  /** The name under which the server has its agent; empty until it is known. Runs may name it otherwise. */
+  readonly agent: Signal<string>
+  /** An exported thread: there is no server, so nothing can be sent or changed. */
+  readonly isReadOnly: boolean
   /** Changed in place. `tick` is incremented after changes, at most once per frame. */
   readonly log: LogView
   /** All entries read so far. */
@@ -62,8 +66,9 @@ export function openSession(id: string, connect: (options: ClientOptions) => Cli
 
   function onDisconnect() {
     if (connection.value === 'reconnecting') return
-    connection.value = 'reconnecting'
+    // Recorded first: the clock stands still at this time.
     outages.push({ from: Date.now(), to: undefined })
+    connection.value = 'reconnecting'
   }
 
   function onReconnect() {
@@ -87,10 +92,12 @@ export function openSession(id: string, connect: (options: ClientOptions) => Cli
 
   async function readAll() {
     for (let more = true; more && !closed.signal.aborted; ) {
+      const isFirst = log.head === 0
       const page = await reader.read({ after: log.head, limit: pageSize })
       for (const entry of page) accept(entry)
-      draw()
       more = page.length > 0
+      // In between, the chat would only rush past.
+      if (isFirst || !more) draw()
     }
   }
 
@@ -132,8 +139,12 @@ export function openSession(id: string, connect: (options: ClientOptions) => Cli
 
   addEventListener('online', reconnect)
   addEventListener('offline', reconnectSoon)
+  const thread = connect({}).thread(id)
+  const agent = signal('')
   const session: Session = {
-    thread: connect({}).thread(id),
+    thread,
+    agent,
+    isReadOnly: false,
     log,
     entries,
     tick,
@@ -150,5 +161,10 @@ export function openSession(id: string, connect: (options: ClientOptions) => Cli
     },
   }
   void readAndFollow()
+  // Without messages. If it fails, so does reading the thread, which says why.
+  thread.state({ before: 1 }).then(
+    (state) => (agent.value = state.agent),
+    () => {},
+  )
   return session
 }

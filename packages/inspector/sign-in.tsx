@@ -1,11 +1,13 @@
 import type { TargetedSubmitEvent } from 'preact'
+import { useState } from 'preact/hooks'
 import { signIn, token } from './api.ts'
 import { Dialog } from './dialog.tsx'
 
-/** Asks for the access token if the server requires one. */
+/** Asks for the access token if the server requires one. Escape does not help: it opens again. */
 export function SignIn() {
+  const [attempt, setAttempt] = useState(0)
   return (
-    <Dialog title="Sign in" onClose={() => {}}>
+    <Dialog key={attempt} title="Sign in" onClose={() => setAttempt(attempt + 1)}>
       <p>This server requires an access token. It is kept until you close this tab.</p>
       {token.value && <p role="alert">The server rejected this token.</p>}
       <form class="sign-in" onSubmit={submit}>

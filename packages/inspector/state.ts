@@ -1,6 +1,7 @@
 import { computed, effect, signal } from '@preact/signals'
 import type { CallView, RoundView, RunView } from 'millrace/view'
 import type { Session } from './session.ts'
+import { showToast } from './toasts.ts'
 
 /** What the inspector panel shows. */
 export type Selection =
@@ -8,7 +9,7 @@ export type Selection =
   | { readonly kind: 'round'; readonly round: RoundView }
   | { readonly kind: 'call'; readonly call: CallView }
 
-export type Panel = 'timeline' | 'detail' | 'events'
+export type Panel = 'timeline' | 'detail' | 'events' | 'extra'
 export type Theme = 'system' | 'light' | 'dark'
 
 /** The thread that is open; undefined on the page for a new thread. */
@@ -18,9 +19,20 @@ export const panel = signal<Panel>('timeline')
 export const panelOpen = signal(false)
 /** Whether the thread list is open on small screens, where it covers the chat. */
 export const threadsOpen = signal(false)
+/** Whether the thread list is shown where there is room for it. */
+export const threadsDocked = stored<'shown' | 'hidden'>('millrace.threads', 'shown')
+/** Shows the thread list, wherever it is on this screen. */
+export function showList(): void {
+  threadsOpen.value = true
+  threadsDocked.value = 'shown'
+}
+/** The width of the panel next to the chat, in pixels; empty for the default. */
+export const panelWidth = stored<string>('millrace.panel', '')
 export const selection = signal<Selection | undefined>(undefined)
 /** The number of the entry to scroll to in the raw events. */
 export const shownEntry = signal<number | undefined>(undefined)
+/** Where the chat is to be opened: the message or answer that a search found. */
+export const foundMessage = signal<{ readonly thread: string; readonly seq: number } | undefined>(undefined)
 
 export const selectedRun = computed<RunView | undefined>(() => {
   const selected = selection.value
@@ -43,26 +55,23 @@ export function showEntry(seq: number): void {
 }
 
 /** A short notice, such as "Copied.", also for screen readers. It disappears automatically. */
-export const notice = signal('')
-let noticeTimer: ReturnType<typeof setTimeout> | undefined
-
 export function showNotice(text: string): void {
-  notice.value = text
-  clearTimeout(noticeTimer)
-  noticeTimer = setTimeout(() => {
-    notice.value = ''
-  }, 4000)
+  showToast({ text })
 }
 
-const themeKey = 'millrace.theme'
-
-export const theme = signal<Theme>((readStorage(themeKey) as Theme | undefined) ?? 'system')
+export const theme = stored<Theme>('millrace.theme', 'system')
 
 effect(() => {
-  writeStorage(themeKey, theme.value)
   if (theme.value === 'system') delete document.documentElement.dataset.theme
   else document.documentElement.dataset.theme = theme.value
 })
+
+/** A signal whose value is kept in the browser. */
+function stored<Value extends string>(key: string, initial: Value) {
+  const value = signal((readStorage(key) as Value | undefined) ?? initial)
+  effect(() => writeStorage(key, value.value))
+  return value
+}
 
 type StorageName = 'localStorage' | 'sessionStorage'
 

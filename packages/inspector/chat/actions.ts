@@ -1,5 +1,9 @@
+import type { SendOptions } from 'millrace/client'
+import type { RunView } from 'millrace/view'
+import { roundInput } from 'millrace/view'
 import type { Session } from '../session.ts'
 import { showNotice } from '../state.ts'
+import { agentOf, modelOf } from './agents.ts'
 import { openAndFocus } from './composer-focus.ts'
 import type { Draft } from './draft.ts'
 import { messageOf } from './draft.ts'
@@ -12,16 +16,32 @@ export async function fork({ thread }: Session, at: number): Promise<void> {
   showNotice('Opened a new thread.')
 }
 
-/** Goes back to before an entry: to answer again, or to show another version. */
-export function rewind({ thread }: Session, before: number): Promise<unknown> {
+/** Answers again, with the model that is selected now. The rest of the request stays. */
+export function retry(session: Session, { seq, rounds }: RunView): Promise<unknown> {
+  const { thread, entries } = session
+  const agent = agentOf(session)
+  const model = agent && modelOf(session, agent)
+  const [first] = rounds
+  const isOther = model !== undefined && first !== undefined && rounds.at(-1)?.model !== model
+  const options = isOther ? { request: { ...roundInput(entries, first.seq).request, model } } : {}
+  return thread.rewind(seq, options).catch(showError)
+}
+
+/** Shows another version: goes back to before the entry that replaced it. */
+export function restore({ thread }: Session, before: number): Promise<unknown> {
   return thread.rewind(before).catch(showError)
 }
 
 /** Replaces a message and what follows. Restores them if the new message cannot be sent. */
-export async function replaceMessage({ thread }: Session, seq: number, draft: Draft): Promise<void> {
+export async function replaceMessage(
+  { thread }: Session,
+  seq: number,
+  draft: Draft,
+  options?: SendOptions,
+): Promise<void> {
   const rewound = await thread.rewind(seq)
   try {
-    await thread.send(messageOf(draft))
+    await thread.send(messageOf(draft), options)
   } catch (error) {
     await thread.rewind(rewound).catch(() => {})
     throw error
@@ -32,6 +52,6 @@ export function stop({ thread }: Session): Promise<unknown> {
   return thread.stop().catch(showError)
 }
 
-function showError(error: Error): void {
+export function showError(error: Error): void {
   showNotice(error.message)
 }

@@ -55,7 +55,7 @@ export function BudgetForm({ request, session }: ApprovalRequestProps) {
           {failure}
         </p>
       )}
-      <div>
+      <div class="chat-approval-actions">
         <button type="button" class="primary" disabled={!isValid} onClick={() => decide(true)}>
           Allow
         </button>

@@ -7,18 +7,20 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { api } from '../api.ts'
 import { IconButton } from '../icon-button.tsx'
 import { Icon } from '../icons.tsx'
-import { useShortcut } from '../keyboard.ts'
+import { useAction, useShortcut } from '../keyboard.ts'
 import type { Session } from '../session.ts'
 import { currentSentence, silence } from '../voice/voice.ts'
 import { VoiceButtons } from '../voice/voice-buttons.tsx'
 import './composer.css'
 import { stop } from './actions.ts'
+import { chooseModel, requestFor, useAgent } from './agents.ts'
 import { Attachments } from './attachments.tsx'
 import { openAndFocus, shouldFocusComposer } from './composer-focus.ts'
 import type { Draft } from './draft.ts'
 import { emptyDraft, isEmpty, messageOf } from './draft.ts'
 import { imageTypes } from './image.ts'
 import { startedHere } from './live-region.tsx'
+import { ModelSelect } from './model-select.tsx'
 import type { Mode } from './strings.ts'
 import { modes } from './strings.ts'
 import { useDraft } from './use-draft.ts'
@@ -29,10 +31,14 @@ export interface ComposerProps {
   readonly session: Session | undefined
   /** The agent of the new thread; empty for the server's default. */
   readonly agent: Signal<string>
+  /** A message to send, from a starter prompt. */
+  readonly start: Signal<string | undefined>
+  /** The conversation follows what the user sends. */
+  readonly onSend: () => void
 }
 
 /** The message box. A message that could not be sent stays there, with the reason. */
-export function Composer({ session, agent }: ComposerProps) {
+export function Composer({ session, agent, start, onSend }: ComposerProps) {
   const { draft, problem, change, attach } = useDraft(session?.thread.id ?? 'new')
   const [mode, setMode] = useState<Mode>('steer')
   const [busy, setBusy] = useState(false)
@@ -44,33 +50,48 @@ export function Composer({ session, agent }: ComposerProps) {
   const isGone = session?.connection.value === 'gone'
   const { text, attachments } = draft.value
   const cannotSend = busy || isEmpty(draft.value)
+  const info = useAgent(session, agent.value)
 
   useEffect(() => {
     if (shouldFocusComposer({ isNew: session === undefined })) box.current?.focus()
   }, [session])
   useShortcut({ keys: '/', label: 'Focus the message box', run: () => box.current?.focus() })
+  useAction({
+    id: 'attach',
+    label: 'Attach an image',
+    isAvailable: () => !isGone,
+    run: () => files.current?.click(),
+  })
   useStopKeys(running)
 
-  async function send() {
-    if (cannotSend) return
+  useEffect(() => {
+    const { value: message } = start
+    start.value = undefined
+    if (message !== undefined) void send({ ...emptyDraft, text: message })
+  }, [start.value])
+
+  async function send(what: Draft = draft.value) {
+    if (busy || isEmpty(what)) return
     setBusy(true)
+    onSend()
     try {
       created.current ??= session?.thread ?? (await api.create(agent.value ? { agent: agent.value } : {}))
       // If only the response was lost, sending the same draft again must not send it twice.
-      if (lastAttempt.current?.draft !== draft.value)
-        lastAttempt.current = {
-          draft: draft.value,
-          key: crypto.getRandomValues(new Uint32Array(4)).join('-'),
-        }
-      await created.current.send(messageOf(draft.value), {
+      if (lastAttempt.current?.draft !== what)
+        lastAttempt.current = { draft: what, key: crypto.getRandomValues(new Uint32Array(4)).join('-') }
+      const request = requestFor(session, info)
+      await created.current.send(messageOf(what), {
         key: lastAttempt.current.key,
         ...(running && { mode }),
+        ...request,
       })
-      change(emptyDraft)
+      if (draft.value === what) change(emptyDraft)
       if (session) return
+      if (request?.request.model) chooseModel(created.current.id, request.request.model)
       startedHere.add(created.current.id)
       openAndFocus(created.current.id)
     } catch (error) {
+      if (isEmpty(draft.value)) change(what)
       problem.value = `Not sent: ${(error as Error).message}`
     } finally {
       setBusy(false)
@@ -104,6 +125,8 @@ export function Composer({ session, agent }: ComposerProps) {
       <textarea
         ref={box}
         rows={text.split('\n').length}
+        dir="auto"
+        enterkeyhint="send"
         aria-label="Message"
         placeholder={isGone ? '' : 'Send a message'}
         value={text}
@@ -125,6 +148,7 @@ export function Composer({ session, agent }: ComposerProps) {
         />
         <IconButton icon="attach" label="Attach an image" onClick={() => files.current?.click()} />
         <VoiceButtons />
+        {!running && <ModelSelect agent={info} session={session} />}
         {running && (
           <select
             aria-label="Message mode"
@@ -150,11 +174,11 @@ export function Composer({ session, agent }: ComposerProps) {
               if (running) void stop(running)
             }}
           >
-            <Icon name="stop" /> Stop
+            <Icon name="stop" /> <span>Stop</span>
           </button>
         )}
         <button type="button" class="primary" disabled={cannotSend} onClick={() => void send()}>
-          <Icon name="send" /> Send
+          <Icon name="send" /> <span>Send</span>
         </button>
       </div>
       {problem.value && (

@@ -4,6 +4,7 @@ import type { TargetedKeyboardEvent } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Session } from '../session.ts'
 import { replaceMessage } from './actions.ts'
+import { requestFor, useAgent } from './agents.ts'
 import { Attachments } from './attachments.tsx'
 import type { Draft } from './draft.ts'
 import { draftFrom, isEmpty } from './draft.ts'
@@ -37,6 +38,7 @@ export function EditForm({ edit, session }: EditFormProps) {
   const [busy, setBusy] = useState(false)
   const box = useRef<HTMLTextAreaElement>(null)
   const cannotSend = busy || isEmpty(draft)
+  const agent = useAgent(session)
 
   useEffect(() => box.current?.focus(), [])
 
@@ -53,7 +55,7 @@ export function EditForm({ edit, session }: EditFormProps) {
     if (cannotSend) return
     setBusy(true)
     try {
-      await replaceMessage(session, row.seq, draft)
+      await replaceMessage(session, row.seq, draft, requestFor(session, agent))
       edited.value = undefined
     } catch (error) {
       edited.value = { ...edit, problem: `Not sent: ${(error as Error).message}` }
@@ -79,6 +81,8 @@ export function EditForm({ edit, session }: EditFormProps) {
       <textarea
         ref={box}
         rows={draft.text.split('\n').length}
+        dir="auto"
+        enterkeyhint="send"
         aria-label="Edit your message"
         value={draft.text}
         readOnly={busy}

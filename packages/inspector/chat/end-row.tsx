@@ -1,29 +1,39 @@
-import type { EndView } from 'millrace/view'
+import type { EndView, RunView } from 'millrace/view'
+import { useContext } from 'preact/hooks'
+import { CopyButton } from '../copy-button.tsx'
 import { costParts, costText } from '../cost.ts'
+import { IconButton } from '../icon-button.tsx'
 import { Icon } from '../icons.tsx'
 import { visible } from '../json/visible.ts'
 import { inspect } from '../state.ts'
-import { fork, rewind } from './actions.ts'
-import { endText, usageText } from './outcome.ts'
+import { fork, retry } from './actions.ts'
+import { FeedbackButtons, FeedbackNote } from './feedback.tsx'
+import { Inspectable } from './inspectable.ts'
+import { endText, runTimes, timesText, usageText } from './outcome.ts'
 import type { RowProps } from './row-view.tsx'
-import { SmallButton } from './small-button.tsx'
+import { fullText } from './text-tail.ts'
 
-/** How a run ended, its usage, and what the user can do next. */
-export function EndRowView({ row, session }: RowProps<EndView>) {
-  const { run, seq } = row
-  const { error } = run
-  const failed = error && run.outcome !== 'canceled'
+/** How a run ended, what it took, and what the user can do next: one row for each answer. */
+export function EndRowView({ row, version, session }: RowProps<EndView>) {
+  const { run, seq, at } = row
+  const canInspect = useContext(Inspectable)
+  const { error, outcome } = run
+  const failed = error && outcome !== 'canceled'
   const cost = costText(run.spent)
-  const words = [endText(run), usageText(run)].filter(Boolean).join(' · ')
+  const facts = [
+    !failed && endText(run).replace(/\.$/, ''),
+    timesText(runTimes(run, at)),
+    usageText(run),
+  ].filter(Boolean)
   return (
     <div class="chat-end chat-quiet">
-      <p class={failed ? 'chat-end-failed' : ''}>
-        {failed && (
-          <>
-            <Icon name="warning" /> <code>{error.code}</code>{' '}
-          </>
-        )}
-        {visible(words)}
+      {failed && (
+        <p class="chat-end-failed">
+          <Icon name="warning" /> {visible(endText(run))} <code>{error.code}</code>
+        </p>
+      )}
+      <p class="chat-facts">
+        {visible(facts.join(' · '))}
         {cost && (
           <>
             {' · '}
@@ -31,19 +41,33 @@ export function EndRowView({ row, session }: RowProps<EndView>) {
           </>
         )}
       </p>
-      {session && (
-        <div>
-          <SmallButton icon="retry" title="Answer again" onClick={() => rewind(session, run.seq)}>
-            Retry
-          </SmallButton>
-          <SmallButton icon="fork" title="Continue in a new thread" onClick={() => fork(session, seq)}>
-            Fork
-          </SmallButton>
-          <SmallButton icon="clock" onClick={() => inspect({ kind: 'run', run }, 'timeline')}>
-            Timeline
-          </SmallButton>
+      {canInspect && (
+        <div class="chat-actions">
+          <CopyButton text={() => answerText(run)} label="Copy answer" />
+          {session && (
+            <>
+              <IconButton icon="retry" label="Retry" onClick={() => retry(session, run)} />
+              <FeedbackButtons run={run} version={version} session={session} />
+              <IconButton icon="fork" label="Fork" onClick={() => fork(session, seq)} />
+            </>
+          )}
+          <IconButton
+            icon="clock"
+            label="Timeline"
+            onClick={() => inspect({ kind: 'run', run }, 'timeline')}
+          />
         </div>
       )}
+      {session && <FeedbackNote run={run} version={version} session={session} />}
     </div>
   )
+}
+
+/** The text of an answer, without reasoning and tools. */
+export function answerText({ rounds }: RunView): string {
+  return rounds
+    .filter(({ retracted }) => !retracted)
+    .flatMap(({ parts }) => parts)
+    .flatMap((part) => (part.kind === 'text' ? [fullText(part.text).trim()] : []))
+    .join('\n\n')
 }

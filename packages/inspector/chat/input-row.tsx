@@ -2,13 +2,13 @@ import type { InputView } from 'millrace/view'
 import { CopyButton } from '../copy-button.tsx'
 import { clockTime } from '../format.ts'
 import { IconButton } from '../icon-button.tsx'
-import { visible } from '../json/visible.ts'
 import { Attachments } from './attachments.tsx'
 import { draftFrom } from './draft.ts'
 import { EditForm, editOf, startEdit } from './edit-form.tsx'
 import type { RowProps } from './row-view.tsx'
 import type { Mode } from './strings.ts'
 import { modes } from './strings.ts'
+import { UserText } from './user-text.tsx'
 
 /** A message of the user. */
 export function InputRowView({ row, session, isPending }: RowProps<InputView>) {
@@ -27,7 +27,7 @@ export function InputRowView({ row, session, isPending }: RowProps<InputView>) {
       </div>
       <div class="chat-bubble">
         <Attachments attachments={attachments} />
-        {text && <p>{visible(text)}</p>}
+        {text && <UserText row={row} text={text} />}
       </div>
       {note && <p class="chat-input-note chat-quiet">{note}</p>}
     </div>

@@ -9,6 +9,16 @@ export function asText(value: unknown): string {
   return line.length <= lineChars ? line : pretty(value)
 }
 
+/** The beginning of long text; all of it if little is left. */
+export function beginningOf(
+  text: string,
+  { lines, chars }: { readonly lines: number; readonly chars: number },
+) {
+  const short = text.split('\n', lines).join('\n').slice(0, chars)
+  // A button to show a few more characters is not worth it.
+  return text.length - short.length > 80 ? short : text
+}
+
 /** Why the edited arguments of a call are invalid; empty if they are valid. */
 export function inputProblem(text: string): string {
   try {

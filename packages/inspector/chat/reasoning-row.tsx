@@ -12,7 +12,7 @@ export function ReasoningRowView({ row, version }: RowProps<TextView>) {
   return (
     <details class="chat-quiet" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>
-        {text.closed ? `Thought for ${duration(endedAt - at)}` : 'Thinking… '}
+        {text.closed ? (endedAt > at ? `Thought for ${duration(endedAt - at)}` : 'Thought') : 'Thinking… '}
         {!text.closed && !open && <i>{lastLine(text)}</i>}
       </summary>
       {open && <Markdown text={text} version={version} />}

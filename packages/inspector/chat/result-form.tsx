@@ -1,7 +1,8 @@
 import { useRef, useState } from 'preact/hooks'
 import type { ApprovalRequestProps } from './approval.tsx'
+import { Arguments } from './arguments.tsx'
 import { parsedOrText } from './json-text.ts'
-import { LongText } from './long-text.tsx'
+import { humanize } from './words.ts'
 
 /** Unsent results, since a form that is scrolled out of view is unmounted. */
 const drafts = new WeakMap<ApprovalRequestProps['request'], string>()
@@ -23,8 +24,8 @@ export function ResultForm({ request, session }: ApprovalRequestProps) {
 
   return (
     <fieldset class="chat-approval" ref={form}>
-      <legend>Answer {request.name} in place of the client</legend>
-      <LongText value={request.input} label="Arguments" />
+      <legend>Answer {humanize(request.name)} in place of the client</legend>
+      <Arguments input={request.input} isAsked />
       <label>
         Result (text or JSON)
         <textarea
@@ -51,7 +52,7 @@ export function ResultForm({ request, session }: ApprovalRequestProps) {
           {failure}
         </p>
       )}
-      <div>
+      <div class="chat-approval-actions">
         <button
           type="button"
           class="primary"

@@ -4,6 +4,7 @@ import { useMemo } from 'preact/hooks'
 import type { Session } from '../session.ts'
 import './rows.css'
 import { CallCard } from './call-card.tsx'
+import { repeatsOf } from './call-state.ts'
 import { EndRowView } from './end-row.tsx'
 import { InputRowView } from './input-row.tsx'
 import { NoticeRowView } from './notice-row.tsx'
@@ -35,12 +36,14 @@ const kinds: Record<Row['kind'], Kind> = {
 
 /** One row of the chat. Rendered again only if its version changed. */
 export function RowView({ row, session, isPending }: RowViewProps) {
-  const { version, kind } = row
+  const { kind } = row
+  // The line of a denied call counts its repeats.
+  const version = row.version + (kind === 'call' && row.state === 'denied' ? repeatsOf(row).length : 0)
   return useMemo(() => {
     const [View, name] = kinds[kind]
     const label = kind === 'call' ? (row.budget ? 'Budget' : `${name} ${row.name}`) : name
     return (
-      <article class="chat-row" data-kind={kind} aria-label={label} tabIndex={-1}>
+      <article class="chat-row" data-kind={kind} data-key={row.key} aria-label={label} tabIndex={-1}>
         <View row={row as never} version={version} session={session} isPending={isPending} />
       </article>
     )

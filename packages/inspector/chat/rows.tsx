@@ -1,6 +1,9 @@
 import type { LogView } from 'millrace/view'
+import { useMemo } from 'preact/hooks'
 import type { Session } from '../session.ts'
-import { RowView } from './row-view.tsx'
+import { Inspectable } from './inspectable.ts'
+import { ItemView } from './item-view.tsx'
+import { createItems } from './items.ts'
 
 export interface RowsProps {
   readonly log: LogView
@@ -13,13 +16,17 @@ const maxRows = 40
 
 /** The rows of a log outside the virtual list: those of a sub-agent or of a replay. */
 export function Rows({ log, session }: RowsProps) {
-  const rows = log.rows.slice(-maxRows)
+  const itemsOf = useMemo(createItems, [log])
+  const items = itemsOf(log.rows)
   return (
-    <>
-      {log.rows.length > maxRows && <p class="quiet">Earlier rows are not shown.</p>}
-      {[...rows, ...log.waiting].map((row, index) => (
-        <RowView key={row.key} row={row} session={session} isPending={index >= rows.length} />
+    <Inspectable.Provider value={false}>
+      {items.length > maxRows && <p class="quiet">Earlier rows are not shown.</p>}
+      {items.slice(-maxRows).map((item) => (
+        <ItemView key={item.key} item={item} session={session} isPending={false} />
       ))}
-    </>
+      {log.waiting.map((row) => (
+        <ItemView key={row.key} item={{ key: row.key, row }} session={session} isPending />
+      ))}
+    </Inspectable.Provider>
   )
 }

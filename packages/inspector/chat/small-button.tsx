@@ -4,16 +4,16 @@ import { Icon } from '../icons.tsx'
 
 export interface SmallButtonProps {
   readonly icon?: IconName
-  /** The tooltip, if the button needs one. */
-  readonly title?: string
+  /** For a button that opens and closes something. */
+  readonly expanded?: boolean
   onClick(): unknown
   readonly children: ComponentChildren
 }
 
-/** An unobtrusive button, for below a message or in the header of a card. */
-export function SmallButton({ icon, title, onClick, children }: SmallButtonProps) {
+/** An unobtrusive button, for below a message or in a card. */
+export function SmallButton({ icon, expanded, onClick, children }: SmallButtonProps) {
   return (
-    <button type="button" class="plain chat-small chat-quiet" title={title} onClick={onClick}>
+    <button type="button" class="plain chat-small chat-quiet" aria-expanded={expanded} onClick={onClick}>
       {icon && <Icon name={icon} />} {children}
     </button>
   )

@@ -1,8 +1,8 @@
 import type { LogView } from 'millrace/view'
 import { statusOf } from 'millrace/view'
 import { useEffect } from 'preact/hooks'
-import { now } from '../clock.ts'
-import { duration } from '../format.ts'
+import { lostAt, now } from '../clock.ts'
+import { clockTime, duration } from '../format.ts'
 import type { Session } from '../session.ts'
 import { showNotice } from '../state.ts'
 import { partialTranscript } from '../voice/voice.ts'
@@ -19,9 +19,9 @@ export function StatusLine({ session }: { readonly session: Session }) {
   const lines = {
     loading: 'Loading…',
     live: '',
-    reconnecting: 'Connection lost. Reconnecting…',
+    reconnecting: lostText(session),
     gone: problem,
-    failed: `Can't load this thread: ${problem}`,
+    failed: session.entries.length > 0 ? `Can't load this thread: ${problem}` : '',
   }
   return (
     <div class="chat-line chat-quiet">
@@ -38,6 +38,13 @@ export function StatusLine({ session }: { readonly session: Session }) {
       )}
     </div>
   )
+}
+
+/** What is shown is as old as the last update. */
+function lostText({ entries }: Session): string {
+  const { value: at } = lostAt
+  if (at === undefined || entries.length === 0) return 'Connection lost. Reconnecting…'
+  return `Connection lost · last update ${clockTime(at)} · reconnecting…`
 }
 
 /** Since when an input waits for a run, or a run for the first output of the model. */

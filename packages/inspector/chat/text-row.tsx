@@ -1,9 +1,8 @@
 import type { TextView } from 'millrace/view'
-import { CopyButton } from '../copy-button.tsx'
 import { visible } from '../json/visible.ts'
 import { Markdown } from '../markdown/markdown.tsx'
 import type { RowProps } from './row-view.tsx'
-import { excerpt, fullText } from './text-tail.ts'
+import { excerpt } from './text-tail.ts'
 
 /** Text of the agent. */
 export function TextRowView({ row: { text, played }, version }: RowProps<TextView>) {
@@ -11,13 +10,7 @@ export function TextRowView({ row: { text, played }, version }: RowProps<TextVie
     <div class="chat-text">
       <Markdown text={text} version={version} />
       {played !== undefined && <p class="chat-quiet">Never heard: {visible(excerpt(text, played))}</p>}
-      {text.closed ? (
-        <div class="chat-actions">
-          <CopyButton text={() => fullText(text)} label="Copy answer" />
-        </div>
-      ) : (
-        <span class="chat-dot" data-tone="live" />
-      )}
+      {!text.closed && <span class="chat-dot" data-tone="live" />}
     </div>
   )
 }

@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks'
-import { useShortcut } from '../keyboard.ts'
+import { useAction } from '../keyboard.ts'
 import type { Session } from '../session.ts'
-import { silence } from '../voice/voice.ts'
+import { currentSentence, silence } from '../voice/voice.ts'
 import { stop } from './actions.ts'
 
 /** The longest time between two presses of Escape that stop the run. */
@@ -9,9 +9,11 @@ const twiceMs = 600
 
 /** Escape silences the voice. Pressed twice, it stops the run. */
 export function useStopKeys(running: Session | undefined): void {
-  useShortcut({
+  useAction({
+    id: 'stop',
     keys: 'mod+.',
     label: 'Stop the run (or press Escape twice)',
+    isAvailable: () => running !== undefined || currentSentence.value !== '',
     run() {
       silence()
       if (running) void stop(running)

@@ -1,21 +1,23 @@
 import type { Versions } from 'millrace/view'
 import { IconButton } from '../icon-button.tsx'
 import type { Session } from '../session.ts'
-import { rewind } from './actions.ts'
+import { restore } from './actions.ts'
 
 export interface VersionSwitchProps {
   readonly versions: Versions
   readonly session: Session
+  /** Whether a message follows: they are edits of it. Otherwise they are answers. */
+  readonly isEdit: boolean
 }
 
 /** Switches between the versions of what follows: answers to the same message, or edits of it. */
-export function VersionSwitch({ versions: { list, current }, session }: VersionSwitchProps) {
+export function VersionSwitch({ versions: { list, current }, session, isEdit }: VersionSwitchProps) {
   const show = (index: number) => {
     const replacedBy = list[index]?.replacedBy
-    if (replacedBy !== undefined) void rewind(session, replacedBy)
+    if (replacedBy !== undefined) void restore(session, replacedBy)
   }
   return (
-    <div class="chat-row chat-versions chat-quiet">
+    <div class="chat-row chat-versions chat-quiet" data-edit={isEdit}>
       <IconButton
         icon="previous"
         label="Previous version"
@@ -24,7 +26,7 @@ export function VersionSwitch({ versions: { list, current }, session }: VersionS
       />
       <span>
         <span class="visually-hidden">Version </span>
-        {current + 1}/{list.length}
+        {current + 1} / {list.length}
       </span>
       <IconButton
         icon="chevron"

@@ -1,6 +1,6 @@
 import type { Entry } from 'millrace/client'
 import { useMemo } from 'preact/hooks'
-import { clockTime, duration } from '../format.ts'
+import { clockTime, duration, timeOfDay } from '../format.ts'
 import { kindOf } from './filter.ts'
 import { summaryOf } from './summary.ts'
 
@@ -16,9 +16,16 @@ export function EventLine({ entry, before }: EventLineProps) {
     const { seq, from, at, event } = entry
     return (
       <span class="events-line">
-        <span class="events-number quiet">{from === undefined ? seq : `${from}–${seq}`}</span>
-        <span class="events-time quiet">{clockTime(at)}</span>
-        <span class="events-number quiet">{before === undefined ? '' : `+${duration(at - before)}`}</span>
+        <span class="events-number quiet">
+          {from !== undefined && <span class="events-from">{from}–</span>}
+          {seq}
+        </span>
+        <span class="events-time quiet" title={clockTime(at)}>
+          {timeOfDay(at)}
+        </span>
+        <span class="events-number events-gap quiet">
+          {before === undefined ? '' : `+${duration(at - before)}`}
+        </span>
         <span class={`events-type events-${kindOf(event.type)}`}>{event.type}</span>
         <span class="events-summary">{summaryOf(event)}</span>
       </span>

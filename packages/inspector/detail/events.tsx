@@ -10,6 +10,7 @@ import type { Session } from '../session.ts'
 import { selectedRun } from '../state.ts'
 import type { ListHandle } from '../virtual/virtual-list.tsx'
 import { VirtualList } from '../virtual/virtual-list.tsx'
+import { ConnectionNote } from './connection-note.tsx'
 import { EventLine } from './event-line.tsx'
 import './events.css'
 import { eventKinds } from './filter.ts'
@@ -31,7 +32,7 @@ export function Events({ session }: { readonly session: Session }) {
   })
 
   return (
-    <div class="events">
+    <div class="events" style={{ '--digits': `${Math.max(3, `${session.log.head}`.length)}` }}>
       <div class="events-bar">
         <input
           type="search"
@@ -40,16 +41,6 @@ export function Events({ session }: { readonly session: Session }) {
           value={text}
           onInput={({ currentTarget }) => setFilter({ text: currentTarget.value })}
         />
-        {eventKinds.map((kind) => {
-          const others = kinds.filter((other) => other !== kind)
-          const isChosen = others.length < kinds.length
-          return chip(kind, isChosen, () => setFilter({ kinds: isChosen ? others : [...kinds, kind] }))
-        })}
-        {selectedRun.value && chip('selected run only', onlyRun, () => setFilter({ onlyRun: !onlyRun }))}
-        <span class="quiet">
-          {number(found.length)} of {number(entries.length)}
-          {done ? '' : ', searching…'}
-        </span>
         <IconButton
           icon="copy"
           label="Copy shown events"
@@ -62,7 +53,23 @@ export function Events({ session }: { readonly session: Session }) {
             jsonLines(found).then((pieces) => download(`${thread.id}.jsonl`, pieces, 'application/jsonl'))
           }
         />
+        <div class="events-filters">
+          {eventKinds.map((kind) => {
+            const others = kinds.filter((other) => other !== kind)
+            const isChosen = others.length < kinds.length
+            return chip(kind, isChosen, () => setFilter({ kinds: isChosen ? others : [...kinds, kind] }))
+          })}
+          {selectedRun.value && chip('selected run only', onlyRun, () => setFilter({ onlyRun: !onlyRun }))}
+          <span class="events-count quiet">
+            {number(found.length)} of {number(entries.length)}
+            {done ? '' : ', searching…'}
+          </span>
+        </div>
       </div>
+      <ConnectionNote session={session} />
+      {entries.length === 0 && session.connection.value === 'live' && (
+        <p class="quiet">No events in this thread yet.</p>
+      )}
       {done && found.length === 0 && entries.length > 0 && (
         <p class="quiet">
           No matching events.{' '}

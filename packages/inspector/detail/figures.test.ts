@@ -1,17 +1,10 @@
 import type { RoundView } from 'millrace/view'
 import { expect, it } from 'vitest'
-import { firstTokenMs, roundMs, tokensPerSecond, usageFacts } from './figures.ts'
+import { firstTokenMs, roundMs, tokensPerSecond } from './figures.ts'
 
 const round = (more: object) =>
   ({ startedAt: 1000, firstAt: 1500, endedAt: 3500, ...more }) as unknown as RoundView
 const usage = { outputTokens: 100 }
-
-it('cache hits are the share of input tokens read from the cache', () => {
-  const hits = (usage: Parameters<typeof usageFacts>[0]) => new Map(usageFacts(usage, [])).get('Cache hits')
-  expect(hits({ inputTokens: 1200, cacheReadTokens: 900 })).toBe('75%')
-  expect(hits({ inputTokens: 10 })).toBe('0%')
-  expect(hits(undefined)).toBeUndefined()
-})
 
 it('timings measured by the process take precedence over log times', () => {
   const measured = round({ end: { usage, timings: { firstEventMs: 480, ms: 2480 } } })

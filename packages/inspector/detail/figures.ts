@@ -1,6 +1,7 @@
-import type { RoundView, Usage } from 'millrace/view'
+import type { RoundView } from 'millrace/view'
 import { number } from '../format.ts'
-import type { Fact } from './head.tsx'
+
+export const speedText = (speed: number) => `${number(Number(speed.toPrecision(3)))} tokens/s`
 
 /** The time to the first token: measured by the process if known, otherwise from the log. */
 export function firstTokenMs({ end, firstAt, startedAt }: RoundView): number | undefined {
@@ -11,28 +12,24 @@ export function roundMs({ end, endedAt, startedAt }: RoundView): number | undefi
   return end?.timings?.ms ?? (endedAt && endedAt - startedAt)
 }
 
-/** The output speed, counting only the time in which a model generated. */
-export function tokensPerSecond(rounds: readonly RoundView[]): number | undefined {
+/** The output tokens of rounds, and the time in which a model generated them. */
+export function generation(rounds: readonly RoundView[]): { readonly tokens: number; readonly ms: number } {
   let tokens = 0
   let ms = 0
   for (const round of rounds) {
     tokens += round.end?.usage?.outputTokens ?? 0
     if (round.end?.usage) ms += (roundMs(round) ?? 0) - (firstTokenMs(round) ?? 0)
   }
+  return { tokens, ms }
+}
+
+/** The output speed, counting only the time in which a model generated. */
+export function tokensPerSecond(rounds: readonly RoundView[]): number | undefined {
+  const { tokens, ms } = generation(rounds)
   return tokens > 0 && ms > 0 ? (tokens * 1000) / ms : undefined
 }
 
-/** Token counts, cache hits and speed. */
-export function usageFacts(usage: Partial<Usage> = {}, rounds: readonly RoundView[]): Fact[] {
-  const { inputTokens, cacheReadTokens = 0 } = usage
-  const speed = tokensPerSecond(rounds)
-  return [
-    ['Input tokens', inputTokens],
-    ['Output tokens', usage.outputTokens],
-    ['Reasoning tokens', usage.reasoningTokens],
-    ['Read from cache', usage.cacheReadTokens],
-    ['Written to cache', usage.cacheWriteTokens],
-    ['Cache hits', inputTokens && `${Math.round((100 * cacheReadTokens) / inputTokens)}%`],
-    ['Speed', speed && `${number(Number(speed.toPrecision(3)))} tokens/s`],
-  ]
+/** Why the model stopped: `tool-calls`, `stop`, …; or why that is not known. */
+export function finishOf({ end, retracted, run: { outcome } }: RoundView): string {
+  return end?.finish ?? (retracted ? 'retracted' : outcome ? 'not finished' : 'running')
 }

@@ -42,7 +42,7 @@ describe('the event filter', () => {
   })
 
   it('treats an unknown event as one of a run', () => {
-    expect(kindOf('playback')).toBe('people')
+    for (const type of ['playback', 'feedback', 'title']) expect(kindOf(type)).toBe('people')
     expect(kindOf('handover')).toBe('runs')
     expect(kindOf('constructor')).toBe('runs')
   })

@@ -7,7 +7,7 @@ const typesOf: Readonly<Record<EventKind, RegExp>> = {
   text: /^(text|reasoning|part)/,
   tools: /^(tool|provider)-/,
   rounds: /^(round|summary)/,
-  people: /^(input|approval|stop|rewind|playback)/,
+  people: /^(input|approval|stop|rewind|playback|feedback|title)/,
   runs: /^/,
 }
 

@@ -19,25 +19,34 @@ export interface HeadProps {
 
 /** Title, problems and facts. */
 export function Head({ path, title, facts, seq, children }: HeadProps) {
-  const known: Fact[] = [...facts, ['Log', eventLink(seq)]]
   return (
     <>
-      {path && <nav aria-label="Part of">{path}</nav>}
+      {path && (
+        <nav class="detail-path" aria-label="Part of">
+          {path}
+        </nav>
+      )}
       <h2>{title}</h2>
       {children}
-      <dl class="detail-facts">
-        {known.map(
-          ([label, value]) =>
-            value !== undefined &&
-            value !== false && (
-              <div key={label}>
-                <dt class="quiet">{label}</dt>
-                <dd>{typeof value === 'number' ? number(value) : value}</dd>
-              </div>
-            ),
-        )}
-      </dl>
+      <Facts facts={[...facts, ['Log', eventLink(seq)]]} />
     </>
+  )
+}
+
+export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
+  return (
+    <dl class="detail-facts">
+      {facts.map(
+        ([label, value]) =>
+          value !== undefined &&
+          value !== false && (
+            <div key={label}>
+              <dt class="quiet">{label}</dt>
+              <dd>{typeof value === 'number' ? number(value) : value}</dd>
+            </div>
+          ),
+      )}
+    </dl>
   )
 }
 

@@ -1,29 +1,31 @@
-import type { RemoteThread } from 'millrace/client'
 import type { Paid, RoundView, ToolResultEvent } from 'millrace/view'
+import { simulatedPrices } from 'millrace/view'
 import { paidText } from '../cost.ts'
 import { clockTime, duration } from '../format.ts'
 import { visible } from '../json/visible.ts'
+import type { Session } from '../session.ts'
 import { ContextSection } from './cost-section.tsx'
 import { ExchangeList } from './exchange-list.tsx'
 import { useExchanges } from './exchanges.ts'
-import { firstTokenMs, roundMs, usageFacts } from './figures.ts'
+import { finishOf, roundMs } from './figures.ts'
 import { errorText, Head, Problem } from './head.tsx'
 import { Inputs } from './inputs.tsx'
 import { callLink, runLink } from './links.tsx'
 import { List } from './list.tsx'
+import { factsOf, tokenFigures } from './measures.ts'
+import { RoundActions } from './run-actions.tsx'
 import { Tools } from './tools.tsx'
 
 export interface RoundDetailProps {
-  readonly thread: RemoteThread
+  readonly session: Session
   readonly round: RoundView
   /** The current time, or the end of the run. */
   readonly at: number
 }
 
-export function RoundDetail({ thread, round, at }: RoundDetailProps) {
-  const exchanges = useExchanges(thread, round)
+export function RoundDetail({ session, round, at }: RoundDetailProps) {
+  const exchanges = useExchanges(session.thread, round)
   const { end, retracted, calls } = round
-  const first = firstTokenMs(round)
   return (
     <>
       <Head
@@ -32,13 +34,13 @@ export function RoundDetail({ thread, round, at }: RoundDetailProps) {
         seq={round.seq}
         facts={[
           ['Model', round.model],
-          ['Finish', end?.finish ?? (retracted ? 'retracted' : 'running')],
+          ['Finish', finishOf(round)],
           ['Started', clockTime(round.startedAt)],
-          ['First token', first === undefined ? 'none yet' : `after ${duration(first)}`],
           ['Duration', duration(roundMs(round) ?? at - round.startedAt)],
-          ...usageFacts(end?.usage, [round]),
           ['Cost', paidText(end)],
-          ['Prices', end?.cost?.prices],
+          // The cost says whether it is simulated.
+          ['Prices', end?.cost?.prices !== simulatedPrices && end?.cost?.prices],
+          ...factsOf(tokenFigures(round)),
         ]}
       >
         <Problem text={errorText(end?.error)} />
@@ -49,6 +51,7 @@ export function RoundDetail({ thread, round, at }: RoundDetailProps) {
           }
         />
       </Head>
+      <RoundActions session={session} round={round} />
       <List title="Retries" items={round.retries}>
         {({ retry: { attempt, model, delayMs, error, failed } }) =>
           `Attempt ${attempt}, ${model}, after ${duration(delayMs)}: ${errorText(error)}${costed(failed)}`
@@ -63,7 +66,7 @@ export function RoundDetail({ thread, round, at }: RoundDetailProps) {
       >
         {(call) => [callLink(call, call.name), call.problem ?? call.result?.output.map(textOf)]}
       </List>
-      <ExchangeList state={exchanges} isRunning={round.endedAt === undefined} />
+      {!session.isReadOnly && <ExchangeList state={exchanges} isRunning={round.endedAt === undefined} />}
     </>
   )
 }

@@ -27,7 +27,7 @@ export function Tools({ calls, offered }: ToolsProps) {
           <span class={own.length > 0 ? '' : 'quiet'}>
             <code>{name}</code>{' '}
             {own.length > 0
-              ? `${plural(own.length, 'call')}, ${duration(ms)} total${failed ? `, ${number(failed)} failed` : ''}:`
+              ? `${plural(own.length, 'call')}, ${duration(ms)} total${failed ? `, ${number(failed)} failed` : ''}`
               : 'not called'}
           </span>
           {own.length > 0 && <Items items={own}>{(call) => callLink(call, callStatus(call))}</Items>}

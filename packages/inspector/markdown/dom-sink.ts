@@ -95,14 +95,15 @@ function createElement(name: string, properties: object): HTMLElement {
 }
 
 function propertiesOf(tag: Tag, { href, title, start = 1, align = 'left', done }: Detail): object {
-  // For right-to-left scripts.
+  // For right-to-left scripts. The styles do the same for text: `dir` there would hide it from the
+  // list or quote around it.
   const dir = 'auto'
   if (tag === 'a') return { href, title, target: '_blank', rel: 'noopener noreferrer nofollow' }
-  if (tag === 'p' || tag === 'ul') return { dir }
+  if (tag === 'ul' || tag === 'quote' || tag === 'table') return { dir }
   if (tag === 'ol') return { dir, start }
-  if (tag === 'th') return { dir, className: `md-${align}`, scope: 'col' }
-  if (tag === 'td') return { dir, className: `md-${align}` }
-  if (/^h\d$/.test(tag)) return { dir, className: `md-${tag}` }
+  if (tag === 'th') return { className: `md-${align}`, scope: 'col' }
+  if (tag === 'td') return { className: `md-${align}` }
+  if (/^h\d$/.test(tag)) return { className: `md-${tag}` }
   if (tag === 'pre') return { className: 'md-code' }
   if (tag !== 'task') return {}
   const [ariaLabel, textContent] = done ? ['Done:', '☑'] : ['To do:', '☐']

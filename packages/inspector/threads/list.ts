@@ -1,14 +1,16 @@
 import { effect, signal } from '@preact/signals'
-import type { ListThreadsOptions, ThreadInfo, ThreadPage } from 'millrace/client'
+import type { ThreadFilters, ThreadInfo, ThreadPage } from 'millrace/client'
 import { api, signedOut } from '../api.ts'
 import { session } from '../state.ts'
 
 /** What the list is filtered by. */
-export interface ThreadQuery {
+export interface ThreadQuery extends Omit<ThreadFilters, 'search' | 'since' | 'until'> {
   readonly search: string
-  /** Empty: all. */
-  readonly status: NonNullable<ListThreadsOptions['status']> | ''
+  /** Changed today (1), or in the last 7 or 30 days. */
+  readonly days?: number | undefined
 }
+
+export type FilterName = Exclude<keyof ThreadQuery, 'search'>
 
 export interface ThreadResults {
   readonly threads: readonly ThreadInfo[]
@@ -24,7 +26,7 @@ const refreshMs = 2000
 /** The delay after the last key press before a search is sent. */
 const typingMs = 200
 
-export const query = signal<ThreadQuery>({ search: '', status: '' })
+export const query = signal<ThreadQuery>({ search: '' })
 /** Undefined until the first response. */
 export const results = signal<ThreadResults | undefined>(undefined)
 /** Whether the last request failed. It is retried. */
@@ -41,6 +43,7 @@ async function refresh(): Promise<void> {
   clearTimeout(timer)
   const request = ++latestRequest
   const { value: asked } = query
+  const start = performance.now()
   try {
     const answer = await fetchThreads(asked, maxShown)
     if (request !== latestRequest) return
@@ -51,7 +54,8 @@ async function refresh(): Promise<void> {
     isUnreachable.value = true
   }
   // If the query changed in the meantime, an earlier refresh is already scheduled.
-  if (asked === query.value) refreshIn(refreshMs)
+  // A search of a large store is not repeated all the time.
+  if (asked === query.value) refreshIn(Math.max(refreshMs, 10 * (performance.now() - start)))
 }
 
 /** Does nothing while the page is hidden or the user is signed out. */
@@ -61,24 +65,28 @@ function refreshIn(ms: number) {
   timer = setTimeout(() => void refresh(), ms)
 }
 
-async function fetchThreads(
-  { search: words, status }: ThreadQuery,
-  count: number,
-): Promise<Omit<ThreadResults, 'query'>> {
-  const search = words.trim()
+/** Stops early if something else is asked for. */
+async function fetchThreads(asked: ThreadQuery, count: number): Promise<Omit<ThreadResults, 'query'>> {
+  const filters = filtersOf(asked, Date.now())
   const threads: ThreadInfo[] = []
   let next: ThreadPage['next']
   do {
     const page: ThreadPage = await api.threads({
       limit: Math.min(count - threads.length, maxPageSize),
-      ...(search && { search }),
-      ...(status && { status }),
+      ...filters,
       ...(next !== undefined && { cursor: next }),
     })
     threads.push(...page.threads)
     next = page.next
-  } while (next !== undefined && threads.length < count)
+  } while (next !== undefined && threads.length < count && asked === query.value)
   return { threads, hasMore: next !== undefined }
+}
+
+/** What the server is asked for. Filters that are not set are left out. */
+function filtersOf({ search: words, days, ...filters }: ThreadQuery, now: number): ThreadFilters {
+  const search = words.trim()
+  const since = days && new Date(now).setHours(0, 0, 0, 0) - (days - 1) * 86_400_000
+  return { ...filters, ...(search && { search }), ...(since && { since }) }
 }
 
 export function showMore(): void {
@@ -96,10 +104,37 @@ export function searchFor(words: string): void {
   refreshIn(typingMs)
 }
 
-export function filterByStatus(status: ThreadQuery['status']): void {
+/** Sets a filter, or removes it. */
+export function filterBy<Name extends FilterName>(name: Name, value: ThreadQuery[Name] | ''): void {
+  const { search, ...others } = query.value
+  const filters = Object.entries({ ...others, [name]: value }).filter(([, set]) => set)
   maxShown = pageSize
-  query.value = { ...query.value, status }
+  query.value = { search, ...Object.fromEntries(filters) }
   void refresh()
+}
+
+/** Removes all filters and the search. */
+export function showAll(): void {
+  maxShown = pageSize
+  query.value = { search: '' }
+  void refresh()
+}
+
+/** The filters that are set. */
+export function filterNames({ search, ...filters }: ThreadQuery): readonly FilterName[] {
+  return Object.keys(filters) as FilterName[]
+}
+
+/** The title of a thread, if the list has it. */
+export function titleIn(id: string): string | undefined {
+  return results.value?.threads.find((thread) => thread.id === id)?.title
+}
+
+/** Changes a title in the list, before the server confirms it. */
+export function changeTitle(id: string, title: string): void {
+  if (!results.value) return
+  const threads = results.value.threads.map((thread) => (thread.id === id ? { ...thread, title } : thread))
+  results.value = { ...results.value, threads }
 }
 
 /** Removes a thread from the list, then refreshes. */

@@ -2,6 +2,7 @@ import type { TargetedKeyboardEvent } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { IconName } from '../icons.tsx'
 import { Icon } from '../icons.tsx'
+import { placeOf } from './place.ts'
 
 interface MenuItem {
   readonly label: string
@@ -78,7 +79,7 @@ function Menu({ label, items, button, onClose, onLeave }: MenuProps) {
     choices()[0]?.focus()
     // Otherwise the menu would stay in place while its button moves.
     const leave = () => onLeave(false)
-    const box = button.closest('.threads-scroll')
+    const box = button.closest('.virtual')
     box?.addEventListener('scroll', leave)
     return () => box?.removeEventListener('scroll', leave)
   }, [button])
@@ -124,14 +125,4 @@ function Menu({ label, items, button, onClose, onLeave }: MenuProps) {
       ))}
     </div>
   )
-}
-
-/** Below the button if there is room, otherwise above, and never beyond the edge. */
-function placeOf(button: DOMRect, menu: DOMRect): { readonly left: number; readonly top: number } {
-  const below = button.bottom + 2
-  const fits = below + menu.height <= innerHeight
-  return {
-    left: Math.max(4, Math.min(button.right - menu.width, innerWidth - menu.width - 4)),
-    top: fits ? below : Math.max(4, button.top - menu.height - 2),
-  }
 }

@@ -2,8 +2,13 @@ import type { RunView } from 'millrace/view'
 import './timeline.css'
 import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
+import { runTimes, timesText, usageText } from '../chat/outcome.ts'
+import { outcomeLabels } from '../chat/strings.ts'
 import { now } from '../clock.ts'
-import { clockTime, duration, plural } from '../format.ts'
+import { costText } from '../cost.ts'
+import { ConnectionNote } from '../detail/connection-note.tsx'
+import { speedText, tokensPerSecond } from '../detail/figures.ts'
+import { clockTime, number, plural } from '../format.ts'
 import { Icon } from '../icons.tsx'
 import type { Session } from '../session.ts'
 import { selectedRun, selection, showNotice } from '../state.ts'
@@ -28,7 +33,13 @@ export function Timeline({ session }: { readonly session: Session }) {
   // A live run is updated by the clock, an ended one by changes of the log.
   if (run && isLive(run)) now.value
   else session.tick.value
-  if (!run) return <p class="timeline quiet">No runs in this thread yet.</p>
+  if (!run)
+    return (
+      <div class="timeline">
+        <ConnectionNote session={session} />
+        {session.connection.value === 'live' && <p class="quiet">No runs in this thread yet.</p>}
+      </div>
+    )
   const first = Math.max(0, Math.min(runs.indexOf(run) - maxRuns / 2, runs.length - maxRuns))
   return (
     <div class="timeline">
@@ -42,16 +53,20 @@ export function Timeline({ session }: { readonly session: Session }) {
         }}
       >
         <option value="">Latest run</option>
-        {runs.slice(first, first + maxRuns).map(({ seq, startedAt, lastAt, agent, outcome }, index) => (
-          <option key={seq} value={seq}>
-            {[
-              `Run ${first + index + 1}`,
-              clockTime(startedAt),
-              agent,
-              outcome ? `${outcome}, ${duration(lastAt - startedAt)}` : 'running',
-            ].join(' · ')}
-          </option>
-        ))}
+        {runs.slice(first, first + maxRuns).map((one, index) => {
+          const { seq, startedAt, agent, outcome } = one
+          return (
+            <option key={seq} value={seq}>
+              {[
+                `Run ${first + index + 1}`,
+                clockTime(startedAt),
+                agent,
+                outcome ? outcomeLabels[outcome] : 'Running',
+                timesText(runTimes(one, now.peek())),
+              ].join(' · ')}
+            </option>
+          )
+        })}
       </select>
       <RunChart key={run.seq} session={session} run={run} />
     </div>
@@ -85,6 +100,7 @@ function RunChart({ session, run }: { readonly session: Session; readonly run: R
 
   return (
     <>
+      <ConnectionNote session={session} />
       <p>{summaryOf(run, chart)}</p>
       <Waterfall chart={chart} head={replayed.value?.time}>
         <button
@@ -110,13 +126,22 @@ function RunChart({ session, run }: { readonly session: Session; readonly run: R
   )
 }
 
-function summaryOf({ rounds, calls, outcome }: RunView, { start, end, live, lanes }: Chart): string {
+/** The same times and costs as in the chat. */
+function summaryOf(run: RunView, { end, live, lanes }: Chart): string {
+  const { rounds, calls, outcome, usage } = run
   const first = lanes[0]?.marks.find(({ kind }) => kind === 'first')
+  const speed = tokensPerSecond(rounds)
   return [
-    outcome === 'suspended' ? 'waiting' : (outcome ?? 'running'),
-    `${duration(end - start)}${live ? ' so far' : ''}`,
-    ...(first ? [first.what.toLowerCase()] : []),
+    outcome ? outcomeLabels[outcome] : 'Running',
+    `${timesText(runTimes(run, end))}${live ? ' so far' : ''}`,
+    first?.what.toLowerCase(),
+    speed && speedText(speed),
+    usageText(run),
+    usage.reasoningTokens > 0 && `${number(usage.reasoningTokens)} reasoning`,
+    costText(run.spent),
     plural(rounds.length, 'round'),
     plural(calls.length, 'call'),
-  ].join(' · ')
+  ]
+    .filter(Boolean)
+    .join(' · ')
 }

@@ -45,3 +45,17 @@ test('removed rows are not found', () => {
   expect(places.update(rowsOf([]).rows, [{ index: 0, key: 'a' }])).toEqual([undefined])
   expect(places.heights.total).toBe(0)
 })
+
+test('rows that are joined at the end cost only the rows from there on', () => {
+  const places = createPlacement()
+  places.update(rowsOf(many(10_000)).rows, [])
+  places.drawn = [9996, 9997, 9998, 9999].map((index) => ({ index, key: `row ${index}` }))
+  const { rows, asked } = rowsOf([...many(9998), 'row 9999'])
+  const found = places.update(rows, [
+    { index: 9997, key: 'row 9997' },
+    { index: 9999, key: 'row 9999' },
+  ])
+  expect(found).toEqual([9997, 9998])
+  expect(Math.min(...asked)).toBe(9996)
+  expect(places.heights.total).toBe(99_990)
+})

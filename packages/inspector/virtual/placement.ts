@@ -23,7 +23,7 @@ export interface Placement {
   measured(key: Key, index: number, height: number): void
   /**
    * Applies changes of the rows. Appending costs only the new rows; if rendered rows have moved,
-   * all rows are read again. Returns the new indexes of the `wanted` rows; undefined for removed
+   * all rows from there on are read again. Returns the new indexes of the `wanted` rows; undefined for removed
    * ones.
    */
   update(rows: Rows, wanted: readonly (PlacedRow | undefined)[]): readonly (number | undefined)[]
@@ -46,8 +46,13 @@ export function createPlacement(): Placement {
       const isSame = (row: PlacedRow | undefined) =>
         !row || row.index >= count || keyOf(row.index) === row.key
       const isAppended = [...place.drawn, ...wanted].every(isSame)
-      heights.cut(isAppended ? count : 0)
-      const places = wanted.map((row) => (isAppended && row && row.index < count ? row.index : undefined))
+      // Rows before one that has not moved have not moved either.
+      const moved = place.drawn.findIndex((row) => !isSame(row))
+      const kept = isAppended ? count : moved > 0 ? (place.drawn[moved - 1]?.index ?? -1) + 1 : 0
+      heights.cut(kept)
+      const places = wanted.map((row) =>
+        row && row.index < Math.min(kept, count) && isSame(row) ? row.index : undefined,
+      )
       for (let index = heights.count; index < count; index++) {
         const key = keyOf(index)
         heights.append(known.get(key) ?? estimate(index))

@@ -24,6 +24,9 @@ const overscan = 4
 /** The list is at its end if no more than this is below the viewport: about a line. */
 const nearPx = 24
 
+/** How many rows are printed: the last ones. */
+const mostPrinted = 2000
+
 /** Keys that scroll away from the end. */
 const upwards = /^(?:ArrowUp|PageUp|Home)$/
 
@@ -41,6 +44,7 @@ export function createScroller(redraw: () => void) {
   let topRow: PlacedRow | undefined
   let anchor: Anchor = []
   let isFollowing = true
+  let isPrinting = false
   let goal: Goal | undefined
   let lastTop = 0
   /** The distance to the end at `lastTop`. */
@@ -70,6 +74,7 @@ export function createScroller(redraw: () => void) {
 
   function rangeAt(top: number, height: number): Range {
     const { count } = options
+    if (isPrinting) return { from: Math.max(0, count - mostPrinted), to: count - 1 }
     return {
       from: Math.max(0, heights.at(top) - overscan),
       to: Math.min(count - 1, heights.at(top + height) + overscan),
@@ -118,7 +123,8 @@ export function createScroller(redraw: () => void) {
     const rows = rowElements()
     const first = rows.findIndex((row) => row.getBoundingClientRect().bottom > top)
     topRow = places.drawn[first]
-    anchor = anchorIn(list, rows[first])
+    // Not measured for nothing: it costs a hit test for each frame.
+    anchor = isAnchored(list) ? [] : anchorIn(list, rows[first])
     const range = rangeAt(lastTop, list.clientHeight)
     const isDrawn = (wanted: number) => places.drawn.some(({ index }) => index === wanted)
     if (options.count === 0 || (isDrawn(range.from) && isDrawn(range.to))) goal = undefined
@@ -161,15 +167,37 @@ export function createScroller(redraw: () => void) {
     if (element && element.scrollTop > 0) isFollowing = false
   }
 
+  /** A printed conversation has all rows. They are rendered before the browser draws the pages. */
+  function onPrint({ type }: Event): void {
+    isPrinting = options.stick && type === 'beforeprint'
+    redraw()
+  }
+
   /** Runs before the scroll: setting `scrollTop` while it starts would interrupt it. */
   function onUserScroll(event: Event): void {
     goal = undefined
     if (event instanceof WheelEvent && event.deltaY < 0) leaveEnd()
   }
 
+  /**
+   * Opening or closing something in a row keeps its place: the list stops following its end, and
+   * continues if the end is still visible afterwards.
+   */
+  function onClick({ target }: MouseEvent): void {
+    if (!(target as Element).closest('summary, [aria-expanded]') || !follows()) return
+    isFollowing = false
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() => {
+        if (element && distanceToEnd(element) <= nearPx) isFollowing = true
+      }),
+    )
+  }
+
   /** Handles Home and End: the browser would miss the ends, since other heights are estimates. */
   function onKeyDown(event: KeyboardEvent): void {
     const { key, target, ctrlKey, altKey, metaKey, shiftKey, defaultPrevented } = event
+    // A box inside a row scrolls itself.
+    if (target !== element && scrolls(target as Element)) return
     if (defaultPrevented || (target as Element).matches('input, textarea, select, [contenteditable]')) return
     goal = undefined
     if (upwards.test(key)) leaveEnd()
@@ -192,12 +220,16 @@ export function createScroller(redraw: () => void) {
       element = list
       list.addEventListener('scroll', onScroll)
       list.addEventListener('keydown', onKeyDown)
+      // Before the row is rendered again.
+      list.addEventListener('click', onClick, { capture: true })
       for (const name of ['wheel', 'touchmove', 'pointerdown'])
         list.addEventListener(name, onUserScroll, { passive: true })
       for (const box of [list, ...list.children]) sizes.observe(box)
+      for (const name of ['beforeprint', 'afterprint']) addEventListener(name, onPrint)
       return () => {
         element = undefined
         sizes.disconnect()
+        for (const name of ['beforeprint', 'afterprint']) removeEventListener(name, onPrint)
         cancelAnimationFrame(frame)
       }
     },
@@ -206,5 +238,8 @@ export function createScroller(redraw: () => void) {
 
 // CSS Scroll Anchoring 1, section 2: the browser does not anchor at the very top.
 const isAnchored = (list: Element) => list.scrollTop > 0 && CSS.supports('overflow-anchor', 'auto')
+
+const scrolls = (box: Element) =>
+  box.scrollHeight > box.clientHeight && /auto|scroll/.test(getComputedStyle(box).overflowY)
 
 const distanceToEnd = (list: Element) => list.scrollHeight - list.scrollTop - list.clientHeight
