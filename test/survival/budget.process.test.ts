@@ -28,7 +28,8 @@ import { startServer } from './server-process.ts'
 const program = () => bundled(fileURLToPath(new URL('./budget-worker.ts', import.meta.url)))
 
 const processCount = 4
-const threadCount = 24
+/** A user may have 20 runs at once. With more threads, the ones whose process was killed could wait a minute. */
+const threadCount = 20
 const kills = Math.max(8, sized(40))
 
 interface Place {
