@@ -6,10 +6,14 @@ import { root } from './root.ts'
 /** Builds the packages before tests that need the build, if a source is newer. */
 export function setup(): void {
   const built = join(root, 'packages/millrace/dist/index.d.ts')
-  const sources = globSync('packages/*/{src/**/*.ts,package.json,**/*.tsx}', {
-    cwd: root,
-    exclude: ['**/node_modules'],
-  })
+  const sources = globSync(
+    [
+      'packages/*/{src/**/*.ts,package.json}',
+      'packages/inspector/**/*.{ts,tsx,css,html}',
+      'scripts/{build,build-page,standalone-page}.ts',
+    ],
+    { cwd: root, exclude: ['**/node_modules'] },
+  )
   const newest = Math.max(
     ...sources
       .filter((path) => !/\.test(-kit)?\./.test(path))

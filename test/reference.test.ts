@@ -77,6 +77,9 @@ test('docs/reference/agents.md lists every option of an agent, with its default'
   const options: Record<keyof AgentOptions, true> = {
     name: true,
     model: true,
+    models: true,
+    description: true,
+    starters: true,
     requireStreaming: true,
     system: true,
     tools: true,

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { plainEnv, run } from './processes.ts'
 import { root } from './root.ts'
+import { fixedPort } from './survival/server-process.ts'
 
 // What `npm start` runs, after the build.
 const main = join('examples', 'support-desk', 'main.ts')
@@ -27,10 +28,23 @@ describe.concurrent('npm start', () => {
     expect(desk.output()).toMatch(/^Millrace support desk: open http:\/\/127\.0\.0\.1:\d+\/\n/)
     expect((await fetch(desk.page)).headers.get('content-type')).toMatch('text/html')
     expect(await (await fetch(`${desk.page}voice`)).json()).toEqual({ speak: true, listen: true })
-    expect(desk.output()).toContain('Model: the provider simulator')
+    expect(desk.output()).toContain('so a simulator answers, by keyword.')
     expect(desk.output()).toContain('Agents: support, returns. Threads are stored in')
     expect(desk.commands).toHaveLength(3)
+    expect(await (await fetch(`${desk.page}threads`)).json()).toEqual({ threads: [] })
     expect(await desk.end()).toEqual({ exit: 0, stderr: '' })
+  })
+
+  test('keeps its port, and takes the next free one if that is in use', async () => {
+    const port = await fixedPort()
+    const first = await openDesk({ port })
+    expect(first.page).toBe(`http://127.0.0.1:${port}/`)
+    expect(first.output()).not.toContain('is in use')
+    const second = await openDesk({ port })
+    const [, used = ''] = /:(\d+)\/$/.exec(second.page) ?? []
+    expect(Number(used)).toBeGreaterThan(port)
+    expect(second.output()).toContain(`Port ${port} is in use, so this is port ${used}.\n`)
+    await Promise.all([first.end(), second.end()])
   })
 
   test('its commands work when they are pasted', async () => {
@@ -92,7 +106,7 @@ describe.concurrent('npm start', () => {
     await first.post(`/threads/${id}/messages`, { message: 'Where is ORD-42?' })
     await poll(async () => (await first.text(id)).includes('Let me look'))
     await first.kill()
-    const second = await openDesk(first.data)
+    const second = await openDesk({ data: first.data })
     await poll(async () => (await second.text(id)).endsWith('and due on Thursday.'))
     expect(await second.end()).toEqual({ exit: 0, stderr: '' })
   })
@@ -105,7 +119,7 @@ interface StreamedEvent {
 }
 
 /** Starts the desk with a new database, or an existing one. */
-async function openDesk(data = join(folder, `desk-${++desks}.db`)) {
+async function openDesk({ data = join(folder, `desk-${++desks}.db`), port = 0 } = {}) {
   const env = {
     ...plainEnv(),
     // npx writes here; nothing needs a network.
@@ -113,6 +127,7 @@ async function openDesk(data = join(folder, `desk-${++desks}.db`)) {
     npm_config_offline: 'true',
     npm_config_update_notifier: 'false',
     MILLRACE_DATA: data,
+    PORT: String(port),
     MILLRACE_MODEL: 'simulator',
   }
   const child = spawn(process.execPath, [main], {

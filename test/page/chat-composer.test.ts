@@ -151,6 +151,28 @@ describePage('the composer', (visit) => {
     await desk.app.thread(chat.threadId()).delete()
     await page.getByText(/This thread was deleted|This thread doesn't exist/).waitFor()
     expect(await chat.message.isDisabled()).toBe(true)
+    // What was read stays, but nothing of it can be changed.
+    await chat.rows('text').getByText('Hello.').waitFor()
+    expect(
+      await page.getByRole('button', { name: /Edit message|Retry|Fork|answer$/ }).allTextContents(),
+    ).toEqual([''])
+  })
+
+  test('a long message is folded, and can be shown', async () => {
+    const desk = await openDesk({ script: ['Read.'] })
+    const page = await visit(desk.url)
+    const chat = chatOf(page)
+    const lines = Array.from({ length: 100 }, (_, index) => `line ${index}`)
+    await chat.message.fill(lines.join('\n'))
+    await chat.button('Send').click()
+    await chat.ends(1)
+    const row = chat.rows('input')
+    await row.getByText('line 19').waitFor()
+    expect(await row.getByText('line 20').count()).toBe(0)
+    await row.getByRole('button', { name: 'Show all (789 B)' }).click()
+    await row.getByText('line 99').waitFor()
+    await row.getByRole('button', { name: 'Show less' }).click()
+    expect(await row.getByText('line 20').count()).toBe(0)
   })
 
   test('an unknown thread is reported, with a button for a new one', async () => {

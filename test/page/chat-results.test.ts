@@ -30,8 +30,10 @@ describePage('the result of a call', (visit) => {
     await chat.say('Go')
     await chat.ends(1)
     const card = chat.card('paint')
-    await card.getByText('Two pictures.').waitFor()
     const shown = card.getByRole('img')
+    await shown.waitFor()
+    await chat.open('paint')
+    await card.getByText('Two pictures.').waitFor()
     expect(await shown.count()).toBe(1)
     await expect
       .poll(() => shown.evaluate((img: HTMLImageElement) => [img.naturalWidth, img.naturalHeight]))
@@ -42,7 +44,9 @@ describePage('the result of a call', (visit) => {
 
   test('of a sub-agent with many rows is shown in part', async () => {
     const look = tool({ name: 'look', description: 'l', input: z.object({}), run: () => 'seen' })
-    const steps = scriptedModel((_, index) => (index < 100 ? [{ call: 'look' }] : 'Seen all.'))
+    const steps = scriptedModel((_, index) =>
+      index < 100 ? [{ text: 'Hm.' }, { call: 'look' }] : 'Seen all.',
+    )
     const clerk = agent({ name: 'clerk', model: steps, tools: [look], maxRounds: 200 })
     const desk = await openDesk({
       script: [[{ call: 'clerk', input: { prompt: 'Look' } }], 'So be it.'],
@@ -52,7 +56,7 @@ describePage('the result of a call', (visit) => {
     const chat = chatOf(page)
     await chat.say('Look')
     await chat.ends(1)
-    const card = chat.card('clerk')
+    const card = await chat.open('clerk')
     await card.getByText('Earlier rows are not shown.').waitFor()
     expect(await card.locator('.chat-row').count()).toBe(40)
   })
@@ -70,15 +74,14 @@ describePage('the result of a call', (visit) => {
     const chat = chatOf(await visit(desk.url))
     await chat.say('What is a mill race?')
     await chat.ends(1)
-    const search = chat.card('web_search')
+    const search = await chat.open('web_search')
     await search.getByText('by the provider').waitFor()
-    await search.getByText(/^Done/).waitFor()
+    await search.getByText('Done', { exact: true }).waitFor()
     await search.getByText('{"query":"mill race"}').waitFor()
     await search.getByText('{"hits":3}').waitFor()
     await chat
       .card('fetch_page')
-      .getByText(/^Failed/)
+      .getByText(/Failed · no such page/)
       .waitFor()
-    await chat.card('fetch_page').getByText('no such page').waitFor()
   })
 })

@@ -33,12 +33,12 @@ describePage('versions of an answer', (visit) => {
     await chat.rows('text').getByText('Another two.').waitFor()
     expect(await conversation(page)).toEqual(['First', 'One.', 'Second', 'Another two.'])
     expect(chat.threadId()).toBe(id)
-    await page.getByText('Version 2/2').waitFor()
+    await page.getByText('Version 2 / 2').waitFor()
     await screenshot(page, 'chat-versions')
 
     const back = page.getByRole('button', previous)
     await back.click()
-    await page.getByText('Version 1/2').waitFor()
+    await page.getByText('Version 1 / 2').waitFor()
     expect(await conversation(page)).toEqual(['First', 'One.', 'Second', 'Two.'])
     expect(await back.isDisabled()).toBe(true)
     // The conversation continues with the version that is shown, also for the model.
@@ -48,7 +48,7 @@ describePage('versions of an answer', (visit) => {
     expect(sent(desk.provider, 4)).not.toContain('Another two.')
 
     await page.getByRole('button', next).click()
-    await page.getByText('Version 2/2').waitFor()
+    await page.getByText('Version 2 / 2').waitFor()
     expect(await conversation(page)).toEqual(['First', 'One.', 'Second', 'Another two.'])
   })
 
@@ -61,9 +61,9 @@ describePage('versions of an answer', (visit) => {
     await chat.rows('text').getByText('Another two.').waitFor()
     await seen(other).getByText('Another two.').waitFor()
     await other.getByRole('button', previous).click()
-    await page.getByText('Version 1/2').waitFor()
+    await page.getByText('Version 1 / 2').waitFor()
     await page.reload()
-    await page.getByText('Version 1/2').waitFor()
+    await page.getByText('Version 1 / 2').waitFor()
     expect(await conversation(page)).toEqual(['First', 'One.', 'Second', 'Two.'])
   })
 
@@ -73,7 +73,7 @@ describePage('versions of an answer', (visit) => {
     await chat.rows('text').getByText('Another one.').waitFor()
     expect(await conversation(page)).toEqual(['First', 'Another one.'])
     await page.getByRole('button', previous).click()
-    await page.getByText('Version 1/2').waitFor()
+    await page.getByText('Version 1 / 2').waitFor()
     expect(await conversation(page)).toEqual(['First', 'One.', 'Second', 'Two.'])
   })
 
@@ -84,9 +84,9 @@ describePage('versions of an answer', (visit) => {
       await chat.rows('text').getByText(text).waitFor()
       await chat.ends(2)
     }
-    await page.getByText('Version 3/3').waitFor()
+    await page.getByText('Version 3 / 3').waitFor()
     await page.getByRole('button', previous).focus()
-    for (const shown of ['Version 2/3', 'Version 1/3']) {
+    for (const shown of ['Version 2 / 3', 'Version 1 / 3']) {
       await page.keyboard.press('Enter')
       await page.getByText(shown).waitFor()
     }
@@ -100,7 +100,7 @@ describePage('versions of an answer', (visit) => {
     await chat.ends(2)
     await page.getByRole('button', { name: 'Timeline', exact: true }).last().click()
     const runs = page.getByRole('combobox', { name: 'Run' }).getByText(/^Run \d/)
-    expect(await runs.count()).toBe(3)
+    await expect.poll(() => runs.count()).toBe(3)
   })
 })
 
@@ -119,7 +119,7 @@ describePage('editing a message', (visit) => {
     expect(chat.threadId()).toBe(id)
     expect(sent(desk.provider, 3)).not.toContain('Two.')
     await page.getByRole('button', previous).click()
-    await page.getByText('Version 1/2').waitFor()
+    await page.getByText('Version 1 / 2').waitFor()
     expect(await conversation(page)).toEqual(['First', 'One.', 'Second', 'Two.'])
   })
 
@@ -131,7 +131,7 @@ describePage('editing a message', (visit) => {
     await chat.rows('text').getByText('Another one.').waitFor()
     expect(await conversation(page)).toEqual(['Start over', 'Another one.'])
     await page.getByRole('button', previous).click()
-    await page.getByText('Version 1/2').waitFor()
+    await page.getByText('Version 1 / 2').waitFor()
     expect(await conversation(page)).toEqual(['First', 'One.', 'Second', 'Two.'])
   })
 

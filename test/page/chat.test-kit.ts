@@ -27,6 +27,12 @@ export function chatOf(page: Page) {
     rows: (kind: 'input' | 'text' | 'reasoning' | 'call' | 'notice' | 'end'): Locator =>
       conversation.locator(`.chat-row[data-kind="${kind}"]`),
     card: (name: string): Locator => conversation.getByRole('article', { name: `Tool ${name}` }),
+    /** Opens a call that is folded into a line. */
+    async open(name: string): Promise<Locator> {
+      const card = conversation.getByRole('article', { name: `Tool ${name}` })
+      await card.locator('.chat-fold').first().click()
+      return card
+    },
     button: (name: string): Locator => page.getByRole('button', { name, exact: true }),
     /** Resolves when `count` runs have ended. */
     ends: (count: number) =>

@@ -1,16 +1,14 @@
-import axe from 'axe-core'
 import type { AgentOptions } from 'millrace'
 import { agent, tool } from 'millrace'
 import type { ScriptedModelOptions, ScriptRound } from 'millrace/testing'
 import { scriptedModel } from 'millrace/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { seriousProblems } from './accessibility.test-kit.ts'
 import { chatOf } from './chat.test-kit.ts'
 import { openDesk } from './desk.ts'
 import { fact, openLatestRun } from './detail.test-kit.ts'
 import { describePage, screenshot } from './page.test-kit.ts'
-
-declare const window: { readonly axe: typeof axe } & typeof globalThis.window
 
 const search = tool({
   name: 'search',
@@ -68,7 +66,9 @@ describePage('costs', (visit) => {
     await expect.poll(() => fact(detail, 'Cost')).toBe('$0.005')
     // Opens what the whole thread has cost.
     await page.getByRole('button', { name: 'Thread $0.016' }).click()
-    await detail.getByRole('heading', { name: 'Cost of this thread: $0.016' }).waitFor()
+    await detail.getByRole('heading', { name: 'This thread' }).waitFor()
+    expect(await fact(detail, 'Cost')).toBe('$0.016')
+    expect(await parts.allTextContents()).toEqual(['gpt: $0.011', 'Tool search: $0.005'])
   })
 
   test('with an unknown price are said to be unknown', async () => {
@@ -89,9 +89,11 @@ describePage('costs', (visit) => {
     await chat.say('Hello')
     await chat.ends(1)
     await chat.rows('end').getByText('$0.005 simulated', { exact: true }).waitFor()
-    await page.getByRole('button', { name: 'Thread $0.005 simulated' }).waitFor()
+    await page.getByRole('button', { name: 'Simulated Thread $0.005' }).waitFor()
     const detail = await openLatestRun(page)
     expect(await fact(detail, 'Cost')).toBe('$0.005 simulated')
+    // Its parts would say the same again.
+    expect(await detail.getByRole('region', { name: 'Cost', exact: true }).count()).toBe(0)
   })
 
   test('of a failed request are shown with the retry', async () => {
@@ -133,6 +135,7 @@ describePage('the context', (visit) => {
     await screenshot(page, `cost-chat-${colorScheme}-${width}`)
     await page.getByRole('button', { name: 'Thread $0.016' }).click()
     const section = page.getByRole('region', { name: `${label}4,700 of 10,000 tokens (47%)` })
+    await section.waitFor()
     const legend = await section.getByRole('listitem').allTextContents()
     expect(legend.map((item) => item.trim().replace(/[\d,]+$/, 'N'))).toEqual([
       'System N',
@@ -166,6 +169,7 @@ describePage('the context', (visit) => {
     const detail = await openLatestRun(page)
     await detail.getByRole('button', { name: 'Round 1' }).click()
     await detail.getByRole('heading', { name: `${label}4,700 tokens`, exact: true }).waitFor()
+    await detail.getByText('How many tokens the model can read is not known.').waitFor()
   })
 })
 
@@ -196,7 +200,7 @@ describePage('the question whether to spend more', (visit) => {
     await chat.ends(1)
     await chat
       .rows('end')
-      .getByText(/^Done in/)
+      .getByText(/^Done · active/)
       .waitFor()
     const log = await desk.app.thread(chat.threadId()).read()
     expect(log.find(({ event }) => event.type === 'approval')?.event).toMatchObject({
@@ -214,7 +218,7 @@ describePage('the question whether to spend more', (visit) => {
     await card.getByText('Allowed $0.006 more').waitFor()
     await chat
       .rows('end')
-      .getByText(/^Done in/)
+      .getByText(/^Done · active/)
       .waitFor()
     const log = await desk.app.thread(chat.threadId()).read()
     expect(log.find(({ event }) => event.type === 'approval')?.event).not.toHaveProperty('input')
@@ -226,18 +230,10 @@ describePage('the question whether to spend more', (visit) => {
     await card.getByText(/is spent\. Denied$/).waitFor()
     await chat
       .rows('end')
-      .getByText(/^The budget of \$0\.006 for this run is spent\. Stopped after/)
+      .getByText(/^The budget of \$0\.006 for this run is spent · active/)
       .waitFor()
     const detail = await openLatestRun(page)
     expect(await fact(detail, 'Outcome')).toBe('Budget reached')
     expect(await fact(detail, 'Limit')).toBe('The budget of $0.006 for this run is spent.')
   })
 })
-
-async function seriousProblems(page: import('playwright-core').Page) {
-  await page.evaluate(`${axe.source}; undefined`)
-  const found = await page.evaluate(() => window.axe.run(document))
-  return found.violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])
-}

@@ -46,6 +46,48 @@ describePage('the raw events', (visit) => {
     await screenshot(page, 'events')
   })
 
+  test.each([320, 640, 1280])('are one line each, and the bar fits, in %d pixels', async (width) => {
+    const { url } = await openDesk({ script })
+    const page = await visit(url, { viewport: { width, height: 720 } })
+    await page.goto(await askedThread(url, 'Where is ORD-42? '.repeat(20)))
+    const events = eventsOf(page)
+    await events.open()
+    await expect.poll(events.types, longTimeout).toContain('run-end')
+    const lines = await events.rows.evaluateAll((rows) =>
+      rows.map((row) => {
+        const [summary, ...texts] = row.querySelectorAll('summary, .events-line > span')
+        const { top, right, height } = (summary as Element).getBoundingClientRect()
+        const boxes = texts.map((text) => text.getBoundingClientRect()).filter((box) => box.width > 0)
+        return {
+          height,
+          isInOneLine: boxes.every((box) => Math.abs(box.top - top) < 2 && box.right <= right),
+          // Each text begins after the one before it has ended.
+          isInOrder: boxes.every((box, place) => box.left >= (boxes[place - 1]?.right ?? 0)),
+          summaryWidth: boxes.at(-1)?.width ?? 0,
+        }
+      }),
+    )
+    expect(lines.length).toBeGreaterThan(5)
+    for (const line of lines) {
+      expect(line).toMatchObject({ height: 24, isInOneLine: true, isInOrder: true })
+      expect(line.summaryWidth).toBeGreaterThan(80)
+    }
+    const bar = await events.panel.locator('.events-bar').evaluate((element) => {
+      const whole = element.getBoundingClientRect()
+      const parts = [...element.querySelectorAll('input, button, .events-count')]
+      return parts.map((part) => {
+        const { left, right, height } = part.getBoundingClientRect()
+        return { fits: left >= whole.left && right <= whole.right, isOneLine: height < 36 }
+      })
+    })
+    expect(bar.length).toBeGreaterThan(7)
+    for (const part of bar) expect(part).toEqual({ fits: true, isOneLine: true })
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+    await screenshot(page, `events-${width}`)
+    await events.rows.first().locator('summary').click()
+    await events.panel.getByRole('button', { name: 'Copy: Event 1' }).waitFor()
+  })
+
   test('can be downloaded as JSON lines', async () => {
     const { url } = await openDesk({ script })
     const page = await visit(url)

@@ -43,7 +43,7 @@ export async function openLatestRun(page: Page): Promise<Locator> {
   await page.getByRole('button', { name: 'Inspect' }).click()
   await page.getByRole('tab', { name: 'Detail' }).click()
   const detail = detailOf(page)
-  await detail.getByRole('button', { name: 'the latest run' }).click()
+  await detail.getByRole('table', { name: 'Runs of this thread' }).getByRole('button').first().click()
   return detail
 }
 

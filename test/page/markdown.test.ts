@@ -275,6 +275,29 @@ describePage('Markdown', (visit) => {
     await screenshot(page, 'markdown-phone')
   })
 
+  test('text, lists and tables of right-to-left scripts run from the right', async () => {
+    const page = await visit(await openStage(script), { viewport: phone })
+    const text = 'مرحبا'
+    await page.evaluate(
+      (markdown) => window.write(markdown),
+      `${text} ORD-42\n\n- ${text}\n- ok\n\n> ${text}\n\n| ${text} | b |\n|---|---|\n| 1 | 2 |\n\nHello\n\n- Hello`,
+    )
+    await page.evaluate(() => window.close())
+    const directions = await page
+      .locator('.md :is(ul, blockquote, table)')
+      .evaluateAll((elements) => elements.map((element) => getComputedStyle(element).direction))
+    expect(directions).toEqual(['rtl', 'rtl', 'rtl', 'ltr'])
+    // Each paragraph has its own direction.
+    const starts = await page.locator('.md > * > p').evaluateAll((elements) =>
+      elements.map((element) => {
+        const range = document.createRange()
+        range.selectNodeContents(element)
+        return range.getBoundingClientRect().left === element.getBoundingClientRect().left
+      }),
+    )
+    expect(starts).toEqual([false, true])
+  })
+
   test.each(['light', 'dark'] as const)('all elements are accessible in %s mode', async (colorScheme) => {
     const page = await visit(await openStage(script), { colorScheme, viewport: { width: 800, height: 1300 } })
     await page.evaluate((text) => window.write(text), everything)

@@ -1,5 +1,7 @@
+import type { Model } from 'millrace'
 import type { ScriptRound, ScriptStep } from 'millrace/testing'
 import { test } from 'vitest'
+import { supportDesk } from '../../examples/support-desk/agent.ts'
 import { openDesk } from './desk.ts'
 import { describePage, phone, say, screenshot, seen } from './page.test-kit.ts'
 
@@ -32,11 +34,19 @@ const script: ScriptRound[] = [
     ...paced('Done: the money for ORD-44 is on its way back to you.'),
     { usage: { inputTokens: 702, outputTokens: 17, cacheReadTokens: 640 } },
   ],
+  // The same round in the playground, with another prompt.
+  [
+    ...paced('Done: €89.50 for ORD-44 is on its way back to you.'),
+    { usage: { inputTokens: 711, outputTokens: 16, cacheReadTokens: 0 } },
+  ],
 ]
 
+/** The agents of the support desk, with a model whose price is known. */
+const priced = (model: Model) => supportDesk({ ...model, price: { input: 2.5, output: 15, cacheRead: 0.25 } })
+
 describePage('screenshots', (visit) => {
-  test('of the chat and of the timeline', async () => {
-    const { url } = await openDesk({ script })
+  test('of the chat, the timeline and the playground', async () => {
+    const { url } = await openDesk({ script, agents: priced })
     const page = await visit(url, { colorScheme: 'light', deviceScaleFactor: 1 })
     await say(page, 'Where are ORD-42, ORD-44 and ORD-99? Refund the one that has not left yet.')
     const allow = page.getByRole('button', { name: /^allow/i })
@@ -44,7 +54,7 @@ describePage('screenshots', (visit) => {
     await screenshot(page, 'chat', { inReadme: true })
     await allow.click()
     await seen(page).getByText('Done: the money').waitFor()
-    await page.getByRole('button', { name: 'Timeline' }).click()
+    await page.getByRole('button', { name: 'Inspect' }).click()
     await page.getByRole('tab', { name: 'Timeline' }).waitFor()
     await page.emulateMedia({ colorScheme: 'dark' })
     await screenshot(page, 'timeline', { inReadme: true })
@@ -52,6 +62,19 @@ describePage('screenshots', (visit) => {
     await screenshot(page, 'detail')
     await page.getByRole('tab', { name: 'Events' }).click()
     await screenshot(page, 'events')
+    await page.emulateMedia({ colorScheme: 'light' })
+    await page.getByRole('tab', { name: 'Detail' }).click()
+    await page.getByRole('table', { name: 'Runs of this thread' }).getByRole('button').first().click()
+    await page.getByRole('button', { name: 'Round 3' }).click()
+    await page.getByRole('button', { name: 'Open in playground' }).click()
+    await page.getByRole('button', { name: 'Expand to full width' }).click()
+    const playground = page.getByRole('tabpanel', { name: 'Playground' })
+    const prompt = playground.getByRole('textbox', { name: 'System prompt' })
+    await prompt.fill(`${await prompt.inputValue()} Be brief, and name the amount.`)
+    await playground.getByRole('button', { name: /^Run/ }).click()
+    await playground.getByRole('region', { name: 'Text', exact: true }).waitFor()
+    await playground.evaluate((panel) => panel.scrollTo(0, panel.scrollHeight))
+    await screenshot(page, 'playground', { inReadme: true })
   })
 
   test('of a phone', async () => {

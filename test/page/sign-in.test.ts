@@ -1,6 +1,6 @@
 import { client } from 'millrace/client'
 import type { Page } from 'playwright-core'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { chatOf } from './chat.test-kit.ts'
 import { openDesk } from './desk.ts'
 import { describePage } from './page.test-kit.ts'
@@ -37,6 +37,11 @@ describePage('a server that requires a token', (visit) => {
   test('reports a rejected token', async () => {
     const { url } = await openDesk({ script: ['Hello.'], app: { auth } })
     const page = await visit(url, { tolerates })
+    const box = page.getByLabel('Access token')
+    await box.fill('lost')
+    await page.keyboard.press('Escape')
+    await expect.poll(() => box.inputValue()).toBe('')
+    await page.keyboard.press('Escape')
     await signIn(page, 'a guess')
     await page.getByRole('alert').getByText('The server rejected this token.').waitFor()
     await signIn(page)

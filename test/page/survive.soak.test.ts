@@ -48,7 +48,7 @@ describePage('an answer continues', (visit) => {
     await seen(page).getByText('First.').waitFor()
     const address = page.url()
     await page.getByRole('button', { name: 'New thread', exact: true }).click()
-    await page.getByRole('heading', { name: 'How can I help?' }).waitFor()
+    await page.locator('.chat-welcome').waitFor()
     await desk.kill()
     const failed = failedRequests(page)
     await page.evaluate((to) => location.assign(to), address)

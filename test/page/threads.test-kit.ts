@@ -10,6 +10,12 @@ export function listOf(page: Page) {
     row,
     titles: () => nav.locator('.threads-title').allTextContents(),
     search: nav.getByRole('searchbox', { name: 'Search threads' }),
+    /** Sets a filter in the popover, and closes it. */
+    async filter(label: string, option: string) {
+      await nav.getByRole('button', { name: 'Filter', exact: true }).click()
+      await page.getByRole('dialog', { name: 'Filter threads' }).getByLabel(label).selectOption(option)
+      await page.keyboard.press('Escape')
+    },
     async choose(title: string, action: string) {
       await row(title).getByRole('button', { name: 'Actions' }).click()
       await page.getByRole('menuitem', { name: action }).click()

@@ -19,7 +19,7 @@ export async function openReplay(visit: Visit): Promise<Page> {
   await chatOf(page).conversation.getByText('word30').waitFor()
   await page.getByRole('button', { name: 'Inspect' }).click()
   await page.getByRole('tab', { name: 'Timeline' }).click()
-  await page.locator('.timeline > p').getByText('completed').waitFor()
+  await page.locator('.timeline > p').getByText('Done').waitFor()
   await page.getByRole('button', { name: 'Replay' }).click()
   return page
 }

@@ -16,7 +16,10 @@ describePage('a replay', (visit) => {
       .waitFor()
     expect(await texts(page, '.timeline-replayed')).toEqual(await texts(page, '.chat-conversation'))
     expect(await replayed.getByText('word1 ').textContent()).toBe(fullText)
-    await replayed.getByText('lookup_order').first().waitFor()
+    await replayed
+      .getByText(/^Lookup order/)
+      .first()
+      .waitFor()
     await screenshot(page, 'replay')
   })
 })
