@@ -12,6 +12,8 @@ export interface Size {
   }
   /** The thread to open. */
   readonly thread: { readonly events: number; readonly runs: number }
+  /** The thread list to scroll. */
+  readonly list: { readonly threads: number; readonly runs: number }
   /** The answer to follow. */
   readonly words: { readonly perSecond: number; readonly seconds: number; readonly runs: number }
 }
@@ -20,16 +22,19 @@ export const sizes: Readonly<Record<Mode, Size>> = {
   full: {
     answer: { kb: 200, pieces: 10_000, perFrame: 5, runs: 3 },
     thread: { events: 100_000, runs: 5 },
+    list: { threads: 1000, runs: 5 },
     words: { perSecond: 200, seconds: 20, runs: 3 },
   },
   quick: {
     answer: { kb: 50, pieces: 2500, perFrame: 5, runs: 1 },
     thread: { events: 100_000, runs: 1 },
+    list: { threads: 1000, runs: 1 },
     words: { perSecond: 200, seconds: 5, runs: 1 },
   },
   tiny: {
     answer: { kb: 4, pieces: 200, perFrame: 5, runs: 1 },
     thread: { events: 400, runs: 1 },
+    list: { threads: 100, runs: 1 },
     words: { perSecond: 200, seconds: 1, runs: 1 },
   },
 }
@@ -45,7 +50,7 @@ export interface Row {
 
 /** One table. */
 export interface Measured {
-  readonly name: 'size' | 'writing' | 'opening' | 'following'
+  readonly name: 'size' | 'writing' | 'opening' | 'listing' | 'following'
   readonly title: string
   readonly rows: readonly Row[]
 }
@@ -83,6 +88,13 @@ const columns: Readonly<Record<Measured['name'], readonly Column[]>> = {
   opening: [
     { key: 'ms', label: 'main thread', unit: 'ms', ratio: true },
     { key: 'layout', label: 'styles and layout', unit: 'ms' },
+    { key: 'nodes', label: 'nodes', unit: '' },
+    { key: 'requests', label: 'requests', unit: '' },
+  ],
+  listing: [
+    { key: 'ms', label: 'main thread', unit: 'ms', ratio: true },
+    { key: 'layout', label: 'styles and layout', unit: 'ms' },
+    { key: 'perFrame', label: 'per frame', unit: 'ms' },
     { key: 'nodes', label: 'nodes', unit: '' },
     { key: 'requests', label: 'requests', unit: '' },
   ],

@@ -80,7 +80,13 @@ export interface App {
 export async function openApp(model: Model, origin: string): Promise<App> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-page-'))
   const store = sqliteStore(join(folder, 'threads.db'))
-  const app = serve({ agents: { desk: agent({ model }) }, store, origins: [origin] })
+  const app = serve({
+    agents: { desk: agent({ model }) },
+    store,
+    origins: [origin],
+    // The floor reads a long log without a pause.
+    limits: { requestsPerSecond: 100_000 },
+  })
   const { url } = await app.listen()
   return {
     url,

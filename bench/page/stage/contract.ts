@@ -10,7 +10,8 @@ export interface Player {
 /** A page that reads a thread. */
 export interface Reader {
   /**
-   * Fetches and parses these pages of a log, one after the other. Returns the number of entries.
+   * Fetches and parses these pages of a log or list, one after the other. Returns the number of
+   * entries.
    */
   read(pages: readonly string[]): Promise<number>
   /** Shows the words of a thread as they arrive. */

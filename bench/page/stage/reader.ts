@@ -9,7 +9,8 @@ const made: Reader = {
     let count = 0
     for (const page of pages) {
       const response = await fetch(page, { headers: { accept: 'application/json' } })
-      const { entries } = (await response.json()) as { entries: unknown[] }
+      if (!response.ok) throw new Error(`${page} returned ${response.status}`)
+      const { entries = [] } = (await response.json()) as { entries?: unknown[] }
       count += entries.length
     }
     return count
