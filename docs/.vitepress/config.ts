@@ -14,6 +14,7 @@ const guides = [
   { text: 'Voice', link: '/guides/voice' },
   { text: 'MCP', link: '/guides/mcp' },
   { text: 'Testing', link: '/guides/testing' },
+  { text: 'Share a thread', link: '/guides/share' },
 ]
 
 const production = [
