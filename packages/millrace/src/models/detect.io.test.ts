@@ -54,6 +54,15 @@ describe('keys in the environment', () => {
     expect(why).not.toContain('secret')
   })
 
+  test('a fetch that is passed sends the requests of the model too', async () => {
+    const env = { ANTHROPIC_API_KEY: 'k' }
+    const { model } = await detectModel({ env, fetch: noNetwork })
+    const request = { messages: [{ role: 'user', content: 'hi' }], tools: [], settings: {} } as const
+    const { signal } = new AbortController()
+    const events = Array.fromAsync(model?.stream(request, { signal }) ?? [])
+    await expect(events).rejects.toThrow('the network was used')
+  })
+
   test('the first key in order of preference wins; empty keys are ignored', async () => {
     const env = { ANTHROPIC_API_KEY: ' ', GROQ_API_KEY: 'b', OPENAI_API_KEY: 'a' }
     expect((await detectModel({ env, fetch: noNetwork })).model?.provider).toBe('openai')

@@ -11,6 +11,7 @@ import {
 } from '../protocol/index.ts'
 import type { Environment } from './wire/environment.ts'
 import { environment } from './wire/environment.ts'
+import type { Fetch } from './wire/http-response.ts'
 
 export interface DetectOptions {
   /** The name of the model to use, whichever provider is found. */
@@ -19,7 +20,8 @@ export interface DetectOptions {
   readonly env?: Environment | undefined
   /** How long to wait for a local server (ms, default 200). */
   readonly timeoutMs?: number | undefined
-  readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
+  /** Sends all requests: to look for local servers, and those of the model. */
+  readonly fetch?: Fetch | undefined
   /**
    * Addresses of local servers instead of the default ones: `{ ollama: 'http://box:11434' }`. An
    * empty object skips local servers.
@@ -102,12 +104,12 @@ export async function detectModel(options: DetectOptions = {}): Promise<Detected
       `the options of detectModel() must be an object, not ${kindOf(options)}`,
     )
   checkOptions(options, table, { op: 'detectModel', what: 'the option of detectModel()' })
-  const { env = environment(), fetch = globalThis.fetch, timeoutMs = 200 } = options
+  const { env = environment(), timeoutMs = 200 } = options
   const provider = providers.find(({ key }) => textOf(env[key]) !== undefined)
   if (provider) {
     const name = options.model ?? provider.model
     try {
-      const model = await openProvider(provider, name, env)
+      const model = await openProvider(provider, name, { env, fetch: options.fetch })
       return { model, why: `${provider.name} with ${name}, because ${provider.key} is set` }
     } catch (error) {
       return { why: `${provider.name} cannot be used, though ${provider.key} is set: ${messageOf(error)}` }
@@ -118,14 +120,14 @@ export async function detectModel(options: DetectOptions = {}): Promise<Detected
   const found = await Promise.all(
     serverAddresses.map(async ([name, address]) => {
       const url = address.replace(/\/+$/, '')
-      return { name, url, models: await modelsAt(url, { fetch, timeoutMs }) }
+      return { name, url, models: await modelsAt(url, { fetch: options.fetch, timeoutMs }) }
     }),
   )
   for (const { name, url, models } of found) {
     const id = options.model ?? models?.[0]
     if (!models || id === undefined) continue
     const { openaiChat } = await import('./openai.ts')
-    const model = openaiChat(id, { baseURL: `${url}/v1`, provider: name })
+    const model = openaiChat(id, { baseURL: `${url}/v1`, provider: name, fetch: options.fetch })
     return { model, why: `${name} with ${id}, because no key is set and it answers at ${url}` }
   }
   const keys = providers.map(({ key }) => key).join(', ')
@@ -152,15 +154,20 @@ const table: OptionTable<DetectOptions> = {
 }
 
 /** Provider modules are loaded on demand. */
-async function openProvider({ key, name, baseURL }: Provider, id: string, env: Environment): Promise<Model> {
+async function openProvider(
+  { key, name, baseURL }: Provider,
+  id: string,
+  { env, fetch }: { readonly env: Environment; readonly fetch: Fetch | undefined },
+): Promise<Model> {
   const apiKey = textOf(env[key]) as string
   if (name === 'anthropic') {
     const { anthropic } = await import('./anthropic.ts')
-    return anthropic(id, { apiKey, baseURL: textOf(env.ANTHROPIC_BASE_URL) ?? 'https://api.anthropic.com' })
+    const address = textOf(env.ANTHROPIC_BASE_URL) ?? 'https://api.anthropic.com'
+    return anthropic(id, { apiKey, baseURL: address, fetch })
   }
   const { openai, openaiChat } = await import('./openai.ts')
-  if (baseURL !== undefined) return openaiChat(id, { apiKey, baseURL })
-  return openai(id, { apiKey, baseURL: textOf(env.OPENAI_BASE_URL) ?? 'https://api.openai.com/v1' })
+  if (baseURL !== undefined) return openaiChat(id, { apiKey, baseURL, fetch })
+  return openai(id, { apiKey, baseURL: textOf(env.OPENAI_BASE_URL) ?? 'https://api.openai.com/v1', fetch })
 }
 
 function textOf(value: unknown): string | undefined {
@@ -185,13 +192,15 @@ function ollamaHost({ OLLAMA_HOST }: Environment): { ollama?: string } {
  */
 async function modelsAt(
   url: string,
-  { fetch, timeoutMs }: { fetch: NonNullable<DetectOptions['fetch']>; timeoutMs: number },
+  { fetch, timeoutMs }: { readonly fetch: Fetch | undefined; readonly timeoutMs: number },
 ): Promise<string[] | undefined> {
+  const signal = AbortSignal.timeout(timeoutMs)
   try {
-    const response = await fetch(`${url}/v1/models`, { signal: AbortSignal.timeout(timeoutMs) })
-    const body: unknown = response.ok ? await response.json() : undefined
+    const { send, bodyOf } = await import('./wire/send.ts')
+    const response = await send({ url: `${url}/v1/models`, headers: {}, body: undefined, signal }, fetch)
+    const body: unknown = JSON.parse(await bodyOf(response))
     // Anything may listen on these ports: only a list of models counts.
-    if (!isObject(body) || body.object !== 'list') return undefined
+    if (response.status !== 200 || !isObject(body) || body.object !== 'list') return undefined
     const list = Array.isArray(body.data) ? body.data : []
     return list
       .map((model: unknown) => (isObject(model) && typeof model.id === 'string' ? model.id : ''))

@@ -9,6 +9,7 @@ import { toolCallsOf } from '../protocol/index.ts'
 import type { ScriptRound } from '../testing/index.ts'
 import { tool } from '../tools/index.ts'
 import { wires } from './every-model.test-kit.ts'
+import { nodeTransports, sendBy } from './wire/wire.test-kit.ts'
 
 // Whatever a provider does wrong, a run recovers or ends with the right code. It never hangs or
 // throws, no truncated call runs, nothing is shown twice without being retracted, and no socket
@@ -95,7 +96,9 @@ function expectWordsOnce(shown: readonly string[]) {
 
 const wireNames = Object.keys(wires) as Wire[]
 
-describe('a fault in one request', () => {
+describe.each(nodeTransports)('a fault in one request, by %s', (transport) => {
+  sendBy(transport)
+
   const passing: readonly FaultKind[] = [
     { kind: 'refuse' },
     { kind: 'reset', at: 'before-headers' },
@@ -225,7 +228,9 @@ describe('the model gets an error for invalid arguments, and the call never runs
 /** The step between the events that are tested. */
 const stride = isWhole ? 1 : 5
 
-describe('wherever the first answer breaks off', () => {
+describe.each(nodeTransports)('wherever the first answer breaks off, by %s', (transport) => {
+  sendBy(transport)
+
   describe.each(wireNames)('%s', (wire) => {
     test.each(['reset', 'end'] as const)('%s at every event', async (kind) => {
       for (let event = 0; event < 60; event += stride) {
@@ -373,7 +378,9 @@ describe('repeated or reordered events', () => {
   })
 })
 
-describe('random faults', () => {
+describe.each(nodeTransports)('random faults, by %s', (transport) => {
+  sendBy(transport)
+
   test.each(wireNames)(
     '%s: a run ends with a result for each call and closed sockets',
     async (wire) => {

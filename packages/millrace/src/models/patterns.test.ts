@@ -24,9 +24,15 @@ let usual: Awaited<ReturnType<typeof readers>>
 let parsing: Awaited<ReturnType<typeof readers>>
 
 beforeAll(async () => {
+  // Patterns are used from the first frame on.
+  const { framePattern } = await import('./wire/pattern.ts')
+  vi.resetModules()
+  vi.doMock('./wire/pattern.ts', () => ({ framePattern: () => framePattern(0) }))
   usual = await readers()
   vi.resetModules()
-  vi.doMock('./wire/pattern.ts', () => ({ framePattern: () => ({ read: () => false, learn() {} }) }))
+  vi.doMock('./wire/pattern.ts', () => ({
+    framePattern: () => ({ read: () => false, isLearning: () => false, learn() {} }),
+  }))
   parsing = await readers()
   vi.doUnmock('./wire/pattern.ts')
 })

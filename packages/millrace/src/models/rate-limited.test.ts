@@ -204,24 +204,29 @@ describe('the model', () => {
     expect((await agent({ model: limited }).run('hi')).text).toBe('Hello.')
   })
 
-  test('passes on batches as they arrive, and counts their tokens', async () => {
+  test('passes on events as they arrive, and counts their tokens', async () => {
     const store = memoryStore()
     const model: Model = {
       ...timedModel().model,
       stream: () => ({
-        async *batches() {
-          yield batch.slice(0, 1)
-          yield batch.slice(1)
+        async pushTo(onEvents) {
+          await onEvents(batch.slice(0, 1))
+          await onEvents(batch.slice(1))
         },
         [Symbol.asyncIterator]: () => {
-          throw new Error('not read in batches')
+          throw new Error('read one by one')
         },
       }),
     }
     const limited = rateLimited(model, { store, name: 'm', ...tokensPerSecond })
     const { signal } = new AbortController()
     const stream = limited.stream(request, { signal })
-    expect(await Array.fromAsync(stream.batches?.() ?? [])).toEqual([batch.slice(0, 1), batch.slice(1)])
+    const lists: (readonly ModelEvent[])[] = []
+    await stream.pushTo?.((events) => {
+      lists.push(events)
+      return true
+    })
+    expect(lists).toEqual([batch.slice(0, 1), batch.slice(1)])
     expect(await store.reserve({ name: 'm tokens', perMinute: 6000, burst: 600 }, 0)).toBe(4000)
   })
 

@@ -1,6 +1,14 @@
 import type { SharedRate, ThreadStore } from '../log/index.ts'
 import { deadline } from '../log/index.ts'
-import type { DoneEvent, Model, ModelEvent, ModelStream, OptionTable, Problem } from '../protocol/index.ts'
+import type {
+  DoneEvent,
+  Model,
+  ModelEvent,
+  ModelStream,
+  OnEvents,
+  OptionTable,
+  Problem,
+} from '../protocol/index.ts'
 import {
   aFunction,
   checkOptions,
@@ -12,6 +20,8 @@ import {
   kindOf,
   MillraceError,
   nameOf,
+  pushEvents,
+  pushedStream,
   sleep,
   someText,
   systemClock,
@@ -108,12 +118,12 @@ export function rateLimited(model: Model, options: RateLimitOptions): Model {
   }
 
   /** The same stream; the tokens that it reports at its end are reserved. */
-  async function* counted(stream: ModelStream): AsyncGenerator<readonly ModelEvent[]> {
-    for await (const batch of stream.batches?.() ?? oneByOne(stream)) {
-      const { inputTokens = 0, outputTokens = 0 } = usageIn(batch)
+  function counted(stream: ModelStream, onEvents: OnEvents): Promise<void> {
+    return pushEvents(stream, (events) => {
+      const { inputTokens = 0, outputTokens = 0 } = usageIn(events)
       if (inputTokens + outputTokens > 0) void reserve(tokens, inputTokens + outputTokens)
-      yield batch
-    }
+      return onEvents(events)
+    })
   }
 
   return {
@@ -124,13 +134,13 @@ export function rateLimited(model: Model, options: RateLimitOptions): Model {
     price,
     simulated,
     stream: (request, options) =>
-      inBatches(async function* () {
+      pushedStream(async (onEvents) => {
         await waitForTurn(options.signal)
-        yield* counted(model.stream(request, options))
+        await counted(model.stream(request, options), onEvents)
       }),
     background: background && {
       // It continues a generation that had its turn.
-      resume: (...args) => inBatches(() => counted(background.resume(...args))),
+      resume: (...args) => pushedStream((onEvents) => counted(background.resume(...args), onEvents)),
       cancel: (...args) => background.cancel(...args),
     },
   }
@@ -146,21 +156,8 @@ function checkModel(model: unknown): asserts model is Model {
     )
 }
 
-function inBatches(batches: () => AsyncGenerator<readonly ModelEvent[]>): ModelStream {
-  return {
-    batches,
-    async *[Symbol.asyncIterator]() {
-      for await (const batch of batches()) yield* batch
-    },
-  }
-}
-
-async function* oneByOne(stream: ModelStream): AsyncGenerator<readonly ModelEvent[]> {
-  for await (const event of stream) yield [event]
-}
-
-function usageIn(batch: readonly ModelEvent[]): NonNullable<DoneEvent['usage']> {
-  const done = batch.find((event): event is DoneEvent => event?.type === 'done')
+function usageIn(events: readonly ModelEvent[]): NonNullable<DoneEvent['usage']> {
+  const done = events.find((event): event is DoneEvent => event?.type === 'done')
   return checkUsage(done?.usage ?? {})
 }
 

@@ -22,7 +22,7 @@ type OpenPart = { type: 'text' | 'reasoning'; text: string }
 export function assistantDraft(content: readonly AssistantPart[] = []): AssistantDraft {
   const parts: AssistantPart[] = [...content]
   let open: OpenPart | undefined
-  let text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+  const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
 
   function append(type: 'text' | 'reasoning', delta: string) {
     if (open?.type !== type) {
@@ -30,7 +30,7 @@ export function assistantDraft(content: readonly AssistantPart[] = []): Assistan
       open = { type, text: '' }
     }
     open.text += delta
-    if (type === 'text') text += delta
+    if (type === 'text') draft.text += delta
   }
 
   function close() {
@@ -38,7 +38,8 @@ export function assistantDraft(content: readonly AssistantPart[] = []): Assistan
     open = undefined
   }
 
-  return {
+  const draft = {
+    text,
     push(event: ModelEvent) {
       switch (event.type) {
         case 'text':
@@ -70,7 +71,7 @@ export function assistantDraft(content: readonly AssistantPart[] = []): Assistan
         case 'restart':
           parts.length = 0
           open = undefined
-          text = ''
+          draft.text = ''
           return
         case 'provider-tool': {
           const { opaque } = event
@@ -81,14 +82,12 @@ export function assistantDraft(content: readonly AssistantPart[] = []): Assistan
         }
       }
     },
-    get text() {
-      return text
-    },
-    message() {
+    message(): AssistantMessage | undefined {
       const content = open ? [...parts, { ...open }] : [...parts]
       return content.length > 0 ? { role: 'assistant', content } : undefined
     },
   }
+  return draft as AssistantDraft
 }
 
 /** The assistant's message in a complete list of events. */

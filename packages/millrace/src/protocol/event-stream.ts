@@ -11,8 +11,8 @@ export const eventStreamHeaders = {
 }
 
 /** JSON has no line breaks, so one `data:` line is enough. */
-export function entryFrame(entry: Entry): string {
-  return `id: ${entry.seq}\ndata: ${JSON.stringify(entry)}\n\n`
+export function entryFrame(entry: Entry, json: string = JSON.stringify(entry)): string {
+  return `id: ${entry.seq}\ndata: ${json}\n\n`
 }
 
 /** Sent after the last entry, if the stream has reached the end that the client asked for. */

@@ -104,10 +104,12 @@ export type {
   ModelCapabilities,
   ModelRequest,
   ModelStream,
+  OnEvents,
   Price,
   StreamOptions,
   WireListener,
 } from './model.ts'
+export { pushEvents, pushedStream } from './model-stream.ts'
 export { hasInputs, hasStarted, mayRunTools, nextAction } from './next-action.ts'
 export type { OptionTable, Problem } from './option-table.ts'
 export {
@@ -168,6 +170,7 @@ export {
   toUsd,
 } from './spend.ts'
 export type { SpendingKey, SpendingOptions, SpendingRow } from './spending.ts'
+export type { SseReader } from './sse.ts'
 export { sseReader } from './sse.ts'
 export type {
   AppGauges,

@@ -4,7 +4,10 @@ import type { Message, ProviderData } from './messages.ts'
 import type { ModelSettings, ToolChoice, ToolSpec } from './run-request.ts'
 
 export interface ModelRequest {
-  /** Paired: every tool call is followed by its result. A model must not modify them. */
+  /**
+   * Paired: every tool call is followed by its result. Messages are immutable: every round sends all
+   * of them again, so a model may keep what it makes of one.
+   */
   readonly messages: readonly Message[]
   /** Always in the same order, so that the provider's prompt cache stays valid. */
   readonly tools: readonly ToolSpec[]
@@ -44,14 +47,21 @@ export interface Price {
   readonly webSearches?: number | undefined
 }
 
-/** The events of one generation. Can be read once, either by iteration or by `batches()`. */
+/** The events of one generation. Can be read once, either by iteration or by `pushTo()`. */
 export interface ModelStream extends AsyncIterable<ModelEvent> {
   /**
-   * The same events in batches as they arrive: one await per read from the socket instead of one
-   * per event. Agents use it if present. A batch is never empty.
+   * Passes on the same events as they arrive, in one call per read from the socket instead of one
+   * promise per event. Agents use it if present. Resolves after the last event; rejects with the
+   * failure of the generation, or with what `onEvents` throws.
    */
-  batches?(): AsyncIterable<readonly ModelEvent[]>
+  pushTo?(onEvents: OnEvents): Promise<void>
 }
+
+/**
+ * Takes the next events, and returns whether it wants more. `false` ends the stream, as leaving a
+ * loop over it does. Nothing more is passed on until a promise that it returns has resolved.
+ */
+export type OnEvents = (events: readonly ModelEvent[]) => boolean | Promise<boolean>
 
 /**
  * Observes the wire traffic of a model, with secrets removed. An exception ends the generation. If

@@ -115,15 +115,16 @@ function withUniqueIds(messages: readonly Message[], op: string, repairs: string
  * match.
  */
 export function findUnpaired(messages: readonly Message[]): string | undefined {
-  let open = new Map<string, string>()
+  const open = new Set<string>()
   for (const message of messages) {
     if (message.role === 'tool') {
       if (!open.delete(message.callId)) return `the result of '${message.callId}' has no call before it`
       continue
     }
-    for (const [callId] of open) return `the call '${callId}' has no result`
-    open = new Map(toolCallsOf(message).map((call) => [call.callId, call.name]))
+    for (const callId of open) return `the call '${callId}' has no result`
+    if (message.role === 'assistant')
+      for (const part of message.content) if (part.type === 'tool-call') open.add(part.callId)
   }
-  for (const [callId] of open) return `the call '${callId}' has no result`
+  for (const callId of open) return `the call '${callId}' has no result`
   return undefined
 }

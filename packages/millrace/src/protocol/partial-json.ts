@@ -83,9 +83,7 @@ const isHighSurrogate = (code: number) => code >= 0xd800 && code <= 0xdbff
 
 export function partialJson({ maxDepth = maxJsonDepth }: { maxDepth?: number } = {}): PartialJson {
   let state: State = 'value'
-  let problem: string | undefined
   let position = 0
-  let root: JsonValue | undefined
   const open: Container[] = []
   /** The innermost open container. */
   let container: Container | undefined
@@ -104,7 +102,7 @@ export function partialJson({ maxDepth = maxJsonDepth }: { maxDepth?: number } =
   let part: NumberPart = 'start'
 
   function fail(what: string) {
-    problem = `${what} at position ${position}`
+    parser.problem = `${what} at position ${position}`
     state = 'over'
   }
 
@@ -112,7 +110,7 @@ export function partialJson({ maxDepth = maxJsonDepth }: { maxDepth?: number } =
   const closer = () => (Array.isArray(container) ? ']' : '}')
 
   function place(value: JsonValue) {
-    if (container === undefined) root = value
+    if (container === undefined) parser.value = value
     else if (Array.isArray(container)) container.push(value)
     // Defined, not assigned: `__proto__` is a key like any other. A repeated key keeps its
     // position, as in JSON.parse.
@@ -147,7 +145,7 @@ export function partialJson({ maxDepth = maxJsonDepth }: { maxDepth?: number } =
 
   function showText() {
     if (inKey) return
-    if (container === undefined) root = text
+    if (container === undefined) parser.value = text
     else if (Array.isArray(container)) container[container.length - 1] = text
     // `place` made it an own property, so even `__proto__` can be assigned.
     else container[key] = text
@@ -254,33 +252,31 @@ export function partialJson({ maxDepth = maxJsonDepth }: { maxDepth?: number } =
     return end
   }
 
-  return {
-    push(delta) {
+  const parser = {
+    value: undefined as JsonValue | undefined,
+    complete: false,
+    problem: undefined as string | undefined,
+    push(delta: string) {
       for (let at = 0; at < delta.length && state !== 'over'; ) {
         const end = readRun(delta, at)
         position += end - at
         at = end
-        if (at === delta.length) return
+        if (at === delta.length) break
         readChar(delta.charAt(at))
         position += 1
         at += 1
       }
-    },
-    get value() {
-      return root
-    },
-    get complete() {
-      return state === 'done' || (state === 'over' && problem === undefined)
-    },
-    get problem() {
-      return problem
+      parser.complete = state === 'done' || (state === 'over' && parser.problem === undefined)
     },
     end() {
       // The end of the text completes a top-level number, as whitespace would.
       if (state === 'number' && container === undefined && lastParts.has(part)) closeNumber(' ')
       if (state === 'done') state = 'over'
       else if (state !== 'over') fail('unexpected end of text')
-      return problem === undefined ? { value: root as JsonValue } : { problem }
+      const { value, problem } = parser
+      parser.complete = problem === undefined
+      return problem === undefined ? { value: value as JsonValue } : { problem }
     },
   }
+  return parser
 }

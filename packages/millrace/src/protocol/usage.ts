@@ -54,8 +54,10 @@ const kinds: ReadonlySet<string> = new Set([...Object.keys(noUsage), ...optional
 
 /** The usage a model reports, without values that are not valid token counts. */
 export function checkUsage(reported: Partial<Usage>): Partial<Usage> {
-  const counts = Object.entries(reported).filter(
-    ([key, count]) => kinds.has(key) && Number.isFinite(count) && count >= 0,
-  )
-  return Object.fromEntries(counts)
+  const checked: { -readonly [Kind in keyof Usage]?: Usage[Kind] } = {}
+  for (const kind of Object.keys(reported) as (keyof Usage)[]) {
+    const count = reported[kind] as number
+    if (kinds.has(kind) && Number.isFinite(count) && count >= 0) checked[kind] = count
+  }
+  return checked
 }

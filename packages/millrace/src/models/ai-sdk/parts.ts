@@ -43,8 +43,6 @@ export function partReader(
   let called = false
   let customCount = 0
   let searches = 0
-  let done: DoneEvent | undefined
-  let paused = false
 
   function startCall(callId: string, name: string) {
     openCalls.set(callId, { hasInput: false })
@@ -125,14 +123,14 @@ export function partReader(
     pending = []
     checkEnding(ending, { provider, usage: reported, called })
     textBlocks.close()
-    paused = ending.raw === 'pause_turn' && !called
+    answer.paused = ending.raw === 'pause_turn' && !called
     const ofProvider = metadataOf(part.providerMetadata)
     const reason = finishOf(ending, called)
     if (reason === 'other' && ending.raw !== undefined) metadata.finishReason = ending.raw
     if (sources.length > 0) metadata.sources = sources
     if (files.length > 0) metadata.files = files
     if (ofProvider) metadata.provider = ofProvider
-    done = {
+    answer.done = {
       type: 'done',
       finish: reason,
       ...(Object.keys(usage).length > 0 && { usage }),
@@ -140,14 +138,10 @@ export function partReader(
     }
   }
 
-  return {
-    get done() {
-      return done
-    },
-    get paused() {
-      return paused
-    },
-    read(part) {
+  const answer = {
+    done: undefined as DoneEvent | undefined,
+    paused: false,
+    read(part: unknown) {
       if (!isObject(part)) return
       const id = text(part.id)
       if (!inconclusive.has(part.type)) {
@@ -219,6 +213,7 @@ export function partReader(
       }
     },
   }
+  return answer
 }
 
 type Fields = Readonly<Record<string, unknown>>

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts'
 import { isObject, parseArguments } from '../../protocol/index.ts'
+import { field } from '../wire/field.ts'
 
 export type Fields = Record<string, unknown>
 
@@ -8,16 +9,16 @@ export interface Block {
   readonly type: string
   /** The start event's block. For unknown types, its deltas are merged in. */
   start: Fields
-  /** The text, thinking or input JSON so far. */
-  written: string
+  /** The text, thinking or input JSON so far. A string grown by `+=` would keep a node for each piece. */
+  readonly pieces: string[]
   signature: string
   readonly citations: JsonValue[]
   closed: boolean
 }
 
 /** The same start again, before any delta. */
-export function isDuplicateStart({ closed, written, start }: Block, again: Fields): boolean {
-  return !closed && written === '' && JSON.stringify(start) === JSON.stringify(again)
+export function isDuplicateStart({ closed, pieces, start }: Block, again: Fields): boolean {
+  return !closed && pieces.length === 0 && JSON.stringify(start) === JSON.stringify(again)
 }
 
 /** Not text, thinking, a tool call or a tool result. */
@@ -45,13 +46,14 @@ export function isFailed({ is_error: failed, content }: Fields): boolean {
 }
 
 /** Blank text is rejected when it is sent back. */
-export function isSendable({ type, written, closed }: Block): boolean {
-  return closed && !(type === 'text' && written.trim() === '')
+export function isSendable({ type, pieces, closed }: Block): boolean {
+  return closed && !(type === 'text' && pieces.join('').trim() === '')
 }
 
 /** A block as it must be sent back. */
 export function finishedBlock(block: Block): JsonObject {
-  const { type, start, written, signature, citations } = block
+  const { type, start, signature, citations } = block
+  const written = block.pieces.join('')
   const opened = start as JsonObject
   if (type === 'text') return { type, text: written, ...(citations.length > 0 && { citations }) }
   if (type === 'thinking') return { type, thinking: written, signature }
@@ -59,12 +61,13 @@ export function finishedBlock(block: Block): JsonObject {
 }
 
 /** The input JSON from the deltas, or from the start of the block. */
-export function rawOf({ written, start }: Block): string {
-  if (written !== '') return written
+export function rawOf({ pieces, start }: Block): string {
+  if (pieces.length > 0) return pieces.join('')
   return isObject(start.input) && Object.keys(start.input).length > 0 ? JSON.stringify(start.input) : ''
 }
 
-export function indexOf({ index }: Fields): number {
+export function indexOf(event: Fields): number {
+  const index = field(event, 'index')
   return typeof index === 'number' ? index : 0
 }
 

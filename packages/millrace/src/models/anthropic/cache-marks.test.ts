@@ -3,6 +3,7 @@ import type { JsonObject, Message } from '../../protocol/index.ts'
 import { look } from '../openai-chat/conversation.test-kit.ts'
 import { del, sentBody, user } from '../wires.test-kit.ts'
 import type { CacheTime } from './cache-marks.ts'
+import { anthropicMessageCache } from './messages.ts'
 import { anthropicBody } from './request.ts'
 import { traitsOf } from './traits.ts'
 
@@ -16,7 +17,7 @@ function marks(
   const settings = { extra }
   const body = anthropicBody(
     { messages, tools, settings },
-    { model, provider: 'x', traits: traitsOf(model), settings, cache },
+    { model, convert: anthropicMessageCache('x'), traits: traitsOf(model), settings, cache },
   )
   const found: [string, unknown][] = []
   const visit = (value: unknown, path: string) => {

@@ -12,16 +12,23 @@ export type CacheTime = '5m' | '1h'
  * last two user turns, so that each round reads everything that the previous one wrote.
  */
 export function markCache(
-  { system, tools, turns }: { system: JsonObject[]; tools: JsonObject[]; turns: readonly Turn[] },
+  { system, tools, turns }: { system: JsonObject[]; tools: JsonObject[]; turns: Turn[] },
   time: CacheTime,
 ): void {
   const cache_control: JsonObject = { type: 'ephemeral', ...(time === '1h' && { ttl: time }) }
   const mark = (blocks: JsonObject[]) => {
-    const at = blocks.length - 1
-    const last = blocks[at]
-    if (last) blocks[at] = { ...last, cache_control }
+    const last = blocks.pop()
+    if (last) blocks.push({ ...last, cache_control })
   }
   mark(tools)
   mark(system)
-  for (const { content } of turns.filter(({ role }) => role === 'user').slice(-2)) mark(content)
+  let left = 2
+  for (let at = turns.length - 1; at >= 0 && left > 0; at--) {
+    const { role, content } = turns[at] as Turn
+    if (role !== 'user') continue
+    const marked = [...content]
+    mark(marked)
+    turns[at] = { role, content: marked }
+    left--
+  }
 }

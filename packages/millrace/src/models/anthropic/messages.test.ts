@@ -3,9 +3,10 @@ import { describe, expect, test } from 'vitest'
 import type { AssistantPart, Message, UserPart } from '../../protocol/index.ts'
 import { recordingFetch } from '../openai-chat/provider.test-kit.ts'
 import { openWire, read, sentBody } from '../wires.test-kit.ts'
-import { anthropicMessages } from './messages.ts'
+import { anthropicMessageCache, anthropicMessages } from './messages.ts'
 
-const turnsOf = (...messages: readonly Message[]) => anthropicMessages(messages, 'anthropic').turns
+const turnsOf = (...messages: readonly Message[]) =>
+  anthropicMessages(messages, anthropicMessageCache('anthropic')).turns
 const user = (content: string | readonly UserPart[]): Message => ({ role: 'user', content })
 const assistant = (...content: readonly AssistantPart[]): Message => ({ role: 'assistant', content })
 const words = (text: string) => ({ type: 'text', text }) as const
@@ -61,7 +62,7 @@ describe('turns', () => {
         assistant(words('Hello.')),
         { role: 'system', content: 'It is late.' },
       ],
-      'anthropic',
+      anthropicMessageCache('anthropic'),
     )
     expect(system).toEqual([words('Be brief.'), words('Be kind.')])
     expect(turns.at(-1)).toEqual({ role: 'user', content: [words('It is late.')] })

@@ -1,4 +1,5 @@
 import type {
+  AssistantMessage,
   AssistantPart,
   FilePart,
   ImagePart,
@@ -9,17 +10,58 @@ import type {
   UserPart,
 } from '../../protocol/index.ts'
 import { invalidInput, isJsonObject } from '../../protocol/index.ts'
-import { callIds } from '../wire/call-ids.ts'
+import { keepText } from '../wire/body.ts'
 import { asText, omitUnsupportedFiles, sourceOf } from '../wire/media.ts'
+import type { Converted, ConvertMessages } from '../wire/message-cache.ts'
+import { messageCache } from '../wire/message-cache.ts'
 import { sendableName } from '../wire/tool-name.ts'
 
+/** Never modified: most turns are sent again in every later round. */
 export interface Turn {
   readonly role: 'user' | 'assistant'
-  readonly content: JsonObject[]
+  readonly content: readonly JsonObject[]
+}
+
+interface AnthropicMessage extends Converted {
+  /** A turn with the blocks of this message alone. */
+  readonly turn: Turn
+  /** It has calls to tools that the provider runs. */
+  readonly callsProvider: boolean
+  /** The container in which the provider ran code. */
+  readonly container: JsonObject | undefined
 }
 
 /** `tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`. */
 const ids = { pattern: /^[a-zA-Z0-9_-]{1,64}$/, create: (token: string) => `toolu_${token}` }
+
+/** Converts conversations for one model. */
+export function anthropicMessageCache(provider: string): ConvertMessages<AnthropicMessage> {
+  return messageCache(ids, (message, idOf) => {
+    const items = blocksOf(message, idOf, provider)
+    const isAnswer = message.role === 'assistant'
+    const turn: Turn = { role: isAnswer ? 'assistant' : 'user', content: items }
+    keepText(turn as unknown as JsonObject)
+    return {
+      items,
+      turn,
+      callsProvider: isAnswer && items.some(({ type }) => isProviderCall(type)),
+      container: isAnswer ? containerIn(message, provider) : undefined,
+    }
+  })
+}
+
+function blocksOf(message: Message, idOf: (callId: string) => string, provider: string): JsonObject[] {
+  switch (message.role) {
+    case 'system':
+      return text(message.content)
+    case 'user':
+      return userBlocks(message.content, provider)
+    case 'assistant':
+      return assistantTurn(message.content, idOf, provider)
+    case 'tool':
+      return [resultBlock(message, idOf)]
+  }
+}
 
 /**
  * Converts a conversation for the Messages API: a separate system prompt, tool results in user
@@ -27,54 +69,51 @@ const ids = { pattern: /^[a-zA-Z0-9_-]{1,64}$/, create: (token: string) => `tool
  */
 export function anthropicMessages(
   messages: readonly Message[],
-  provider: string,
+  convert: ConvertMessages<AnthropicMessage>,
 ): { system: JsonObject[]; turns: Turn[]; container: string | undefined } {
-  const idOf = callIds(ids)
+  const sendable = omitUnsupportedFiles(messages, (file) => documentBlock(file) !== undefined)
+  const converted = convert(sendable)
   const system: JsonObject[] = []
   const turns: Turn[] = []
-  const add = (role: Turn['role'], content: JsonObject[]) => {
+  let joined: JsonObject[] = []
+  let at = 0
+  for (const { items, turn } of converted) {
+    const { role } = sendable[at++] as Message
     const last = turns.at(-1)
-    if (last?.role === role) last.content.push(...content)
-    else if (content.length > 0) turns.push({ role, content })
-  }
-  for (const message of omitUnsupportedFiles(messages, (file) => documentBlock(file) !== undefined)) {
-    switch (message.role) {
-      case 'system':
-        // A later system message is sent as a user message.
-        if (turns.length === 0) system.push(...text(message.content))
-        else add('user', text(message.content))
-        break
-      case 'user':
-        add('user', userBlocks(message.content, provider))
-        break
-      case 'assistant':
-        add('assistant', assistantTurn(message.content, idOf, provider))
-        break
-      case 'tool':
-        add('user', [resultBlock(message, idOf)])
+    // A later system message is sent as a user message.
+    if (!last && role === 'system') system.push(...items)
+    else if (items.length === 0) continue
+    else if (last?.role !== turn.role) turns.push(turn)
+    else if (last.content === joined) joined.push(...items)
+    else {
+      joined = [...last.content, ...items]
+      turns[turns.length - 1] = { role: turn.role, content: joined }
     }
   }
   // `messages: first message must use the "user" role`, so an assistant's greeting needs one before
   // it.
   if (turns[0]?.role === 'assistant')
     turns.unshift({ role: 'user', content: text('(start of conversation)') })
-  return { system, turns: withoutUnansweredTools(turns), container: latestContainer(messages, provider) }
+  const callsProvider = converted.some((message) => message.callsProvider)
+  return {
+    system,
+    turns: callsProvider ? withoutUnansweredTools(turns) : turns,
+    container: usableContainer(converted.findLast(({ container }) => container)?.container),
+  }
 }
 
-/**
- * The container in which the provider last ran code for this conversation, unless it has expired.
- */
-function latestContainer(messages: readonly Message[], provider: string): string | undefined {
-  for (const message of messages.toReversed()) {
-    if (message.role !== 'assistant') continue
-    for (const { opaque } of message.content.toReversed()) {
-      const data = opaque?.provider === provider && isJsonObject(opaque.data) ? opaque.data : {}
-      if (data.type !== 'container') continue
-      const hasExpired = Date.parse(String(data.expires_at)) <= Date.now()
-      return hasExpired ? undefined : String(data.id)
-    }
+function containerIn({ content }: AssistantMessage, provider: string): JsonObject | undefined {
+  for (const { opaque } of content.toReversed()) {
+    const data = opaque?.provider === provider && isJsonObject(opaque.data) ? opaque.data : {}
+    if (data.type === 'container') return data
   }
   return undefined
+}
+
+function usableContainer(latest: JsonObject | undefined): string | undefined {
+  if (!latest) return undefined
+  const hasExpired = Date.parse(String(latest.expires_at)) <= Date.now()
+  return hasExpired ? undefined : String(latest.id)
 }
 
 /**
@@ -89,13 +128,14 @@ function withoutUnansweredTools(turns: readonly Turn[]): Turn[] {
   const pending = after.length > 0 && after.every(({ type }) => type === 'tool_result')
   return turns.flatMap((turn, at) => {
     if (turn.role !== 'assistant' || (at === last && pending)) return [turn]
-    const kept = turn.content.filter(
-      ({ type, id }) =>
-        type === 'tool_use' || !String(type).endsWith('_tool_use') || answered.has(id as JsonValue),
-    )
+    const kept = turn.content.filter(({ type, id }) => !isProviderCall(type) || answered.has(id as JsonValue))
     const content = withoutTrailingThinking(kept)
     return content.length > 0 ? [{ ...turn, content }] : []
   })
+}
+
+function isProviderCall(type: JsonValue | undefined): boolean {
+  return String(type).endsWith('_tool_use')
 }
 
 function text(words: string): JsonObject[] {

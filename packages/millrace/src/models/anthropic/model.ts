@@ -4,6 +4,7 @@ import type { HttpModelOptions } from '../wire/http-model.ts'
 import { baseUrlOf, checkHttpOptions, httpModel } from '../wire/http-model.ts'
 import { streamEvents } from '../wire/stream.ts'
 import type { CacheTime } from './cache-marks.ts'
+import { anthropicMessageCache } from './messages.ts'
 import type { AnthropicReader } from './reader.ts'
 import { anthropicReader } from './reader.ts'
 import { anthropicBody, containerField } from './request.ts'
@@ -76,6 +77,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): Model 
   )
   const { provider, id, address, capabilities } = http
   const cache = options.cache === false ? undefined : (options.cache ?? '5m')
+  const convert = anthropicMessageCache(provider)
   return {
     id,
     address,
@@ -91,7 +93,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): Model 
       const priorContent: JsonObject[] = []
       return streamEvents({
         async prepare() {
-          const body = anthropicBody(request, { model, provider, traits, settings, cache })
+          const body = anthropicBody(request, { model, convert, traits, settings, cache })
           const { messages, ...rest } = body
           const continuation = priorContent.length > 0 ? [{ role: 'assistant', content: priorContent }] : []
           return http.call(

@@ -1,6 +1,7 @@
 import type { FinishReason, JsonObject, JsonValue, ModelEvent, Usage } from '../../protocol/index.ts'
 import { addUsage, isObject, noUsage, parseArguments, toolCall } from '../../protocol/index.ts'
 import { failureOf } from '../wire/failures.ts'
+import { field } from '../wire/field.ts'
 import { framePattern } from '../wire/pattern.ts'
 import type { WireReader } from '../wire/stream.ts'
 import { parseFrame } from '../wire/stream.ts'
@@ -62,16 +63,16 @@ export function anthropicReader(
   let emptyCall: Block | undefined
   /** The latest block was text. Its `part-end` is emitted only if more text follows. */
   let afterText = false
-  let ended = false
-  let paused: Paused | undefined
 
   const opaque = (data: JsonValue) => ({ provider, data })
 
-  function readEvent(event: Fields) {
-    switch (event.type) {
-      case 'content_block_delta':
-        if (isObject(event.delta)) readDelta(indexOf(event), event.delta)
+  function readEvent(event: Fields, type: unknown) {
+    switch (type) {
+      case 'content_block_delta': {
+        const delta = field(event, 'delta')
+        if (isObject(delta)) readDelta(indexOf(event), delta)
         return
+      }
       case 'message_start':
         if (isObject(event.message)) readMessage(event.message)
         return
@@ -140,7 +141,7 @@ export function anthropicReader(
     closeEmptyCall()
     if (afterText && type === 'text') events.push({ type: 'part-end', part: 'text' })
     afterText = false
-    const open: Block = { type, start: block, written: '', signature: '', citations: [], closed: false }
+    const open: Block = { type, start: block, pieces: [], signature: '', citations: [], closed: false }
     blocks.set(index, open)
     order.push(open)
     if (type === 'text' && typeof block.text === 'string') addText(open, block.text)
@@ -176,7 +177,7 @@ export function anthropicReader(
         return
       case 'input_json_delta':
         if (typeof delta.partial_json !== 'string' || delta.partial_json === '') return
-        block.written += delta.partial_json
+        block.pieces.push(delta.partial_json)
         if (block.type === 'tool_use')
           events.push({ type: 'tool-input', callId: idOf(block.start), delta: delta.partial_json })
         return
@@ -185,7 +186,9 @@ export function anthropicReader(
     }
   }
 
-  function learn(data: string, frame: Fields, delta: Fields) {
+  function learn(data: string, frame: Fields) {
+    const { delta } = frame
+    if (!isObject(delta)) return
     const key = deltaFields.get(String(delta.type))
     if (!key) return
     pattern.learn({
@@ -202,13 +205,13 @@ export function anthropicReader(
 
   function addText(block: Block, text: string) {
     if (text === '' || block.type !== 'text') return
-    block.written += text
+    block.pieces.push(text)
     events.push({ type: 'text', text })
   }
 
   function addThinking(block: Block, text: string) {
     if (text === '' || block.type !== 'thinking') return
-    block.written += text
+    block.pieces.push(text)
     events.push({ type: 'reasoning', text })
   }
 
@@ -221,7 +224,7 @@ export function anthropicReader(
       const { citations } = block
       // A citation belongs to the text of its block, so the block is sent back as one part.
       if (citations.length > 0) events.push({ type: 'part-end', part: 'text', opaque: opaque({ citations }) })
-      else afterText = block.written !== ''
+      else afterText = block.pieces.length > 0
     } else if (type === 'thinking') {
       const { signature } = block
       const { thinking: _, ...rest } = opened as JsonObject
@@ -303,12 +306,13 @@ export function anthropicReader(
   }
 
   function finish() {
-    ended = true
+    reader.ended = true
     if (stopReason === undefined) closeEmptyCall()
-    const { total: counted, contextTokens } = usage
+    const counted = usage.total()
+    const contextTokens = usage.contextTokens()
     if (pauseReasons.has(stopReason ?? '')) {
       const content = order.filter(isSendable).map(finishedBlock)
-      paused = { content, usage: counted ?? {}, container: container && idOf(container) }
+      reader.paused = { content, usage: counted ?? {}, container: container && idOf(container) }
       if (afterText) events.push({ type: 'part-end', part: 'text' })
       return
     }
@@ -331,25 +335,24 @@ export function anthropicReader(
     })
   }
 
-  return {
-    read(data, event) {
+  const reader = {
+    ended: false,
+    paused: undefined as Paused | undefined,
+    read(data: string, event: string) {
       if (data === '' || pattern.read(data)) return
       const value = parseFrame(data, provider)
       if (!isObject(value)) return
       // If the data has no type, use the event's name.
-      readEvent(value.type === undefined && event !== '' ? { ...value, type: event } : value)
-      if (value.type === 'content_block_delta' && isObject(value.delta)) learn(data, value, value.delta)
+      const type = field(value, 'type')
+      if (type === undefined && event !== '') return readEvent({ ...value, type: event }, event)
+      readEvent(value, type)
+      if (type === 'content_block_delta' && pattern.isLearning()) learn(data, value)
     },
     end() {
       // Only `message_stop` ends an answer.
     },
-    get ended() {
-      return ended
-    },
-    get paused() {
-      return paused
-    },
   }
+  return reader
 }
 
 /** The field with the text of each delta type. */

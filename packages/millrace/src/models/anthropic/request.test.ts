@@ -5,6 +5,7 @@ import type { JsonObject, Message, ModelRequest, ModelSettings } from '../../pro
 import { conversation, longId, look, pdf, png, wait } from '../openai-chat/conversation.test-kit.ts'
 import { del, sentBody, user } from '../wires.test-kit.ts'
 import type { CacheTime } from './cache-marks.ts'
+import { anthropicMessageCache } from './messages.ts'
 import type { AnthropicExtra } from './model.ts'
 import { anthropicBody } from './request.ts'
 import { traitsOf } from './traits.ts'
@@ -21,7 +22,7 @@ function bodyFor({ model = 'claude-sonnet-4-5', cache, ...request }: BodyOptions
   const { settings = {} } = request
   return anthropicBody(
     { messages: hi, tools: [], settings, ...request },
-    { model, provider: 'anthropic', traits: traitsOf(model), settings, cache },
+    { model, convert: anthropicMessageCache('anthropic'), traits: traitsOf(model), settings, cache },
   )
 }
 

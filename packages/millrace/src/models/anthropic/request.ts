@@ -2,15 +2,16 @@ import type { JsonObject, JsonValue, ModelRequest, ModelSettings } from '../../p
 import { askForJson, isJsonObject } from '../../protocol/index.ts'
 import { bodyOf, extraTools } from '../wire/body.ts'
 import { closedSchema, strictTool } from '../wire/strict.ts'
+import { toolCache } from '../wire/tool-cache.ts'
 import type { CacheTime } from './cache-marks.ts'
 import { markCache } from './cache-marks.ts'
-import type { Turn } from './messages.ts'
+import type { anthropicMessageCache, Turn } from './messages.ts'
 import { anthropicMessages } from './messages.ts'
 import type { Traits } from './traits.ts'
 
 export interface AnthropicRequestOptions {
   readonly model: string
-  readonly provider: string
+  readonly convert: ReturnType<typeof anthropicMessageCache>
   readonly traits: Traits
   readonly settings: ModelSettings
   readonly cache: CacheTime | undefined
@@ -19,20 +20,16 @@ export interface AnthropicRequestOptions {
 /** The body of a Messages request. */
 export function anthropicBody(
   request: ModelRequest,
-  { model, provider, traits, settings, cache }: AnthropicRequestOptions,
+  { model, convert, traits, settings, cache }: AnthropicRequestOptions,
 ): JsonObject {
   const { temperature, topP, maxOutputTokens, stop, extra } = settings
-  const { system, turns, container } = anthropicMessages(request.messages, provider)
+  const { system, turns, container } = anthropicMessages(request.messages, convert)
   const native = extraTools(extra)
   const names = new Set(native.map(({ name }) => name))
   // A tool that Anthropic defines and we run (`bash`, an editor) is declared only in Anthropic's
   // format.
   const own = request.tools.filter(({ name }) => !names.has(name))
-  const tools = own.map((tool): JsonObject => {
-    const { schema, strict } = strictTool(tool, closedSchema)
-    const { name, description } = tool
-    return { name, description, input_schema: schema, ...(strict !== undefined && { strict }) }
-  })
+  const tools = own.map(toolField)
   const answer = request.output && closedSchema(request.output)
   // If the schema cannot be enforced, ask for it in the prompt.
   if (request.output && !answer) system.push({ type: 'text', text: askForJson(request.output) })
@@ -72,6 +69,12 @@ export function anthropicBody(
     },
   )
 }
+
+const toolField = toolCache((tool) => {
+  const { schema, strict } = strictTool(tool, closedSchema)
+  const { name, description } = tool
+  return { name, description, input_schema: schema, ...(strict !== undefined && { strict }) }
+})
 
 /** `extra.container` may be the id of another container, or only options for it (`{ skills }`). */
 export function containerField(id: string, extra: JsonObject | undefined): JsonValue {

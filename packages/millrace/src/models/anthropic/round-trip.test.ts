@@ -11,6 +11,7 @@ import {
   textBlock,
   toolUse,
 } from './anthropic.test-kit.ts'
+import { anthropicMessageCache } from './messages.ts'
 import { anthropicBody } from './request.ts'
 import { traitsOf } from './traits.ts'
 
@@ -28,7 +29,13 @@ function nextBody(frames: readonly unknown[], extra?: JsonObject) {
   const settings = extra ? { extra } : {}
   return anthropicBody(
     { messages, tools: [], settings },
-    { model, provider: 'anthropic', traits: traitsOf(model), settings, cache: undefined },
+    {
+      model,
+      convert: anthropicMessageCache('anthropic'),
+      traits: traitsOf(model),
+      settings,
+      cache: undefined,
+    },
   )
 }
 

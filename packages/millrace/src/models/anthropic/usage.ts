@@ -5,6 +5,14 @@ import { usageKinds } from '../wire/usage-kinds.ts'
 
 type Fields = Record<string, unknown>
 
+const counted = [
+  'input_tokens',
+  'output_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+] as const
+type Counted = (typeof counted)[number]
+
 /**
  * The token usage of one message. It is reported at the start and again at the end, where the
  * numbers are totals that replace earlier ones. Cache reads and writes are not included in
@@ -12,7 +20,7 @@ type Fields = Record<string, unknown>
  * of the conversation.
  */
 export function messageUsage() {
-  const latest: Record<string, number> = {}
+  const latest: { [Key in Counted | 'thinking_tokens']?: number } = {}
   let kinds: UsageKinds = {}
   let iterations: readonly Fields[] = []
   return {
@@ -21,10 +29,14 @@ export function messageUsage() {
       if (Array.isArray(usage.iterations)) iterations = usage.iterations.filter(isObject)
       kinds = { ...kinds, ...usageKinds(usage) }
       const details = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {}
-      for (const [key, value] of Object.entries({ ...usage, thinking_tokens: details.thinking_tokens }))
-        if (typeof value === 'number') latest[key] = value
+      for (const key of counted) {
+        const count = usage[key]
+        if (typeof count === 'number') latest[key] = count
+      }
+      const { thinking_tokens: thinking } = details
+      if (typeof thinking === 'number') latest.thinking_tokens = thinking
     },
-    get total(): Partial<Usage> | undefined {
+    total(): Partial<Usage> | undefined {
       const { input_tokens: input, output_tokens: output, thinking_tokens: thinking } = latest
       if (input === undefined && output === undefined) return undefined
       const { cache_read_input_tokens: read, cache_creation_input_tokens: written } = latest
@@ -40,7 +52,7 @@ export function messageUsage() {
       return compactions.length > 0 ? compactions.reduce(addUsage, { ...noUsage, ...own }) : own
     },
     /** The length of the conversation after a compaction, which cannot be computed from `total`. */
-    get contextTokens(): number | undefined {
+    contextTokens(): number | undefined {
       if (!iterations.some(({ type }) => type === 'compaction')) return undefined
       const last = iterations.findLast(({ type }) => type !== 'compaction')
       if (!last) return undefined

@@ -5,7 +5,7 @@ import { braces } from './braces.ts'
 function closed(...pieces: readonly string[]): boolean {
   const open = braces()
   for (const piece of pieces) open.push(piece)
-  return open.closed
+  return open.closed()
 }
 
 test('an object is closed by its last brace only', () => {
@@ -32,7 +32,7 @@ test('no prefix of an object is closed, wherever it is cut', () => {
       const open = braces()
       for (let at = 0; at < text.length; at += size) {
         open.push(text.slice(at, at + size))
-        expect(open.closed).toBe(at + size >= text.length)
+        expect(open.closed()).toBe(at + size >= text.length)
       }
     }),
   )

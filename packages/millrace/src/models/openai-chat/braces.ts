@@ -5,7 +5,7 @@ export interface Braces {
    * The text so far starts with `{`, and every brace and bracket is closed. It may still be invalid
    * JSON.
    */
-  readonly closed: boolean
+  closed(): boolean
 }
 
 export function braces(): Braces {
@@ -31,7 +31,7 @@ export function braces(): Braces {
     push(piece) {
       unread.push(piece)
     },
-    get closed() {
+    closed() {
       for (const piece of unread) for (const char of piece) read(char)
       unread = []
       return started && depth === 0 && !quoted

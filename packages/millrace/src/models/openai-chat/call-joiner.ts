@@ -42,7 +42,7 @@ export interface CallJoiner {
   /** The stream ended without a finish reason: only calls with whole arguments are complete. */
   closeWhole(): void
   /** True once any call has started. */
-  readonly called: boolean
+  called(): boolean
 }
 
 /**
@@ -95,7 +95,7 @@ export function callJoiner(
       return otherName || (otherId && (call.placeholder || name !== call.name) && tools.has(call.name))
     }
     // While the arguments are open, a different name or id means nothing.
-    return (otherId || text !== '') && call.braces.closed
+    return (otherId || text !== '') && call.braces.closed()
   }
 
   function open({ index, id }: Fragment): Call {
@@ -122,7 +122,7 @@ export function callJoiner(
 
   /** Complete once the next call starts. A call without a name waits for it. */
   function isWhole(call: Call): boolean {
-    return !call.closed && !call.placeholder && call.name !== '' && call.braces.closed
+    return !call.closed && !call.placeholder && call.name !== '' && call.braces.closed()
   }
 
   /** A name may come at once, in pieces, or again with every fragment. */
@@ -188,9 +188,9 @@ export function callJoiner(
       for (const call of calls) if (!call.closed) close(call)
     },
     closeWhole() {
-      for (const call of calls) if (!call.closed && call.name !== '' && call.braces.closed) close(call)
+      for (const call of calls) if (!call.closed && call.name !== '' && call.braces.closed()) close(call)
     },
-    get called() {
+    called() {
       return calls.length > 0
     },
   }

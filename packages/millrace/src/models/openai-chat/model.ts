@@ -6,7 +6,7 @@ import { streamEvents } from '../wire/stream.ts'
 import { openaiHttp } from './openai-http.ts'
 import { chatReader } from './reader.ts'
 import type { SendReasoning } from './request.ts'
-import { chatBody } from './request.ts'
+import { chatBody, chatMessageCache } from './request.ts'
 
 /** Further fields of Chat Completions; fields that are not listed are sent too. */
 export interface ChatExtra {
@@ -47,6 +47,7 @@ export function openaiChat(model: string, options: OpenAIChatOptions = {}): Mode
   )
   const { provider, id, address, capabilities } = http
   const { sendReasoning = 'calls' } = options
+  const convert = chatMessageCache({ provider, dialect, sendReasoning })
   return {
     id,
     address,
@@ -57,7 +58,7 @@ export function openaiChat(model: string, options: OpenAIChatOptions = {}): Mode
       const tools = new Set(request.tools.map(({ name }) => name))
       return streamEvents({
         async prepare() {
-          const body = chatBody(request, { model, provider, dialect, settings, sendReasoning })
+          const body = chatBody(request, { model, dialect, settings, convert })
           return http.call(body, { settings, signal, wire })
         },
         open: (events, { secrets }) => chatReader(events, { provider, tools, secrets }),

@@ -1,6 +1,7 @@
 import type { FinishReason, JsonValue, ModelEvent, Usage } from '../../protocol/index.ts'
 import { isObject, MillraceError } from '../../protocol/index.ts'
 import { failureOf } from '../wire/failures.ts'
+import { field } from '../wire/field.ts'
 import { framePattern } from '../wire/pattern.ts'
 import type { WireReader } from '../wire/stream.ts'
 import { parseFrame } from '../wire/stream.ts'
@@ -41,26 +42,29 @@ export function chatReader(
   /** The id of a second answer that has started but has no content yet. */
   let pendingId: string | undefined
   let model: string | undefined
-  let ended = false
   /** The field of the current reasoning. It is sent back in the same field. */
   let reasoningField: string | undefined
   let details: Fields[] = []
 
   function readChunk(chunk: Fields) {
-    if (isFailure(chunk)) throw failureOf({ provider, body: chunk, secrets })
-    if (typeof chunk.type === 'string' && chunk.type.startsWith('response.'))
+    const type = field(chunk, 'type')
+    if (isFailure(chunk, type)) throw failureOf({ provider, body: chunk, secrets })
+    if (typeof type === 'string' && type.startsWith('response.'))
       throw new MillraceError({
         op: 'model.stream',
         code: 'llm_error',
         message: `${provider} uses the Responses API at this address: use openai() instead of openaiChat()`,
       })
-    if (typeof chunk.model === 'string' && chunk.model) model = chunk.model
+    const named = field(chunk, 'model')
+    if (typeof named === 'string' && named) model = named
     readUsageOf(chunk)
-    if (!Array.isArray(chunk.choices)) return
+    const choices = field(chunk, 'choices')
+    if (!Array.isArray(choices)) return
     // Only the first choice is used. Azure's prompt filter and the usage come in chunks without
     // choices.
-    for (const choice of chunk.choices)
-      if (isObject(choice) && (choice.index ?? 0) === 0) return readChoice(choice, chunk.id)
+    for (const choice of choices)
+      if (isObject(choice) && (field(choice, 'index') ?? 0) === 0)
+        return readChoice(choice, field(chunk, 'id'))
   }
 
   /** A stream may contain two answers if an intermediary resent the request. */
@@ -73,7 +77,7 @@ export function chatReader(
     if (ids.size < 64) ids.add(own)
     id = own
     // A finish reason closes the open calls, so it must have their id.
-    if (!hasContent(delta) && !(reason && calls.called)) return
+    if (!hasContent(delta) && !(reason && calls.called())) return
     if (contentId !== undefined && own !== contentId && own === pendingId) restart()
     isMixed ||= contentId !== undefined && own !== contentId
     contentId = own
@@ -90,21 +94,21 @@ export function chatReader(
   }
 
   /** Groq sends usage in `x_groq`, Moonshot inside the choice. */
-  function readUsageOf({ usage: own, x_groq: groq }: Fields) {
+  function readUsageOf(holder: Fields) {
+    const own = field(holder, 'usage')
+    const groq = field(holder, 'x_groq')
     const reported = isObject(own) ? own : isObject(groq) && isObject(groq.usage) ? groq.usage : undefined
     if (reported) usage = readUsage(reported)
   }
 
   function readChoice(choice: Fields, chunkId: unknown) {
-    if (choice.error) throw failureOf({ provider, body: { error: choice.error }, secrets })
+    const error = field(choice, 'error')
+    if (error) throw failureOf({ provider, body: { error }, secrets })
     readUsageOf(choice)
     // A server that does not really stream sends the whole message once.
-    const delta = isObject(choice.delta)
-      ? choice.delta
-      : isObject(choice.message)
-        ? choice.message
-        : undefined
-    const { finish_reason: reason } = choice
+    const own = field(choice, 'delta')
+    const delta = isObject(own) ? own : isObject(choice.message) ? choice.message : undefined
+    const reason = field(choice, 'finish_reason')
     checkId(chunkId, delta ?? noFields, reason)
     if (isMixed && hasOneId) throw streamError(`${provider} sent two answers in one stream`)
     if (delta) readDelta(delta)
@@ -215,15 +219,15 @@ export function chatReader(
   }
 
   function finishAnswer() {
-    if (ended) return
+    if (reader.ended) return
     endReasoning()
     if (finish === undefined) calls.closeWhole()
     else if (finish === 'stop' || finish === 'other') calls.closeAll()
     finish ??= 'stop'
-    ended = true
+    reader.ended = true
     // `stop`, `eos`, `tool_call`, `null`: whatever the reason, if there are complete calls, they
     // should run.
-    const called = calls.called && (finish === 'stop' || finish === 'other')
+    const called = calls.called() && (finish === 'stop' || finish === 'other')
     const reason = refused ? 'refusal' : called ? 'tool-calls' : finish
     events.push({
       type: 'done',
@@ -237,10 +241,11 @@ export function chatReader(
     })
   }
 
-  return {
-    read(data, event) {
+  const reader = {
+    ended: false,
+    read(data: string, event: string) {
       if (event === '' && pattern.read(data)) return
-      const text = data.trim()
+      const text = data.startsWith('{') ? data : data.trim()
       if (text === '[DONE]') return finishAnswer()
       if (text === '') return
       if (event === 'error') throw failureOf({ provider, body: text, secrets })
@@ -248,23 +253,23 @@ export function chatReader(
       if (!isObject(chunk)) return
       const before = events.length
       readChunk(chunk)
-      if (events.length === before + 1 && finish === undefined) learn(data, chunk)
+      if (events.length === before + 1 && finish === undefined && pattern.isLearning()) learn(data, chunk)
     },
     end() {
       // Not every server sends `[DONE]`, but without a finish reason the answer may be incomplete.
       if (finish !== undefined) finishAnswer()
     },
-    get ended() {
-      return ended
-    },
   }
+  return reader
 }
 
 const noFields: Fields = {}
 
 function hasContent(delta: Fields): boolean {
-  for (const [key, value] of Object.entries(delta))
+  for (const key in delta) {
+    const value = delta[key]
     if (key !== 'role' && value && !(Array.isArray(value) && value.length === 0)) return true
+  }
   return false
 }
 
@@ -319,10 +324,13 @@ function fieldOf(
  * `{"error":{…}}`, `{"error":"…"}`, vLLM's `{"object":"error","message":…}`, or a bare message with
  * a code.
  */
-function isFailure(chunk: Fields): boolean {
-  if (isObject(chunk.error) || (typeof chunk.error === 'string' && chunk.error !== '')) return true
-  if (chunk.object === 'error' || chunk.type === 'error') return true
-  return chunk.choices === undefined && typeof chunk.message === 'string' && chunk.code !== undefined
+function isFailure(chunk: Fields, type: unknown): boolean {
+  const error = field(chunk, 'error')
+  if (isObject(error) || (typeof error === 'string' && error !== '')) return true
+  if (field(chunk, 'object') === 'error' || type === 'error') return true
+  return (
+    field(chunk, 'choices') === undefined && typeof chunk.message === 'string' && chunk.code !== undefined
+  )
 }
 
 function fragmentsOf(delta: Fields): Fragment[] {

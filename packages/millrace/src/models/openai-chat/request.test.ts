@@ -16,7 +16,7 @@ import {
 import { dialectOf } from './dialects.ts'
 import type { ChatExtra } from './model.ts'
 import type { SendReasoning } from './request.ts'
-import { chatBody } from './request.ts'
+import { chatBody, chatMessageCache } from './request.ts'
 
 const addresses = {
   openai: 'https://api.openai.com/v1',
@@ -39,7 +39,12 @@ function bodyFor({ at = 'openai', sendReasoning = 'calls', ...request }: BodyOpt
   const { settings = {} } = request
   return chatBody(
     { messages: hi, tools: [], settings, ...request },
-    { model: 'acme-1', provider: dialect.provider, dialect, settings, sendReasoning },
+    {
+      model: 'acme-1',
+      dialect,
+      settings,
+      convert: chatMessageCache({ provider: dialect.provider, dialect, sendReasoning }),
+    },
   )
 }
 

@@ -10,14 +10,15 @@ import type {
   ProviderData,
   ReasoningPart,
   ToolMessage,
-  ToolSpec,
   UserPart,
 } from '../../protocol/index.ts'
 import { invalidInput, isJsonObject, isObject, textOf, toolCallsOf } from '../../protocol/index.ts'
 import { bodyOf, extraTools, resultText } from '../wire/body.ts'
-import { callIds } from '../wire/call-ids.ts'
 import { asText, asUrl, omitUnsupportedFiles, sourceOf } from '../wire/media.ts'
+import type { Converted, ConvertMessages } from '../wire/message-cache.ts'
+import { messageCache } from '../wire/message-cache.ts'
 import { strictSchema, strictTool } from '../wire/strict.ts'
+import { toolCache } from '../wire/tool-cache.ts'
 import { sendableName } from '../wire/tool-name.ts'
 import type { Dialect } from './dialects.ts'
 
@@ -28,23 +29,22 @@ export type SendReasoning = 'calls' | 'always' | 'never'
 
 export interface ChatRequestOptions {
   readonly model: string
-  readonly provider: string
   readonly dialect: Dialect
   readonly settings: ModelSettings
-  readonly sendReasoning: SendReasoning
+  readonly convert: ConvertMessages<ChatMessage>
 }
 
 /** The body of a Chat Completions request. */
 export function chatBody(
   { messages, tools, toolChoice, output }: ModelRequest,
-  { model, provider, dialect, settings, sendReasoning }: ChatRequestOptions,
+  { model, dialect, settings, convert }: ChatRequestOptions,
 ): JsonObject {
   const { temperature, topP, maxOutputTokens, stop, seed, reasoning, parallelToolCalls, extra } = settings
   const hasTools = tools.length + extraTools(extra).length > 0
   return bodyOf(
     {
       model,
-      messages: chatMessages(messages, { provider, dialect, sendReasoning }),
+      messages: chatMessages(messages, dialect, convert),
       stream: true,
       stream_options: dialect.asksForUsage ? { include_usage: true } : undefined,
       tools: tools.map(toolField),
@@ -69,12 +69,12 @@ export function chatBody(
   )
 }
 
-function toolField(tool: ToolSpec): JsonObject {
+const toolField = toolCache((tool) => {
   const { schema, strict } = strictTool(tool, strictSchema)
   const { name, description } = tool
   const body = { name, description, parameters: schema, ...(strict !== undefined && { strict }) }
   return { type: 'function', function: body }
-}
+})
 
 function answerSchema(output: JsonObject): JsonObject {
   const strict = strictSchema(output)
@@ -87,46 +87,64 @@ interface MessageOptions {
   readonly sendReasoning: SendReasoning
 }
 
-function chatMessages(messages: readonly Message[], options: MessageOptions): JsonValue[] {
-  const idOf = callIds(options.dialect.ids)
+interface ChatMessage extends Converted {
+  /** Images of a tool result: a `tool` message holds only text, so they follow in a user message. */
+  readonly images?: JsonValue[]
+}
+
+/** Converts conversations for one model. */
+export function chatMessageCache(options: MessageOptions): ConvertMessages<ChatMessage> {
+  return messageCache(options.dialect.ids, (message, idOf): ChatMessage => {
+    switch (message.role) {
+      case 'system':
+        return { items: [{ role: 'system', content: message.content }] }
+      case 'user':
+        return { items: [{ role: 'user', content: userContent(message.content, options) }] }
+      case 'assistant':
+        return { items: assistantMessage(message, idOf, options) }
+      case 'tool': {
+        const content = resultText(message.content, '[the image follows]')
+        return {
+          items: [{ role: 'tool', tool_call_id: idOf(message.callId), content }],
+          ...imagesOf(message),
+        }
+      }
+    }
+  })
+}
+
+const afterTools: JsonObject = { role: 'assistant', content: 'I see.' }
+
+function chatMessages(
+  messages: readonly Message[],
+  dialect: Dialect,
+  convert: ConvertMessages<ChatMessage>,
+): JsonValue[] {
+  const supports = (part: FilePart) => fileBlock(part, dialect) !== undefined
+  const sendable = omitUnsupportedFiles(messages, supports)
   const result: JsonValue[] = []
-  /** Images of tool results: a `tool` message holds only text, so they follow in a user message. */
   let images: JsonValue[] = []
   let afterTool = false
-  const addUser = (content: JsonValue) => {
-    if (afterTool && options.dialect.replyAfterTools) result.push({ role: 'assistant', content: 'I see.' })
-    result.push({ role: 'user', content })
+  const addUser = (item: JsonObject) => {
+    if (afterTool && dialect.replyAfterTools) result.push(afterTools)
+    result.push(item)
     afterTool = false
   }
   const addImages = () => {
-    if (images.length > 0) addUser(images)
+    if (images.length > 0) addUser({ role: 'user', content: images })
     images = []
   }
-  const supports = (part: FilePart) => fileBlock(part, options.dialect) !== undefined
-  for (const message of omitUnsupportedFiles(messages, supports)) {
-    if (message.role !== 'tool') addImages()
-    switch (message.role) {
-      case 'system':
-        result.push({ role: 'system', content: message.content })
-        break
-      case 'user':
-        addUser(userContent(message.content, options))
-        break
-      case 'assistant':
-        for (const said of assistantMessage(message, idOf, options)) {
-          result.push(said)
-          afterTool = false
-        }
-        break
-      case 'tool':
-        result.push({
-          role: 'tool',
-          tool_call_id: idOf(message.callId),
-          content: resultText(message.content, '[the image follows]'),
-        })
-        images.push(...imagesOf(message))
-        afterTool = true
+  let at = 0
+  for (const { items, images: more } of convert(sendable)) {
+    const role = sendable[at++]?.role
+    if (role !== 'tool') addImages()
+    for (const item of items) {
+      if (role === 'user') addUser(item)
+      else result.push(item)
     }
+    if (role === 'tool') afterTool = true
+    else if (role === 'assistant' && items.length > 0) afterTool = false
+    if (more) images.push(...more)
   }
   addImages()
   return result
@@ -173,7 +191,7 @@ function assistantMessage(
   message: AssistantMessage,
   idOf: (callId: string) => string,
   { provider, dialect, sendReasoning }: MessageOptions,
-): JsonValue[] {
+): JsonObject[] {
   const text = textOf(message)
   const calls = toolCallsOf(message).map(({ callId, name, input, opaque }) => ({
     id: idOf(callId),
@@ -235,8 +253,8 @@ function reasoningSource(
   }
 }
 
-function imagesOf({ name, content }: ToolMessage): JsonValue[] {
+function imagesOf({ name, content }: ToolMessage): Pick<ChatMessage, 'images'> {
   const images = content.filter((part) => part.type === 'image')
-  if (images.length === 0) return []
-  return [{ type: 'text', text: `Image returned by ${name}:` }, ...images.map(imageField)]
+  if (images.length === 0) return {}
+  return { images: [{ type: 'text', text: `Image returned by ${name}:` }, ...images.map(imageField)] }
 }

@@ -17,26 +17,25 @@ export function eventOrder(
   onDisorder: (number: number, after: number) => never,
 ): EventOrder {
   let latest = ''
-  let sequence = from
   let isCounting = false
-  return {
-    get sequence() {
-      return sequence
-    },
-    isRepeated(data, number, type) {
+  const order = {
+    sequence: from,
+    isRepeated(data: string, number: unknown, type?: unknown) {
       if (typeof number !== 'number') return false
       // Numbering restarts here, even in the middle of a stream.
       if (type === 'response.created') {
-        sequence = number
+        order.sequence = number
         isCounting = false
         return false
       }
+      const { sequence } = order
       if (isCounting && number === sequence && data === latest) return true
       if (isCounting && sequence !== undefined && number + 1 === sequence) onDisorder(number, sequence)
       isCounting ||= sequence !== undefined && number > sequence
-      sequence = number
+      order.sequence = number
       latest = data
       return false
     },
   }
+  return order
 }

@@ -1,3 +1,4 @@
+import { field } from '../wire/field.ts'
 import { idOf } from './items.ts'
 
 export type Fields = Record<string, unknown>
@@ -8,8 +9,8 @@ export interface Item {
   /** From `output_item.added`; `whole` is from `output_item.done`. */
   readonly start: Fields
   whole?: Fields
-  /** The text or arguments so far. */
-  written: string
+  /** The text or arguments so far. A string grown by `+=` would keep a node for each piece. */
+  readonly pieces: string[]
   /** The parts of a message that have emitted text. */
   readonly emittedParts: Set<unknown>
   /** The current part of the reasoning. */
@@ -30,7 +31,7 @@ export function newItem(start: Fields): Item {
   return {
     type: String(start.type),
     start,
-    written: '',
+    pieces: [],
     emittedParts: new Set(),
     reasoningPart: undefined,
     callId: undefined,
@@ -40,18 +41,24 @@ export function newItem(start: Fields): Item {
   }
 }
 
-export function indexOf({ output_index: index }: Fields): number {
+export function writtenIn({ pieces }: Item): string {
+  return pieces.join('')
+}
+
+export function indexOf(event: Fields): number {
+  const index = field(event, 'output_index')
   return typeof index === 'number' ? index : 0
 }
 
 /** The same `output_item.added` again. */
-export function isDuplicateStart({ closed, written, start, callId }: Item, again: Fields): boolean {
+export function isDuplicateStart({ closed, pieces, start, callId }: Item, again: Fields): boolean {
   if (closed) return callId !== undefined && callId !== '' && idOf(again) === callId
-  return written === '' && JSON.stringify(start) === JSON.stringify(again)
+  return pieces.length === 0 && JSON.stringify(start) === JSON.stringify(again)
 }
 
 /** The event names another item. Some servers send no ids. */
-export function isForeign({ item_id: id }: Fields, { start }: Item): boolean {
+export function isForeign(event: Fields, { start }: Item): boolean {
+  const id = field(event, 'item_id')
   return id !== undefined && start.id !== undefined && id !== start.id
 }
 

@@ -14,7 +14,7 @@ import { streamEvents } from '../wire/stream.ts'
 import { cancelResponse, checkpointOf, resumeCall } from './background.ts'
 import type { Checkpoint } from './reader.ts'
 import { responsesReader } from './reader.ts'
-import { customTools, responsesBody } from './request.ts'
+import { customTools, responsesBody, responsesMessageCache } from './request.ts'
 
 /**
  * Further fields of the Responses API; fields that are not listed are sent too. `tools` are added
@@ -78,6 +78,7 @@ export function openai(model: string, options: OpenAIOptions = {}): Model {
   }))
   const { provider, id, address, capabilities } = http
   const { background = false } = options
+  const convert = responsesMessageCache({ provider, canReason: capabilities.reasoning })
 
   function generate(request: ModelRequest, { signal, wire }: StreamOptions, from?: Checkpoint): ModelStream {
     const settings = http.settings(request.settings)
@@ -85,8 +86,8 @@ export function openai(model: string, options: OpenAIOptions = {}): Model {
       async prepare() {
         const body = responsesBody(request, {
           model,
-          provider,
           settings,
+          convert,
           canReason: capabilities.reasoning,
           background,
         })

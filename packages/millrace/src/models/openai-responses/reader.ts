@@ -1,13 +1,14 @@
 import type { FinishReason, JsonObject, JsonValue, ModelEvent } from '../../protocol/index.ts'
 import { isObject, MillraceError, parseArguments, toolCall } from '../../protocol/index.ts'
 import { failureOf } from '../wire/failures.ts'
+import { field } from '../wire/field.ts'
 import { framePattern } from '../wire/pattern.ts'
 import type { WireReader } from '../wire/stream.ts'
 import { parseFrame } from '../wire/stream.ts'
 import { streamError } from '../wire/stream-error.ts'
 import { eventOrder } from './event-order.ts'
 import type { Fields, Item } from './item-state.ts'
-import { indexOf, isDuplicateStart, isForeign, isTool, newItem } from './item-state.ts'
+import { indexOf, isDuplicateStart, isForeign, isTool, newItem, writtenIn } from './item-state.ts'
 import type { ItemCall } from './items.ts'
 import { callOf, idOf, providerTool, toolType } from './items.ts'
 import { readUsage } from './usage.ts'
@@ -51,7 +52,6 @@ export function responsesReader(
   let metadata: Record<string, JsonValue> = from ? { id: from.id } : {}
   let refused = from?.refused ?? false
   let called = from?.called ?? false
-  let ended = false
   /** The highest index that was added. */
   let highestIndex = -1
   /** Items came without an index. */
@@ -64,10 +64,10 @@ export function responsesReader(
   const opaque = (data: JsonValue) => ({ provider, data })
   const ownCall = (item: Fields) => callOf(item, custom)
 
-  function readEvent(event: Fields) {
-    switch (event.type) {
+  function readEvent(event: Fields, type = field(event, 'type')) {
+    switch (type) {
       case 'response.output_text.delta':
-        return addText(itemOf(event, 'message'), event.content_index, event.delta)
+        return addText(itemOf(event, 'message'), field(event, 'content_index'), field(event, 'delta'))
       case 'response.created':
         startResponse(event.response)
         return checkpoint()
@@ -83,14 +83,18 @@ export function responsesReader(
         return addWholeText(itemOf(event, 'message'), event.content_index, event.text)
       case 'response.refusal.delta':
         refused = true
-        return addText(itemOf(event, 'message'), event.content_index, event.delta)
+        return addText(itemOf(event, 'message'), field(event, 'content_index'), field(event, 'delta'))
       case 'response.refusal.done':
         refused = true
         return addWholeText(itemOf(event, 'message'), event.content_index, event.refusal)
       case 'response.reasoning_summary_text.delta':
-        return addReasoning(itemOf(event, 'reasoning'), event.delta, `summary ${event.summary_index}`)
+        return addReasoning(
+          itemOf(event, 'reasoning'),
+          field(event, 'delta'),
+          `summary ${event.summary_index}`,
+        )
       case 'response.reasoning_text.delta':
-        return addReasoning(itemOf(event, 'reasoning'), event.delta, `text ${event.content_index}`)
+        return addReasoning(itemOf(event, 'reasoning'), field(event, 'delta'), `text ${event.content_index}`)
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
         return readArguments(event)
@@ -106,6 +110,18 @@ export function responsesReader(
         throw failed(isObject(event.error) ? { error: event.error } : event)
       // Part events, search progress, annotations and future types are ignored.
     }
+  }
+
+  /** An error, an event whose type is only in the name of its frame, or another API. */
+  function readUntyped(value: Fields, event: string) {
+    if (value.object === 'chat.completion.chunk')
+      throw new MillraceError({
+        op: 'model.stream',
+        code: 'llm_error',
+        message: `${provider} uses Chat Completions at this address: use openaiChat() instead of openai()`,
+      })
+    if (isObject(value.error)) throw failureOf({ provider, body: value, secrets })
+    readEvent({ ...value, type: event })
   }
 
   function readMetadata(response: unknown) {
@@ -210,21 +226,23 @@ export function responsesReader(
   }
 
   function itemOf(event: Fields, type: string): Item {
-    return items.get(indexOf(event)) ?? add(indexOf(event), { type })
+    const index = indexOf(event)
+    return items.get(index) ?? add(index, { type })
   }
 
   function addText(item: Item, part: unknown, text: unknown) {
     if (typeof text !== 'string' || text === '') return
-    item.emittedParts.add(part)
-    item.written += text
+    if (!item.emittedParts.has(part)) item.emittedParts.add(part)
+    item.pieces.push(text)
     events.push({ type: 'text', text })
   }
 
   /** Not every server streams the text. */
   function addWholeText(item: Item, part: unknown, text: unknown) {
+    if (item.emittedParts.has(part)) return
     // Some servers number the parts inconsistently, or not at all.
-    const isEmitted = item.emittedParts.size > 0 && typeof text === 'string' && item.written.endsWith(text)
-    if (!item.emittedParts.has(part) && !isEmitted) addText(item, part, text)
+    const isEmitted = item.emittedParts.size > 0 && typeof text === 'string' && writtenIn(item).endsWith(text)
+    if (!isEmitted) addText(item, part, text)
   }
 
   function addReasoning(item: Item, text: unknown, part: string) {
@@ -232,20 +250,22 @@ export function responsesReader(
     // The parts of a summary are paragraphs; some servers also send the reasoning itself.
     const gap = item.reasoningPart !== undefined && item.reasoningPart !== part ? '\n\n' : ''
     item.reasoningPart = part
-    item.written += text
+    item.pieces.push(text)
     events.push({ type: 'reasoning', text: gap + text })
   }
 
   function readArguments(event: Fields) {
-    const item = items.get(indexOf(event))
-    if (!item) throw outOfOrder(`arguments for item ${indexOf(event)}, which has not started`)
-    if (item.closed || typeof event.delta !== 'string' || event.delta === '') return
-    item.written += event.delta
+    const index = indexOf(event)
+    const item = items.get(index)
+    if (!item) throw outOfOrder(`arguments for item ${index}, which has not started`)
+    const delta = field(event, 'delta')
+    if (item.closed || typeof delta !== 'string' || delta === '') return
+    item.pieces.push(delta)
     item.mixed ||= isForeign(event, item)
     // The input of a custom tool is plain text; its arguments are emitted as JSON once it is
     // complete.
     if (item.callId !== undefined && item.type === 'function_call')
-      events.push({ type: 'tool-input', callId: item.callId, delta: event.delta })
+      events.push({ type: 'tool-input', callId: item.callId, delta })
   }
 
   function startCall(item: Item, call: ItemCall | undefined) {
@@ -262,7 +282,7 @@ export function responsesReader(
     // name.
     if (isForeign(event, item) || item.mixed) return
     const written =
-      typeof event.arguments === 'string' && event.arguments !== '' ? event.arguments : item.written
+      typeof event.arguments === 'string' && event.arguments !== '' ? event.arguments : writtenIn(item)
     closeCall(item, { ...item.start, arguments: written })
   }
 
@@ -274,16 +294,17 @@ export function responsesReader(
       throw outOfOrder(`the end of a call to '${call.name}' for a call to '${name}'`)
     if (call.raw === '' && item.mixed)
       throw outOfOrder(`a call to '${call.name}' with arguments from several items`)
-    if ((call.raw || item.written).trim() === '' && whole.status !== 'completed') {
+    const written = writtenIn(item)
+    if ((call.raw || written).trim() === '' && whole.status !== 'completed') {
       item.empty = whole
       return
     }
     item.closed = true
     called = true
-    const emitted = item.callId !== undefined && item.type === 'function_call' ? item.written : ''
+    const emitted = item.callId !== undefined && item.type === 'function_call' ? written : ''
     startCall(item, call)
     const { callId = call.callId } = item
-    const raw = call.raw === '' ? item.written : call.raw
+    const raw = call.raw === '' ? written : call.raw
     calls.push({ callId, name: call.name, raw })
     // Not every server streams the arguments.
     if (raw.startsWith(emitted) && raw.length > emitted.length)
@@ -326,11 +347,11 @@ export function responsesReader(
     }
     // The phase marks commentary or the final answer. Models perform worse if it is not sent back.
     if (typeof phase === 'string') events.push({ type: 'part-end', part: 'text', opaque: opaque({ phase }) })
-    else afterMessage = item.written !== ''
+    else afterMessage = item.pieces.length > 0
   }
 
   function finishReasoning(item: Item, whole: Fields) {
-    if (item.written === '') {
+    if (item.pieces.length === 0) {
       const parts = [whole.summary, whole.content].find((list) => Array.isArray(list) && list.length > 0)
       if (Array.isArray(parts))
         for (const [at, part] of parts.entries())
@@ -408,7 +429,7 @@ export function responsesReader(
   }
 
   function done(finish: FinishReason, response: unknown) {
-    ended = true
+    reader.ended = true
     readMetadata(response)
     const { output } = isObject(response) ? response : {}
     const streamed = [...items.values()].map(({ whole, start }) => whole ?? start)
@@ -438,29 +459,23 @@ export function responsesReader(
     return streamError(`${provider} sent ${what}: the stream is out of order`)
   }
 
-  return {
-    read(data, event) {
-      if (data === '' || data === '[DONE]' || pattern.read(data)) return
+  const reader = {
+    ended: false,
+    read(data: string, event: string) {
+      if (pattern.read(data) || data === '' || data === '[DONE]') return
       const value = parseFrame(data, provider)
-      if (!isObject(value) || order.isRepeated(data, value.sequence_number, value.type)) return
-      if (value.object === 'chat.completion.chunk')
-        throw new MillraceError({
-          op: 'model.stream',
-          code: 'llm_error',
-          message: `${provider} uses Chat Completions at this address: use openaiChat() instead of openai()`,
-        })
-      if (value.type === undefined && isObject(value.error))
-        throw failureOf({ provider, body: value, secrets })
-      readEvent(value.type === undefined && event !== '' ? { ...value, type: event } : value)
-      if (typeof value.type === 'string' && value.type.endsWith('.delta')) learn(data, value)
+      if (!isObject(value)) return
+      const type = field(value, 'type')
+      if (order.isRepeated(data, field(value, 'sequence_number'), type)) return
+      if (typeof type !== 'string') return readUntyped(value, event)
+      readEvent(value, type)
+      if (type.endsWith('.delta') && pattern.isLearning()) learn(data, value)
     },
     end() {
       // Only `response.completed` and similar events end an answer.
     },
-    get ended() {
-      return ended
-    },
   }
+  return reader
 }
 
 function errorIn(response: unknown): unknown {

@@ -13,7 +13,7 @@ import {
   wait,
 } from '../openai-chat/conversation.test-kit.ts'
 import type { ResponsesExtra } from './model.ts'
-import { responsesBody } from './request.ts'
+import { responsesBody, responsesMessageCache } from './request.ts'
 
 interface BodyOptions extends Partial<ModelRequest> {
   readonly canReason?: boolean
@@ -25,7 +25,12 @@ function bodyFor({ canReason = true, ...request }: BodyOptions) {
   const { settings = {} } = request
   return responsesBody(
     { messages: hi, tools: [], settings, ...request },
-    { model: 'acme-1', provider: 'openai', settings, canReason },
+    {
+      model: 'acme-1',
+      settings,
+      convert: responsesMessageCache({ provider: 'openai', canReason }),
+      canReason,
+    },
   )
 }
 

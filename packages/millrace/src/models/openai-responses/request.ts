@@ -6,23 +6,24 @@ import type {
   Message,
   ModelRequest,
   ModelSettings,
-  ToolCallPart,
-  ToolSpec,
+  ToolMessage,
   UserPart,
 } from '../../protocol/index.ts'
 import { invalidInput, isJsonObject, isObject, toolCallsOf } from '../../protocol/index.ts'
 import { bodyOf, extraTools } from '../wire/body.ts'
-import { callIds } from '../wire/call-ids.ts'
 import { asUrl, omitUnsupportedFiles, sourceOf } from '../wire/media.ts'
+import type { Converted, ConvertMessages } from '../wire/message-cache.ts'
+import { messageCache } from '../wire/message-cache.ts'
 import { strictSchema, strictTool } from '../wire/strict.ts'
+import { toolCache } from '../wire/tool-cache.ts'
 import { sendableName } from '../wire/tool-name.ts'
 import { backgroundFields } from './background.ts'
 import { imageItem, resultItem } from './results.ts'
 
 export interface ResponsesRequestOptions {
   readonly model: string
-  readonly provider: string
   readonly settings: ModelSettings
+  readonly convert: ConvertByStorage
   /** Whether the model can reason: others reject reasoning settings. */
   readonly canReason: boolean
   /** Generate in the background. */
@@ -35,7 +36,7 @@ export interface ResponsesRequestOptions {
  */
 export function responsesBody(
   { messages, tools, toolChoice, output }: ModelRequest,
-  { model, provider, settings, canReason, background = false }: ResponsesRequestOptions,
+  { model, settings, convert, canReason, background = false }: ResponsesRequestOptions,
 ): JsonObject {
   const { temperature, topP, maxOutputTokens, reasoning, parallelToolCalls, extra } = settings
   const [first, ...rest] = messages
@@ -57,7 +58,10 @@ export function responsesBody(
     {
       model,
       instructions,
-      input: inputItems(instructions === undefined ? messages : rest, { provider, stored, canReason }),
+      input: inputItems(
+        instructions === undefined ? messages : rest,
+        stored ? convert.stored : convert.unstored,
+      ),
       stream: true,
       store: false,
       ...(background && backgroundFields(extra)),
@@ -82,11 +86,11 @@ export function responsesBody(
   )
 }
 
-function toolField(tool: ToolSpec): JsonObject {
+const toolField = toolCache((tool) => {
   const { schema, strict = false } = strictTool(tool, strictSchema)
   const { name, description } = tool
   return { type: 'function', name, description, parameters: schema, strict }
-}
+})
 
 /**
  * The `include` field: encrypted reasoning, which must be sent back, and what the caller includes.
@@ -142,20 +146,61 @@ interface ItemOptions {
 
 const ids = { pattern: /^.{1,64}$/s, create: (token: string) => `call_${token}` }
 
-function inputItems(messages: readonly Message[], options: ItemOptions): JsonValue[] {
-  const idOf = callIds(ids)
-  const calls = new Map<string, ToolCallPart>()
-  for (const message of messages) for (const call of toolCallsOf(message)) calls.set(call.callId, call)
-  const items: JsonValue[] = []
-  for (const message of omitUnsupportedFiles(messages, takesFile)) {
-    if (message.role === 'system') items.push({ role: 'developer', content: message.content })
-    else if (message.role === 'user')
-      items.push({ role: 'user', content: userContent(message.content, options.provider) })
-    else if (message.role === 'tool')
-      items.push(resultItem(message, idOf(message.callId), ownData(calls.get(message.callId), options)))
-    else items.push(...assistantItems(message.content, idOf, options))
+interface ResponsesMessage extends Converted {
+  /** The data of calls that are more than plain calls: their results depend on it. */
+  readonly calls?: ReadonlyMap<string, JsonObject>
+}
+
+/** What reasoning is sent back depends on whether the provider stores its answers. */
+interface ConvertByStorage {
+  readonly stored: ConvertMessages<ResponsesMessage>
+  readonly unstored: ConvertMessages<ResponsesMessage>
+}
+
+/** Converts conversations for one model. */
+export function responsesMessageCache(options: Omit<ItemOptions, 'stored'>): ConvertByStorage {
+  const cacheFor = (stored: boolean) =>
+    messageCache(ids, (message, idOf) => convertMessage(message, idOf, { ...options, stored }))
+  return { stored: cacheFor(true), unstored: cacheFor(false) }
+}
+
+function convertMessage(
+  message: Message,
+  idOf: (callId: string) => string,
+  options: ItemOptions,
+): ResponsesMessage {
+  switch (message.role) {
+    case 'system':
+      return { items: [{ role: 'developer', content: message.content }] }
+    case 'user':
+      return { items: [{ role: 'user', content: userContent(message.content, options.provider) }] }
+    case 'tool':
+      return { items: [resultItem(message, idOf(message.callId), undefined)] }
+    case 'assistant': {
+      const calls = new Map<string, JsonObject>()
+      for (const call of toolCallsOf(message)) {
+        const data = ownData(call, options)
+        if (data) calls.set(call.callId, data)
+      }
+      const items = assistantItems(message.content, idOf, options)
+      return { items, ...(calls.size > 0 && { calls }) }
+    }
   }
-  return items
+}
+
+function inputItems(messages: readonly Message[], convert: ConvertMessages<ResponsesMessage>): JsonValue[] {
+  const sendable = omitUnsupportedFiles(messages, takesFile)
+  const input: JsonValue[] = []
+  let special: ReadonlyMap<string, JsonObject> | undefined
+  let at = 0
+  for (const { items, calls } of convert(sendable)) {
+    const message = sendable[at++]
+    if (message?.role !== 'tool') special = calls
+    const data = message?.role === 'tool' ? special?.get(message.callId) : undefined
+    for (const item of items)
+      input.push(data ? resultItem(message as ToolMessage, String(item.call_id), data) : item)
+  }
+  return input
 }
 
 function userContent(content: string | readonly UserPart[], provider: string): JsonValue {

@@ -51,12 +51,12 @@ function outputItem(message: ToolMessage, callId: string, call: JsonObject | und
         tools: isError ? [] : foundTools(message),
       }
     default:
-      return { type: 'function_call_output', call_id: callId, output: plainOutput(message) }
+      return { type: 'function_call_output', call_id: callId, output: plainOutput(message, text) }
   }
 }
 
-function plainOutput({ content }: ToolMessage): JsonValue {
-  if (!content.some((part) => part.type === 'image')) return resultText(content, '')
+function plainOutput({ content }: ToolMessage, text: string): JsonValue {
+  if (!content.some((part) => part.type === 'image')) return text
   return content.map((part): JsonValue => {
     if (part.type === 'image') return imageItem(part)
     return { type: 'input_text', text: part.type === 'text' ? part.text : JSON.stringify(part.value) }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { JsonObject, Message } from '../../protocol/index.ts'
 import { foldMessage } from '../../protocol/index.ts'
 import { sentBody, user } from '../wires.test-kit.ts'
-import { responsesBody } from './request.ts'
+import { responsesBody, responsesMessageCache } from './request.ts'
 import {
   completed,
   created,
@@ -30,7 +30,12 @@ function nextItems(frames: readonly unknown[], result: unknown = 'ok') {
   const messages: Message[] = [{ role: 'user', content: 'Hi' }, ...(answer ? [answer] : []), ...results]
   const body = responsesBody(
     { messages, tools: [], settings: {} },
-    { model: 'acme-1', provider: 'acme', settings: {}, canReason: true },
+    {
+      model: 'acme-1',
+      settings: {},
+      convert: responsesMessageCache({ provider: 'acme', canReason: true }),
+      canReason: true,
+    },
   )
   return (body.input as JsonObject[]).slice(1)
 }

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue, ToolMessage } from '../../protocol/index.ts'
-import { isJsonObject } from '../../protocol/index.ts'
+import { invalidInput, isJsonObject, messageOf } from '../../protocol/index.ts'
 
 type Fields = Record<string, JsonValue | undefined>
 
@@ -31,4 +31,73 @@ export function resultText(content: ToolMessage['content'], image: string): stri
       part.type === 'text' ? part.text : part.type === 'json' ? JSON.stringify(part.value) : image,
     )
     .join('\n')
+}
+
+/** The JSON of objects that are sent in every round of a conversation; empty until it is needed. */
+const texts = new WeakMap<JsonObject, string>()
+
+/** In characters. A larger object, an image, is serialized again rather than kept twice. */
+const maxKept = 64 * 1024
+
+/** Serializes an object only once. It must never be modified. */
+export function keepText(value: JsonObject): void {
+  texts.set(value, '')
+}
+
+/**
+ * The JSON of a request body. Objects of `keepText` in a list, or in the content of a message in a
+ * list, are not serialized again.
+ */
+export function bodyText(body: JsonObject): string {
+  try {
+    // Joined once: a long conversation is copied as rarely as possible.
+    const pieces: string[] = []
+    for (const [key, value] of Object.entries(body)) {
+      const name = `${JSON.stringify(key)}:`
+      if (Array.isArray(value)) addList(pieces, name, value)
+      else {
+        const text = textOf(value)
+        if (text !== undefined) pieces.push(name + text)
+      }
+    }
+    return `{${pieces.join(',')}}`
+  } catch (cause) {
+    const message = `the request cannot be serialized as JSON (${messageOf(cause)}): check settings.extra`
+    throw invalidInput('model.stream', message, cause)
+  }
+}
+
+/** Adds a list as pieces between commas, so that the brackets are in the first and the last one. */
+function addList(pieces: string[], name: string, list: readonly JsonValue[]) {
+  const first = pieces.length
+  for (const item of list) pieces.push(itemText(item))
+  if (pieces.length === first) pieces.push('')
+  pieces[first] = `${name}[${pieces[first]}`
+  pieces[pieces.length - 1] += ']'
+}
+
+function itemText(item: JsonValue): string {
+  if (!isJsonObject(item)) return textOf(item) ?? 'null'
+  const kept = texts.get(item)
+  if (kept) return kept
+  if (kept === undefined && item.role !== undefined && Array.isArray(item.content)) {
+    const { content, ...rest } = item
+    const pieces = [textOf(rest)?.slice(0, -1) ?? '']
+    addList(pieces, '"content":', content)
+    return `${pieces.join(',')}}`
+  }
+  const text = textOf(item) ?? 'null'
+  if (kept === '' && text.length <= maxKept) texts.set(item, text)
+  return text
+}
+
+/**
+ * A lone surrogate is serialized as an escape, which Anthropic rejects (`no low surrogate in
+ * string`), along with every later request of the conversation. They are rare: only a text that
+ * contains such an escape is serialized again. Undefined for what is not JSON.
+ */
+function textOf(value: JsonValue): string | undefined {
+  const text: string | undefined = JSON.stringify(value)
+  if (text === undefined || !/\\ud[89a-f]/.test(text)) return text
+  return JSON.stringify(value, (_, one) => (typeof one === 'string' ? one.toWellFormed() : one))
 }

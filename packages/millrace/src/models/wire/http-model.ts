@@ -78,8 +78,7 @@ export function httpModel(spec: HttpModelSpec, options: HttpModelOptions): HttpM
   const urlSecrets = secretsInUrl(url)
   const defaults = settingsOf(options)
 
-  async function usableKey(headers: Readonly<Record<string, string>>): Promise<string | undefined> {
-    const key = await resolveKey()
+  function usableKey(key: string | undefined, headers: Readonly<Record<string, string>>): string | undefined {
     if (key === undefined || key === '') {
       const own = Object.keys(headers).some((name) => /^(authorization|api-key|x-api-key)$/i.test(name))
       if (!spec.needsKey || own) return undefined
@@ -93,9 +92,7 @@ export function httpModel(spec: HttpModelSpec, options: HttpModelOptions): HttpM
     return key
   }
 
-  async function resolveKey(): Promise<string | undefined> {
-    const { apiKey } = options
-    if (typeof apiKey !== 'function') return apiKey ?? fromEnvironment(keyName)
+  async function callForKey(apiKey: () => string | Promise<string>): Promise<string | undefined> {
     try {
       return await apiKey()
     } catch (thrown) {
@@ -121,8 +118,11 @@ export function httpModel(spec: HttpModelSpec, options: HttpModelOptions): HttpM
     capabilities: { ...spec.capabilities, ...options.capabilities },
     settings: (request) => mergeSettings(defaults, request),
     async call(body, { settings, signal, wire }) {
-      const own = normalizeHeaders(settings.headers ?? {})
-      const key = await usableKey(own)
+      const own = settings.headers ? normalizeHeaders(settings.headers) : {}
+      const { apiKey } = options
+      const given =
+        typeof apiKey === 'function' ? await callForKey(apiKey) : (apiKey ?? fromEnvironment(keyName))
+      const key = usableKey(given, own)
       const headers = { ...spec.headers, ...(key !== undefined && spec.keyHeaders(key)), ...own }
       return {
         provider,

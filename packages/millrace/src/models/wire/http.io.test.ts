@@ -8,9 +8,9 @@ import {
   failureFrom,
   httpServer,
   key,
+  overEachTransport,
   tcpServer,
   textOf,
-  transports,
   unusedAddress,
 } from './wire.test-kit.ts'
 
@@ -26,7 +26,7 @@ const json = (body: unknown) =>
 
 const failureOfResponse = (fetch: Fetch) => failureFrom(openStream(callTo('https://host.test/v1', { fetch })))
 
-describe.each(transports)('by %s', (_, usual) => {
+overEachTransport('by %s', (usual) => {
   const callBy = (url: string, over: Partial<HttpCall> = {}) => callTo(url, { fetch: usual, ...over })
 
   describe('a request', () => {

@@ -1,5 +1,6 @@
 import type { JsonObject, WireListener } from '../../protocol/index.ts'
-import { invalidInput, isObject, MillraceError, messageOf } from '../../protocol/index.ts'
+import { isObject, MillraceError, messageOf } from '../../protocol/index.ts'
+import { bodyText } from './body.ts'
 import { failureOf } from './failures.ts'
 import type { Fetch, HttpResponse } from './http-response.ts'
 import { isSafeToShow, withoutSecrets } from './secrets.ts'
@@ -29,7 +30,7 @@ export async function openStream(call: HttpCall): Promise<HttpResponse> {
   const { provider, url, body, signal, fetch, secrets, keyName } = call
   // A custom fetch may ignore the signal.
   if (signal.aborted) throw abortError()
-  const text = body && wellFormed(body)
+  const text = body && bodyText(body)
   const headers = {
     ...(body && { 'content-type': 'application/json' }),
     accept: 'text/event-stream',
@@ -42,40 +43,20 @@ export async function openStream(call: HttpCall): Promise<HttpResponse> {
   })
   try {
     if (recorder) response = recorder.responded(response)
-    const { status } = response
+    const { status, headers } = response
     if (response.isRedirect) throw redirected(response, call)
     if (status < 200 || status > 299) {
       const errorBody = response.encoding ? '' : await readStart(response)
-      throw failureOf({ provider, status, headers: response.headers, body: errorBody, secrets, keyName })
+      throw failureOf({ provider, status, headers, body: errorBody, secrets, keyName })
     }
     if (response.encoding) throw compressed(response.encoding, call)
-    const type = response.headers.get('content-type') ?? ''
+    const type = headers.get('content-type') ?? ''
     // Some local servers send no content type at all.
     if (type !== '' && !/^text\/event-stream\b/i.test(type)) throw await notAStream(response, type, call)
     return response
   } catch (thrown) {
     response.close()
     throw thrown
-  }
-}
-
-/**
- * A lone surrogate is serialized as an escape, which Anthropic rejects (`no low surrogate in
- * string`), along with every later request of the conversation. They are rare: only a body that
- * contains such an escape is serialized again.
- */
-function wellFormed(body: JsonObject): string {
-  const text = serialize(body)
-  if (!/\\ud[89a-f]/.test(text)) return text
-  return JSON.stringify(body, (_, value) => (typeof value === 'string' ? value.toWellFormed() : value))
-}
-
-function serialize(body: JsonObject): string {
-  try {
-    return JSON.stringify(body)
-  } catch (cause) {
-    const message = `the request cannot be serialized as JSON (${messageOf(cause)}): check settings.extra`
-    throw invalidInput('model.stream', message, cause)
   }
 }
 
@@ -87,7 +68,7 @@ export function brokenConnection(thrown: unknown, call: HttpCall): MillraceError
 
 function unreachable(thrown: unknown, call: HttpCall): MillraceError {
   const { host, hostname } = new URL(call.url)
-  if (rootCause(thrown).code === 'UND_ERR_INVALID_ARG')
+  if (/^(UND_)?ERR_INVALID/.test(rootCause(thrown).code))
     return networkFailure(thrown, call, 'the request cannot be sent')
   const local = /^(localhost|127\.|\[::1\])/.test(hostname)
   return networkFailure(thrown, call, `cannot reach ${host}${local ? ' (is the server running?)' : ''}`)
@@ -169,10 +150,10 @@ function compressed(encoding: string, { provider, secrets }: HttpCall): Millrace
 
 async function notAStream(response: HttpResponse, type: string, call: HttpCall): Promise<MillraceError> {
   const { provider, secrets, keyName, url } = call
+  const { headers } = response
   const text = await readStart(response)
   const kind = /^application\/(\S+\+)?json\b/i.test(type) ? kindOfJson(text) : 'other'
-  if (kind === 'failure')
-    return failureOf({ provider, body: text, headers: response.headers, secrets, keyName })
+  if (kind === 'failure') return failureOf({ provider, body: text, headers, secrets, keyName })
   if (kind === 'whole')
     return new MillraceError({
       op: 'model.stream',

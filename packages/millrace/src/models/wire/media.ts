@@ -22,9 +22,12 @@ export function omitUnsupportedFiles(
   messages: readonly Message[],
   supports: (file: FilePart) => boolean,
 ): readonly Message[] {
+  const isUnsupported = (part: UserPart) => part.type === 'file' && !supports(part)
   const lastReply = messages.findLastIndex(({ role }) => role !== 'user')
   return messages.map((message, at) => {
     if (message.role !== 'user' || at > lastReply || typeof message.content === 'string') return message
+    // Unchanged, it stays the same object, which is converted only once.
+    if (!message.content.some(isUnsupported)) return message
     const content = message.content.map((part): UserPart => {
       if (part.type !== 'file' || supports(part)) return part
       return {

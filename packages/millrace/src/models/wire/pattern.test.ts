@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { sized } from '../../../../../test/size.ts'
 import { isObject } from '../../protocol/index.ts'
+import type { FramePattern } from './pattern.ts'
 import { framePattern } from './pattern.ts'
 
 interface ReadFrame {
@@ -12,8 +13,7 @@ interface ReadFrame {
 }
 
 /** Reads frames like every API reader, parsing where necessary. */
-function readFrames(frames: readonly string[]): ReadFrame[] {
-  const pattern = framePattern()
+function readFrames(frames: readonly string[], pattern = framePattern(0)): ReadFrame[] {
   const results: ReadFrame[] = []
   const valueIn = ({ delta }: Readonly<Record<string, unknown>>) =>
     (delta as { text?: unknown } | undefined)?.text
@@ -21,6 +21,7 @@ function readFrames(frames: readonly string[]): ReadFrame[] {
     if (pattern.read(data)) continue
     const frame = JSON.parse(data)
     results.push({ value: valueIn(frame), sequence: frame.n, read: false })
+    if (!pattern.isLearning()) continue
     pattern.learn({
       data,
       frame,
@@ -178,10 +179,42 @@ test('any frame is read exactly as the parser would', () => {
   )
 })
 
-test('learning stops if frames never match', () => {
+describe('learning', () => {
   const unlike = (count: number) =>
     Array.from({ length: count }, (_, id) => `{"id":${id},"delta":{"text":"a"}}`)
-  const alike = ['a', 'b', 'c'].map((text) => `{"id":"x","delta":{"text":"${text}"}}`)
-  expect(last(...unlike(10), ...alike)).toMatchObject({ value: 'c', read: true })
-  expect(last(...unlike(1000), ...alike)).toMatchObject({ value: 'c', read: false })
+  const alike = (id: string, words = ['a', 'b', 'c']) =>
+    words.map((text) => `{"id":"${id}","delta":{"text":"${text}"}}`)
+  const readIn = (frames: readonly string[], pattern?: FramePattern) =>
+    readFrames(frames, pattern).filter(({ read }) => read).length
+
+  test('waits for a long answer', () => {
+    const words = Array.from({ length: 100 }, (_, at) => `word ${at}`)
+    expect(readIn(alike('x', words.slice(0, 30)), framePattern())).toBe(0)
+    expect(readIn(alike('x', words), framePattern())).toBeGreaterThan(60)
+    // In each of several calls of one answer, too.
+    const calls = ['x', 'y', 'z'].flatMap((id) => alike(id, words.slice(0, 10)))
+    expect(readIn(calls, framePattern())).toBe(0)
+  })
+
+  test('stops if frames never match', () => {
+    expect(last(...unlike(5), ...alike('x'))).toMatchObject({ value: 'c', read: true })
+    expect(last(...unlike(500), ...alike('x'))).toMatchObject({ value: 'c', read: false })
+  })
+
+  test('stops if only a few frames in a row match', () => {
+    const threes = Array.from({ length: 100 }, (_, id) => alike(String(id))).flat()
+    expect(readIn(threes)).toBeGreaterThan(0)
+    expect(readIn(threes)).toBeLessThan(20)
+  })
+
+  test('continues through many shapes that repeat', () => {
+    const words = Array.from({ length: 20 }, (_, at) => `word ${at}`)
+    const shapes = Array.from({ length: 100 }, (_, id) => alike(String(id), words)).flat()
+    expect(readIn(shapes)).toBe(100 * (words.length - 2))
+  })
+
+  test('is tried again in the rest of a long answer', () => {
+    const words = Array.from({ length: 5000 }, (_, at) => `word ${at}`)
+    expect(last(...unlike(500), ...alike('x', words))).toMatchObject({ value: 'word 4999', read: true })
+  })
 })

@@ -10,6 +10,8 @@
 export interface FramePattern {
   /** Returns true if the frame matched and was emitted. */
   read(data: string): boolean
+  /** Whether `learn` is worth calling with a frame that was not read. */
+  isLearning(): boolean
   /**
    * Makes a frame with a string under `key` the pattern for later frames. For each match, `emit` is
    * called with the string, the sequence number if there is one, and the raw data. It must have the
@@ -52,8 +54,20 @@ interface Pattern {
   verified: boolean
 }
 
-/** Limits the cost if frames are never alike. */
-const maxAttempts = 16
+/**
+ * Making a pattern costs as much as it saves in about eight frames. A pattern is made on credit, so
+ * that frames that are never alike, or alike only in pairs, soon cost nothing more than the parser.
+ * Every frame that is parsed after that earns some, for an answer whose later frames are alike.
+ */
+const patternCost = 1024
+const matchEarns = 128
+const maxCredit = 8 * patternCost
+
+/**
+ * How many frames are parsed before a pattern is made. Most calls and many answers of agents are
+ * shorter: for them, patterns would cost more than they save.
+ */
+const parsedFirst = 32
 
 /** In characters. V8 copies shorter slices. */
 const shortestSlice = 13
@@ -61,9 +75,11 @@ const shortestSlice = 13
 const quote = 0x22
 const backslash = 0x5c
 
-export function framePattern(): FramePattern {
+export function framePattern(patience = parsedFirst): FramePattern {
   let pattern: Pattern | undefined
-  let attemptsLeft = maxAttempts
+  /** Frames since the last one that was not parsed, or since the last pattern. */
+  let parsed = 0
+  let credit = maxCredit
   // Results of the latest `fits()`, in variables to avoid allocating an object.
   let value: string | undefined
   let sequence: number | undefined
@@ -125,9 +141,19 @@ export function framePattern(): FramePattern {
   return {
     read(data) {
       if (!pattern?.verified || !fits(data, pattern)) return false
-      attemptsLeft = maxAttempts
+      parsed = 0
+      if (credit < maxCredit) credit += matchEarns
       pattern.emit(value as string, sequence, data)
       return true
+    },
+
+    isLearning() {
+      // The second frame, which verifies the pattern.
+      if (pattern && !pattern.verified) return true
+      if (parsed++ < patience) return false
+      if (credit >= patternCost) return true
+      credit++
+      return false
     },
 
     learn(learned) {
@@ -141,8 +167,9 @@ export function framePattern(): FramePattern {
         if (pattern.verified) return
       }
       pattern = undefined
-      if (attemptsLeft === 0) return
-      attemptsLeft--
+      if (credit < patternCost) return
+      credit -= patternCost
+      parsed = 0
       pattern = patternOf(learned)
     },
   }

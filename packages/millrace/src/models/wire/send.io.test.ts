@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { getEventListeners } from 'node:events'
 import * as zlib from 'node:zlib'
 import { afterEach, describe, expect, test, vi } from 'vitest'
@@ -5,7 +6,16 @@ import type { Dispatcher } from './dispatcher.ts'
 import { sendByDispatcher } from './dispatcher.ts'
 import { openStream } from './http.ts'
 import { send } from './send.ts'
-import { callTo, failureFrom, httpServer, key, tcpServer, textOf } from './wire.test-kit.ts'
+import {
+  callTo,
+  failureFrom,
+  httpServer,
+  key,
+  nodeTransports,
+  sendBy,
+  tcpServer,
+  textOf,
+} from './wire.test-kit.ts'
 
 const sse = { 'content-type': 'text/event-stream' }
 const { signal } = new AbortController()
@@ -13,47 +23,153 @@ const { signal } = new AbortController()
 const greeting = () => httpServer((_, response) => response.writeHead(200, sse).end('data: 1\n\n'))
 const post = (url: string) => send({ url, headers: {}, body: '{}', signal }, undefined)
 
-describe('a request without a custom fetch', () => {
+describe.each(nodeTransports)('by %s', (transport) => {
+  sendBy(transport)
+
+  describe('a request', () => {
+    test('has a user agent, and asks for no compression', async () => {
+      await using server = await greeting()
+      expect(await textOf(await post(server.url))).toBe('data: 1\n\n')
+      expect(server.requests[0]?.headers).toMatchObject({
+        'user-agent': 'millrace',
+        'accept-encoding': 'identity',
+        'content-length': '2',
+      })
+    })
+
+    test('reuses connections of earlier requests', async () => {
+      const ports = new Set<number | undefined>()
+      await using server = await httpServer((request, response) => {
+        ports.add(request.socket.remotePort)
+        response.writeHead(200, sse).end('data: 1\n\n')
+      })
+      for (let count = 0; count < 10; count++) await textOf(await post(server.url))
+      expect(server.requests).toHaveLength(10)
+      // At most two: a connection is released a moment after its response has ended.
+      expect(ports.size).toBeLessThan(5)
+    })
+
+    test('stops reading when too many bytes are unread', async () => {
+      const size = 16 * 1024 * 1024
+      await using server = await httpServer((request, response) =>
+        request.url === '/long' ? response.end(Buffer.alloc(size)) : response.end('ok'),
+      )
+      const response = await post(`${server.url}/long`)
+      // Gives the server time to send everything.
+      for (let count = 0; count < 20; count++) await textOf(await post(server.url))
+      const sizes: number[] = []
+      for (let bytes = await response.read(); bytes; bytes = await response.read()) sizes.push(bytes.length)
+      response.close()
+      expect(sizes.reduce((sum, length) => sum + length)).toBe(size)
+      expect(Math.max(...sizes)).toBeLessThan(256 * 1024)
+    })
+  })
+
+  describe('a response', () => {
+    test('may follow an informational response', async () => {
+      await using server = await tcpServer((socket) => {
+        socket.end(
+          'HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nconnection: close\r\nX-A: b\r\n\r\nhello',
+        )
+      })
+      const response = await post(server.url)
+      expect(response).toMatchObject({ status: 200, isRedirect: false })
+      expect(response.headers.get('x-a')).toBe('b')
+      expect(response.headers.get('x-b')).toBeNull()
+      expect(await textOf(response)).toBe('hello')
+    })
+
+    test.each([
+      ['gzip', zlib.gzipSync],
+      ['deflate', zlib.deflateSync],
+      ['br', zlib.brotliCompressSync],
+    ])('that is compressed without being requested is read: %s', async (encoding, compress) => {
+      await using server = await httpServer((_, response) =>
+        response.writeHead(200, { ...sse, 'content-encoding': encoding }).end(compress('data: 1\n\n')),
+      )
+      expect(await textOf(await openStream(callTo(server.url)))).toBe('data: 1\n\n')
+    })
+
+    test('that is compressed and cut off is a broken connection', async () => {
+      const half = zlib.gzipSync(randomBytes(1000)).subarray(0, 500)
+      await using server = await httpServer((_, response) =>
+        response.writeHead(200, { ...sse, 'content-encoding': 'gzip' }).end(half),
+      )
+      const response = await openStream(callTo(server.url))
+      await expect(textOf(response)).rejects.toThrow('unexpected end of file')
+    })
+
+    test('that is compressed is stopped by an abort', async () => {
+      await using server = await httpServer((_, response) => {
+        const gzip = zlib.createGzip()
+        gzip.pipe(response.writeHead(200, { ...sse, 'content-encoding': 'gzip' }))
+        gzip.write('data: 1\n\n')
+        gzip.flush()
+      })
+      const controller = new AbortController()
+      const response = await openStream(callTo(server.url, { signal: controller.signal }))
+      expect(new TextDecoder().decode(await response.read())).toBe('data: 1\n\n')
+      controller.abort()
+      await response.read().catch(() => {})
+      response.close()
+      await server.disconnected
+    })
+
+    test('that is compressed in a way we cannot read gets advice', async () => {
+      await using server = await httpServer((_, response) =>
+        response.writeHead(200, { ...sse, 'content-encoding': 'gzip, br' }).end(),
+      )
+      const { message, retryable } = await failureFrom(openStream(callTo(server.url)))
+      expect(message).toBe(
+        'them sent a compressed response (gzip, br): pass fetch: globalThis.fetch, which can read it',
+      )
+      expect(retryable).toBe(false)
+    })
+  })
+
+  describe('a response with a content-encoding', () => {
+    test.each(['none', 'identity', 'Identity', 'UTF-8'])(
+      'is read if it is not a compression: %s',
+      async (encoding) => {
+        await using server = await httpServer((_, response) =>
+          response.writeHead(200, { ...sse, 'content-encoding': encoding }).end('data: 1\n\n'),
+        )
+        expect(await textOf(await openStream(callTo(server.url)))).toBe('data: 1\n\n')
+      },
+    )
+
+    test('is a normal error response if it is one', async () => {
+      await using server = await httpServer((_, response) =>
+        response
+          .writeHead(503, { 'content-encoding': 'gzip', 'retry-after': '3' })
+          .end(zlib.gzipSync('{"error":{"message":"overloaded"}}')),
+      )
+      const failure = await failureFrom(openStream(callTo(server.url)))
+      expect(failure).toMatchObject({ code: 'overloaded', retryable: true, status: 503, retryAfterMs: 3000 })
+    })
+
+    test('shows no key in it', async () => {
+      await using server = await httpServer((_, response) =>
+        response.writeHead(200, { ...sse, 'content-encoding': `gzip, ${key}` }).end(),
+      )
+      expect((await failureFrom(openStream(callTo(server.url)))).message).toContain(
+        'compressed response (gzip',
+      )
+    })
+  })
+
+  test('an invalid header is not reported as an unreachable server', async () => {
+    const call = callTo('http://127.0.0.1:1/v1', { headers: { 'x-bad': 'a\nb' } })
+    const { message, retryable } = await failureFrom(openStream(call))
+    expect(message).toContain('the request cannot be sent')
+    expect(retryable).toBe(false)
+  })
+})
+
+describe('a global fetch that was replaced', () => {
   afterEach(() => vi.unstubAllGlobals())
 
-  test("uses the connections of Node's fetch, with a user agent and without compression", async () => {
-    await using server = await greeting()
-    expect(await textOf(await post(server.url))).toBe('data: 1\n\n')
-    expect(server.requests[0]?.headers).toMatchObject({
-      'user-agent': 'millrace',
-      'accept-encoding': 'identity',
-      'content-length': '2',
-    })
-  })
-
-  test('reuses connections of earlier requests', async () => {
-    const ports = new Set<number | undefined>()
-    await using server = await httpServer((request, response) => {
-      ports.add(request.socket.remotePort)
-      response.writeHead(200, sse).end('data: 1\n\n')
-    })
-    for (let count = 0; count < 10; count++) await textOf(await post(server.url))
-    expect(server.requests).toHaveLength(10)
-    // At most two: a connection is released a moment after its response has ended.
-    expect(ports.size).toBeLessThan(5)
-  })
-
-  test('stops reading when too many bytes are unread', async () => {
-    const size = 16 * 1024 * 1024
-    await using server = await httpServer((request, response) =>
-      request.url === '/long' ? response.end(Buffer.alloc(size)) : response.end('ok'),
-    )
-    const response = await post(`${server.url}/long`)
-    // Gives the server time to send everything.
-    for (let count = 0; count < 20; count++) await textOf(await post(server.url))
-    const sizes: number[] = []
-    for (let bytes = await response.read(); bytes; bytes = await response.read()) sizes.push(bytes.length)
-    response.close()
-    expect(sizes.reduce((sum, length) => sum + length)).toBe(size)
-    expect(Math.max(...sizes)).toBeLessThan(256 * 1024)
-  })
-
-  test('uses a replaced global fetch', async () => {
+  test('gets every request', async () => {
     await using server = await greeting()
     const usualFetch = globalThis.fetch
     const seen = vi.fn<typeof fetch>((...args) => usualFetch(...args))
@@ -65,7 +181,7 @@ describe('a request without a custom fetch', () => {
     expect(seen).toHaveBeenCalledOnce()
   })
 
-  test('uses a bound global fetch', async () => {
+  test('gets every request too if it is only bound', async () => {
     await using server = await greeting()
     vi.stubGlobal('fetch', fetch.bind(globalThis))
     await textOf(await post(server.url))
@@ -109,70 +225,6 @@ describe.each([
     expect(proxy.requests[0]?.url).toBe('http://host.test/v1?x=1')
     await agent.close()
   })
-})
-
-describe('a response', () => {
-  test('may follow an informational response', async () => {
-    await using server = await tcpServer((socket) => {
-      socket.end(
-        'HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nconnection: close\r\nX-A: b\r\n\r\nhello',
-      )
-    })
-    const response = await post(server.url)
-    expect(response).toMatchObject({ status: 200, isRedirect: false })
-    expect(response.headers.get('x-a')).toBe('b')
-    expect(response.headers.get('x-b')).toBeNull()
-    expect(await textOf(response)).toBe('hello')
-  })
-
-  test('that is compressed without being requested gets advice', async () => {
-    await using server = await httpServer((_, response) =>
-      response.writeHead(200, { ...sse, 'content-encoding': 'gzip' }).end(zlib.gzipSync('data: 1\n\n')),
-    )
-    const { message, retryable } = await failureFrom(openStream(callTo(server.url)))
-    expect(message).toBe(
-      'them sent a compressed response (gzip): pass fetch: globalThis.fetch, which can read it',
-    )
-    expect(retryable).toBe(false)
-    const read = await openStream(callTo(server.url, { fetch: globalThis.fetch }))
-    expect(await textOf(read)).toBe('data: 1\n\n')
-  })
-})
-
-describe('a response with a content-encoding', () => {
-  test.each(['none', 'identity', 'Identity', 'UTF-8'])(
-    'is read if it is not a compression: %s',
-    async (encoding) => {
-      await using server = await httpServer((_, response) =>
-        response.writeHead(200, { ...sse, 'content-encoding': encoding }).end('data: 1\n\n'),
-      )
-      expect(await textOf(await openStream(callTo(server.url)))).toBe('data: 1\n\n')
-    },
-  )
-
-  test('is a normal error response if it is one', async () => {
-    await using server = await httpServer((_, response) =>
-      response
-        .writeHead(503, { 'content-encoding': 'gzip', 'retry-after': '3' })
-        .end(zlib.gzipSync('{"error":{"message":"overloaded"}}')),
-    )
-    const failure = await failureFrom(openStream(callTo(server.url)))
-    expect(failure).toMatchObject({ code: 'overloaded', retryable: true, status: 503, retryAfterMs: 3000 })
-  })
-
-  test('shows no key in it', async () => {
-    await using server = await httpServer((_, response) =>
-      response.writeHead(200, { ...sse, 'content-encoding': `gzip, ${key}` }).end(),
-    )
-    expect((await failureFrom(openStream(callTo(server.url)))).message).toContain('compressed response (gzip')
-  })
-})
-
-test('an invalid header is not reported as an unreachable server', async () => {
-  const call = callTo('http://127.0.0.1:1/v1', { headers: { 'x-bad': 'a\nb' } })
-  const { message, retryable } = await failureFrom(openStream(call))
-  expect(message).toContain('the request cannot be sent')
-  expect(retryable).toBe(false)
 })
 
 /** A fake dispatcher for each version of undici's interface, controlled by the test. */
@@ -259,27 +311,27 @@ describe.each([1, 2] as const)("with version %i of undici's interface", (version
       const { response, connect, respond, data, complete } = sent()
       connect()
       respond()
-      const { read } = await response
+      const answer = await response
       data(1)
       data(2)
-      expect(await read()).toEqual(Uint8Array.of(1, 2, 2))
-      const next = read()
+      expect([...((await answer.read()) ?? [])]).toEqual([1, 2, 2])
+      const next = answer.read()
       data(3)
       complete()
       expect(await next).toEqual(Uint8Array.of(3, 3, 3))
-      expect(await read()).toBeUndefined()
-      expect(await read()).toBeUndefined()
+      expect(await answer.read()).toBeUndefined()
+      expect(await answer.read()).toBeUndefined()
     })
 
     test('are paused while they are not read', async () => {
       const { response, connect, respond, data, resumed } = sent()
       connect()
       respond()
-      const { read } = await response
+      const answer = await response
       expect(data(60_000)).toBe(true)
       expect(data(6000)).toBe(false)
       expect(resumed).not.toHaveBeenCalled()
-      expect(await read()).toHaveLength(66_000)
+      expect(await answer.read()).toHaveLength(66_000)
       expect(resumed).toHaveBeenCalledOnce()
       expect(data(10)).toBe(true)
     })
@@ -288,12 +340,12 @@ describe.each([1, 2] as const)("with version %i of undici's interface", (version
       const { response, connect, respond, data, fail } = sent()
       connect()
       respond()
-      const { read } = await response
+      const answer = await response
       data(1)
       fail(new Error('reset'))
-      expect(await read()).toEqual(Uint8Array.of(1))
-      await expect(read()).rejects.toThrow('reset')
-      await expect(read()).rejects.toThrow('reset')
+      expect(await answer.read()).toEqual(Uint8Array.of(1))
+      await expect(answer.read()).rejects.toThrow('reset')
+      await expect(answer.read()).rejects.toThrow('reset')
     })
   })
 
@@ -318,15 +370,15 @@ describe.each([1, 2] as const)("with version %i of undici's interface", (version
       const { response, connect, respond, data, aborted, complete } = sent()
       connect()
       respond()
-      const { read, close } = await response
-      const next = read()
-      close()
+      const answer = await response
+      const next = answer.read()
+      answer.close()
       expect(await next).toBeUndefined()
       expect(aborted).toHaveBeenCalledOnce()
       data(1)
       complete()
-      close()
-      expect(await read()).toBeUndefined()
+      answer.close()
+      expect(await answer.read()).toBeUndefined()
       expect(aborted).toHaveBeenCalledOnce()
     })
 

@@ -1,16 +1,20 @@
-import { nodeDispatcher, sendByDispatcher } from './dispatcher.ts'
+import { isNodeFetch, loadedDispatcher, sendByDispatcher } from './dispatcher.ts'
 import type { Fetch, HttpRequest, HttpResponse } from './http-response.ts'
+import { sendByHttp } from './node-http.ts'
 
 /**
- * Sends a request. In Node, without a custom `fetch`, it uses the connection pool of `fetch`
- * directly: the web streams of `fetch` cost more than all the rest of a short response.
+ * Sends a request. In Node, without a custom `fetch`, it does not use `fetch`: its web streams cost
+ * more than all the rest of a short response, and loading it more than all the rest of a long one. If
+ * it is loaded anyway, requests share its connections, and its proxy if it has one.
  */
 export async function send(request: HttpRequest, fetch: Fetch | undefined): Promise<HttpResponse> {
   if (fetch) return sendByFetch(request, fetch)
-  const dispatcher = nodeDispatcher()
-  return dispatcher
-    ? sendByDispatcher(request, dispatcher)
-    : sendByFetch(request, (...args) => globalThis.fetch(...args))
+  // A replacement must see every request.
+  if (!isNodeFetch(globalThis.fetch)) return sendByFetch(request, (...args) => globalThis.fetch(...args))
+  const dispatcher = loadedDispatcher()
+  const response = await (dispatcher ? sendByDispatcher(request, dispatcher) : sendByHttp(request))
+  if (response.encoding === undefined) return response
+  return (await import('./decompress.ts')).decompressed(response)
 }
 
 async function sendByFetch({ url, headers, body, signal }: HttpRequest, fetch: Fetch): Promise<HttpResponse> {
@@ -53,4 +57,17 @@ async function sendByFetch({ url, headers, body, signal }: HttpRequest, fetch: F
     signal.removeEventListener('abort', abort)
     throw thrown
   }
+}
+
+/** The whole body as text. Releases the connection. */
+export async function bodyOf(response: HttpResponse): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  try {
+    for (let bytes = await response.read(); bytes; bytes = await response.read())
+      text += decoder.decode(bytes, { stream: true })
+  } finally {
+    response.close()
+  }
+  return text
 }

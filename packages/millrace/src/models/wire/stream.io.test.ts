@@ -11,7 +11,7 @@ import type { HttpCall } from './http.ts'
 import type { Fetch } from './http-response.ts'
 import type { WireReader } from './stream.ts'
 import { parseFrame, streamEvents } from './stream.ts'
-import { callTo, drain, generator, httpServer, key, transports } from './wire.test-kit.ts'
+import { callTo, drain, generator, httpServer, key, overEachTransport } from './wire.test-kit.ts'
 
 const text = (words: string): ModelEvent => ({ type: 'text', text: words })
 const done: ModelEvent = { type: 'done', finish: 'stop' }
@@ -74,7 +74,7 @@ function pieces(...list: string[]): { fetch: Fetch; canceled: ReturnType<typeof 
   return { fetch, canceled }
 }
 
-describe.each(transports)('by %s', (_, usual) => {
+overEachTransport('by %s', (usual) => {
   const callBy = (url: string, over: Partial<HttpCall> = {}) => callTo(url, { fetch: usual, ...over })
 
   describe('a stream of events', () => {

@@ -1,5 +1,5 @@
-import type { MillraceError, ModelEvent, ModelStream } from '../../protocol/index.ts'
-import { sseReader } from '../../protocol/index.ts'
+import type { MillraceError, ModelEvent, ModelStream, OnEvents, SseReader } from '../../protocol/index.ts'
+import { pushedStream, sseReader } from '../../protocol/index.ts'
 import type { HttpCall } from './http.ts'
 import { brokenConnection, openStream } from './http.ts'
 import type { HttpResponse } from './http-response.ts'
@@ -31,49 +31,25 @@ export interface StreamedRequest {
 }
 
 /**
- * Sends a request and emits the events of the answer, in one batch per read of the socket. Events
- * read before a failure are emitted before it is thrown, no matter how the bytes were split.
+ * Sends a request and passes on the events of the answer, one call per read of the socket. Events
+ * read before a failure are passed on before it is thrown, no matter how the bytes were split.
  */
 export function streamEvents(request: StreamedRequest): ModelStream {
-  return {
-    batches: () => batches(request),
-    async *[Symbol.asyncIterator]() {
-      for await (const events of batches(request)) for (const event of events) yield event
-    },
-  }
-}
-
-async function* batches({
-  prepare,
-  open,
-  needsAnother,
-}: StreamedRequest): AsyncGenerator<ModelEvent[], void, undefined> {
-  do {
-    const response = await openResponse(await prepare(), open)
-    const { events, wire } = response
-    try {
-      while (!wire.ended) {
-        const failure = await response.readOnce()
-        if (events.length > 0) yield events.splice(0)
-        if (failure && !wire.ended) throw failure
-      }
-    } finally {
-      response.close()
-    }
-  } while (needsAnother?.())
+  return pushedStream(async (onEvents) => {
+    const { prepare, open, needsAnother } = request
+    do {
+      if (!(await readAnswer(await openResponse(await prepare(), open), onEvents))) return
+    } while (needsAnother?.())
+  })
 }
 
 interface OpenResponse {
+  readonly body: HttpResponse
+  readonly call: HttpCall
   readonly wire: WireReader
-  /** Events that were read and not yet emitted. */
+  readonly sse: SseReader
+  /** Events that were read and not yet passed on. */
   readonly events: ModelEvent[]
-  /**
-   * Returns the error to throw unless the answer is complete; undefined if there may be more to
-   * read.
-   */
-  readOnce(): Promise<MillraceError | undefined>
-  /** Releases the connection, in the background. */
-  close(): void
 }
 
 /** Larger than any image a provider sends in one event. */
@@ -91,35 +67,54 @@ async function openResponse(request: HttpCall, open: StreamedRequest['open']): P
     },
     { maxChars: maxEventChars, tooLong: tooLongEvent },
   )
-  return {
-    wire,
-    events,
-    close: () => (wire.ended && !call.signal.aborted ? void drain(body) : body.close()),
-    async readOnce() {
-      let bytes: Uint8Array | undefined
+  return { body, call, wire, sse, events }
+}
+
+/** Returns whether more events are wanted. Releases the connection in the background. */
+async function readAnswer(response: OpenResponse, onEvents: OnEvents): Promise<boolean> {
+  const { body, call, wire, events } = response
+  try {
+    while (!wire.ended) {
+      let failure: MillraceError | undefined
       try {
-        bytes = await body.read()
+        failure = feed(response, await body.read())
       } catch (thrown) {
         // If the answer was already complete, losing the connection does not matter.
         wire.end()
-        return brokenConnection(thrown, call)
+        failure = brokenConnection(thrown, call)
       }
-      // After an abort the body ends as if it were complete.
-      if (call.signal.aborted) return brokenConnection(undefined, call)
-      try {
-        if (bytes) {
-          sse.push(bytes)
-          return undefined
-        }
-        sse.end()
-      } catch (thrown) {
-        if (!bytes) wire.end()
-        return brokenConnection(thrown, call)
+      if (events.length > 0) {
+        const wantsMore = onEvents(events.splice(0))
+        if (!(typeof wantsMore === 'boolean' ? wantsMore : await wantsMore)) return false
       }
-      wire.end()
-      return cutOff(call.provider)
-    },
+      if (failure && !wire.ended) throw failure
+    }
+    return true
+  } finally {
+    if (wire.ended && !call.signal.aborted && !body.hasEnded) void drain(body)
+    else body.close()
   }
+}
+
+/**
+ * Reads the next bytes, or the end. Returns the error to throw unless the answer is complete;
+ * undefined if there may be more to read.
+ */
+function feed({ call, wire, sse }: OpenResponse, bytes: Uint8Array | undefined): MillraceError | undefined {
+  // After an abort the body ends as if it were complete.
+  if (call.signal.aborted) return brokenConnection(undefined, call)
+  try {
+    if (bytes) {
+      sse.push(bytes)
+      return undefined
+    }
+    sse.end()
+  } catch (thrown) {
+    if (!bytes) wire.end()
+    return brokenConnection(thrown, call)
+  }
+  wire.end()
+  return cutOff(call.provider)
 }
 
 /**

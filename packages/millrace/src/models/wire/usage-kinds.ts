@@ -35,8 +35,12 @@ export function usageKinds(usage: Fields): UsageKinds {
 export function definedCounts<Kind extends keyof Usage>(
   counts: Readonly<Record<Kind, unknown>>,
 ): { [One in Kind]?: number } {
-  const numbers = Object.entries(counts).filter(([, count]) => typeof count === 'number' && count > 0)
-  return Object.fromEntries(numbers) as { [One in Kind]?: number }
+  const defined: { [One in Kind]?: number } = {}
+  for (const kind of Object.keys(counts) as Kind[]) {
+    const count = counts[kind]
+    if (typeof count === 'number' && count > 0) defined[kind] = count
+  }
+  return defined
 }
 
 const fields = (value: unknown): Fields => (isObject(value) ? value : {})

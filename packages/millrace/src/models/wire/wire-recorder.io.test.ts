@@ -11,9 +11,9 @@ import {
   failureFrom,
   httpServer,
   key,
+  overEachTransport,
   tcpServer,
   textOf,
-  transports,
   unusedAddress,
 } from './wire.test-kit.ts'
 import { wireListener, wiretap } from './wiretap.test-kit.ts'
@@ -95,7 +95,7 @@ test('an answer that the provider pauses is two requests', async () => {
   expect(captured[1]?.body).toContain('turn 1')
 })
 
-describe.each(transports)('secrets, over %s', (_, fetch) => {
+overEachTransport('secrets, over %s', (fetch) => {
   const own = 'tkn-5e6f7a8b9c'
   const inQuery = 'qry-0a1b2c3d4e'
   const ofOthers = 'mcp-9z8y7x6w5v'
@@ -182,7 +182,7 @@ describe.each(transports)('secrets, over %s', (_, fetch) => {
   })
 })
 
-describe.each(transports)('a response, over %s', (_, fetch) => {
+overEachTransport('a response, over %s', (fetch) => {
   test('is reported unchanged, including byte order marks, line ends and split characters', async () => {
     const said = '\ufeffdata: größe 🙂\r\rdata: two\r\n\r\n: comment\n\ndata: no end'
     const bytes = Buffer.from(said)

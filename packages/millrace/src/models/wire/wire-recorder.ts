@@ -22,8 +22,12 @@ export function wireRecorder(wire: WireListener, secrets: readonly string[]): Wi
     responded(response) {
       wire.responded({ status: response.status, headers: withoutSecretHeaders(response.headers, clean) })
       const text = cleanLines(clean, secrets, (text) => wire.received(text))
+      const { status, headers, isRedirect, encoding } = response
       return {
-        ...response,
+        status,
+        headers,
+        isRedirect,
+        encoding,
         async read() {
           let bytes: Uint8Array | undefined
           try {

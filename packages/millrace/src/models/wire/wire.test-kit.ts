@@ -4,9 +4,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer as createTcpServer } from 'node:net'
 import { inspect } from 'node:util'
-import { expect } from 'vitest'
+import { afterEach, beforeEach, describe, expect, vi } from 'vitest'
 import type { ModelEvent, ModelStream } from '../../protocol/index.ts'
 import { MillraceError } from '../../protocol/index.ts'
+import * as dispatcher from './dispatcher.ts'
 import type { HttpCall } from './http.ts'
 import type { Fetch, HttpResponse } from './http-response.ts'
 
@@ -97,11 +98,28 @@ export function callTo(url: string, overrides: Partial<HttpCall> = {}): HttpCall
   }
 }
 
-/** The two ways to send a request, which must behave the same. */
-export const transports: readonly [name: string, fetch: Fetch | undefined][] = [
-  ['fetch', (...request) => globalThis.fetch(...request)],
-  ["Node's dispatcher", undefined],
-]
+/** How Node sends requests without `fetch`. */
+export const nodeTransports = ["Node's dispatcher", 'node:http'] as const
+
+/** In a `describe`: models send their requests in this way. */
+export function sendBy(transport: (typeof nodeTransports)[number]): void {
+  // The tests have loaded `fetch`.
+  if (transport !== 'node:http') return
+  let spy: { mockRestore(): void }
+  beforeEach(() => {
+    spy = vi.spyOn(dispatcher, 'loadedDispatcher').mockReturnValue(undefined)
+  })
+  afterEach(() => spy.mockRestore())
+}
+
+/** Tests of all ways to send a request, which must behave the same. */
+export function overEachTransport(title: string, tests: (fetch: Fetch | undefined) => void): void {
+  describe.each(['fetch', ...nodeTransports] as const)(title, (transport) => {
+    if (transport === 'fetch') return tests((...request) => globalThis.fetch(...request))
+    sendBy(transport)
+    tests(undefined)
+  })
+}
 
 /** Reads a whole body. */
 export async function textOf(answer: HttpResponse): Promise<string> {
