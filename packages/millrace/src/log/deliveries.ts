@@ -1,13 +1,20 @@
 import type { Entry } from '../protocol/index.ts'
 import type { Budget } from './budget.ts'
+import { entryBytes } from './entry-bytes.ts'
+
+/** Entries that are delivered together, and their bytes. */
+export interface Delivery {
+  readonly entries: readonly Entry[]
+  readonly bytes: number
+}
 
 /** Delivered entries, kept once for all live followers until the last of them has sent them. */
 export interface Deliveries {
   /**
-   * Adds entries. Trims when it holds about twice as many entries, or bytes, as one follower may
-   * have waiting.
+   * Adds a delivery, unless all followers are idle. Trims when it holds about twice as many entries,
+   * or bytes, as one follower may have waiting.
    */
-  push(entries: readonly Delivered[], limits: { readonly entries: number; readonly bytes: number }): void
+  push(delivery: Delivery, limits: { readonly entries: number; readonly bytes: number }): void
   /** Opens a place before the next delivery. It starts as busy. */
   open(): Place
   close(place: Place): void
@@ -20,10 +27,10 @@ export interface Deliveries {
   sending(place: Place): number
   take(place: Place): Entry | undefined
   takeAll(place: Place): Entry[]
-  /**
-   * Idle means that everything was taken and sent, so nothing is needed before the next delivery.
-   */
-  setIdle(place: Place, isIdle: boolean): void
+  /** Everything was taken and sent, so nothing is needed before the next delivery. */
+  setIdle(place: Place): void
+  /** Called before a delivery is added: its follower needs it or, with `taken`, is sending it. */
+  setBusy(place: Place, taken?: Delivery): void
 }
 
 /**
@@ -31,7 +38,10 @@ export interface Deliveries {
  * it.
  */
 export interface Place {
-  /** The number of the next entry to take, counted in deliveries, and the bytes before it. */
+  /**
+   * The number of the next entry to take, counted in deliveries, and the bytes before it. An idle
+   * place is at the end, whatever these say: a delivery to a thousand of them changes none.
+   */
   at: number
   bytesBefore: number
   isIdle: boolean
@@ -60,7 +70,7 @@ export function deliveries(buffer: Budget): Deliveries {
   function trim() {
     let needed = end()
     if (busy > 0)
-      for (const { at, isIdle } of places) needed = Math.min(needed, isIdle ? at : Math.max(first, at - 1))
+      for (const { at, isIdle } of places) if (!isIdle) needed = Math.min(needed, Math.max(first, at - 1))
     let bytes = 0
     for (const dropped of recent.splice(0, needed - first)) bytes += dropped.bytes
     first = needed
@@ -68,19 +78,15 @@ export function deliveries(buffer: Budget): Deliveries {
     buffer.add(-bytes)
   }
 
-  function setBusy(change: 1 | -1) {
+  function changeBusy(change: 1 | -1) {
     busy += change
     if (busy === 0 && held > 0) trim()
   }
 
   return {
-    push(entries, limits) {
-      if (places.size === 0) return
-      let bytes = 0
-      for (const one of entries) {
-        recent.push(one)
-        bytes += one.bytes
-      }
+    push({ entries, bytes }, limits) {
+      if (busy === 0) return
+      for (const entry of entries) recent.push({ entry, bytes: entryBytes(entry) })
       pushed += bytes
       held += bytes
       buffer.add(bytes)
@@ -89,18 +95,18 @@ export function deliveries(buffer: Budget): Deliveries {
     open() {
       const place = { at: end(), bytesBefore: pushed, isIdle: false }
       places.add(place)
-      setBusy(1)
+      changeBusy(1)
       return place
     },
     close(place) {
-      if (places.delete(place) && !place.isIdle) setBusy(-1)
+      if (places.delete(place) && !place.isIdle) changeBusy(-1)
     },
-    count: ({ at }) => end() - at,
-    bytes: ({ bytesBefore }) => pushed - bytesBefore,
-    last: ({ at }) => (at < end() ? recent.at(-1)?.entry : undefined),
-    sending: ({ at }) => recent[at - 1 - first]?.bytes ?? 0,
+    count: ({ at, isIdle }) => (isIdle ? 0 : end() - at),
+    bytes: ({ bytesBefore, isIdle }) => (isIdle ? 0 : pushed - bytesBefore),
+    last: ({ at, isIdle }) => (!isIdle && at < end() ? recent.at(-1)?.entry : undefined),
+    sending: ({ at, isIdle }) => (isIdle ? 0 : (recent[at - 1 - first]?.bytes ?? 0)),
     take(place) {
-      const next = recent[place.at - first]
+      const next = place.isIdle ? undefined : recent[place.at - first]
       if (!next) return undefined
       place.at++
       place.bytesBefore += next.bytes
@@ -112,10 +118,16 @@ export function deliveries(buffer: Budget): Deliveries {
       place.bytesBefore = pushed
       return rest.map(({ entry }) => entry)
     },
-    setIdle(place, isIdle) {
-      if (place.isIdle === isIdle) return
-      place.isIdle = isIdle
-      setBusy(isIdle ? -1 : 1)
+    setIdle(place) {
+      if (place.isIdle) return
+      place.isIdle = true
+      changeBusy(-1)
+    },
+    setBusy(place, taken) {
+      place.isIdle = false
+      place.at = end() + (taken?.entries.length ?? 0)
+      place.bytesBefore = pushed + (taken?.bytes ?? 0)
+      changeBusy(1)
     },
   }
 }

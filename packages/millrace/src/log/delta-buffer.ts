@@ -25,7 +25,7 @@ const maxGrowing = 64
 /** Calls `onSettled` once with each complete event. */
 export function deltaBuffer(onSettled: (event: RunEvent) => void): DeltaBuffer {
   const settled: RunEvent[] = []
-  let growing: GrowingDelta[] = []
+  const growing: GrowingDelta[] = []
 
   function add(event: RunEvent) {
     settled.push(event)
@@ -34,10 +34,9 @@ export function deltaBuffer(onSettled: (event: RunEvent) => void): DeltaBuffer {
 
   function settle() {
     if (growing.length === 0) return
-    const ended = growing
-    growing = []
     // One piece may be many deltas: pieces are joined as they come in.
-    for (const delta of ended) add(delta.latest === delta.first ? delta.first : joinedEvent(delta))
+    for (const delta of growing.splice(0))
+      add(delta.latest === delta.first ? delta.first : joinedEvent(delta))
   }
 
   function pushDelta(event: Delta, text: string) {
@@ -55,9 +54,7 @@ export function deltaBuffer(onSettled: (event: RunEvent) => void): DeltaBuffer {
 
   return {
     settled,
-    get growing() {
-      return growing
-    },
+    growing,
     push(event) {
       const text = textOfDelta(event)
       if (text !== undefined) return pushDelta(event as Delta, text)

@@ -41,6 +41,12 @@ describe('an excerpt', () => {
     expect(excerpt(accents, 'café')).toMatch(/^…(lorem )+cafe\u0301( lorem)+…$/)
   })
 
+  it('has one space before the word, also if folding moves its place', () => {
+    expect(excerpt('e\u0301  A ß', 'A')).toBe('e\u0301 A ß')
+    const long = `ß Z${'!'.repeat(200)}`
+    expect(excerpt(long, 'Z')).toContain('ß Z!')
+  })
+
   it('contains the word, is short, well-formed and on one line, whatever the text is', () => {
     const part = fc.oneof(
       fc.constantFrom(' ', '\n', 'ß', 'ŉ', 'e\u0301', 'İ', '😀', '…', 'ﬃ'),

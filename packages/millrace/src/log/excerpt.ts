@@ -14,8 +14,10 @@ const readChars = 400
 export function excerptOf({ text, search }: { text: string; search: string }, word: string): string {
   const at = offsetIn(text, search, Math.max(0, search.indexOf(word)))
   const [from, to] = [Math.max(0, at - readChars), at + word.length + readChars]
-  const head = oneLine(text.slice(from, at)).trimStart()
-  const tail = oneLine(text.slice(at, to)).trimEnd()
+  // Folding may have moved the place of the word into the spaces before it.
+  const [spaces] = /^\s*/.exec(text.slice(at, to)) as unknown as [string]
+  const head = oneLine(text.slice(from, at) + spaces).trimStart()
+  const tail = oneLine(text.slice(at + spaces.length, to)).trimEnd()
   const before = lastWords(head, charsBefore)
   const after = firstWords(tail, maxChars - before.length)
   const isStart = from === 0 && before === head

@@ -1,10 +1,12 @@
-import type { Entry } from '../protocol/index.ts'
-import { MillraceError, toMillraceError } from '../protocol/index.ts'
+import type { Entry, RunEvent } from '../protocol/index.ts'
+import { MillraceError, textOfDelta, toMillraceError } from '../protocol/index.ts'
 import type { Budget } from './budget.ts'
-import type { Deliveries, Place } from './deliveries.ts'
+import type { Deliveries, Delivery, Place } from './deliveries.ts'
 import { deliveries } from './deliveries.ts'
 import { firstOf } from './entries.ts'
 import { entryBytes } from './entry-bytes.ts'
+import { pace } from './pace.ts'
+import { recentEntries } from './recent.ts'
 import type { ThreadStore } from './store.ts'
 import { threadNotFound } from './store-errors.ts'
 import { pause } from './turns.ts'
@@ -37,6 +39,11 @@ export interface ThreadFeed {
     at: { readonly cursor: number; readonly known: number },
   ): Place | Promise<unknown> | undefined
   endLive(follower: Follower, place: Place): void
+  /**
+   * The entries up to `head` after a number, if they are still in memory. A follower that takes them
+   * can go live in the same turn.
+   */
+  recentAfter(cursor: number): Entry[] | undefined
   /** What live followers take from. */
   readonly deliveries: Deliveries
 }
@@ -70,9 +77,10 @@ export interface Follower {
   /** The last number that it has returned from `next()`. */
   readonly returned: number
   /**
-   * Called before a delivery. A follower with too much waiting falls behind and is no longer live.
+   * Called with each delivery, before it is added to `deliveries`. A follower with too much waiting
+   * falls behind and is no longer live.
    */
-  beforeDelivery(count: number, bytes: number, limits: Limits): void
+  deliver(delivery: Delivery, limits: Limits): void
   /** Ends the follower, with an error or without. */
   end(error?: unknown): void
 }
@@ -89,6 +97,8 @@ interface Limits {
 const normalLimits: Limits = { entries: 512, bytes: 1024 * 1024 }
 /** The limits while the process holds too much. */
 const reducedLimits: Limits = { ...normalLimits, bytes: 64 * 1024 }
+/** With this many live followers, handing out entries takes time that other threads need. */
+const crowd = 32
 export const pageSize = 512
 const op = 'thread.follow'
 
@@ -104,6 +114,9 @@ export function threadFeed({ threadId, store, buffer, onUnused }: FeedOptions): 
   const followers = new Set<Follower>()
   const live = new Set<Follower>()
   const delivered = deliveries(buffer)
+  const paced = pace(handOut)
+  /** Empty without a fold: a thread at rest should keep little in memory. */
+  const recent = recentEntries()
   let head = 0
   let fold: Fold | undefined
   /** A fold is about to be attached. */
@@ -118,15 +131,20 @@ export function threadFeed({ threadId, store, buffer, onUnused }: FeedOptions): 
   function deliver(entries: readonly Entry[]) {
     head = (entries.at(-1) as Entry).seq
     let bytes = 0
-    const sized = entries.map((entry) => {
-      const size = entryBytes(entry)
-      bytes += size
-      return { entry, bytes: size }
-    })
-    fold?.take(entries, bytes)
+    for (const entry of entries) bytes += entryBytes(entry)
+    const delivery = { entries, bytes }
+    if (fold) {
+      recent.add(delivery)
+      fold.take(entries, delivery.bytes)
+    }
+    if (live.size < crowd && !paced.isWaiting) handOut(delivery)
+    else paced.add(delivery, !entries.every(isDelta))
+  }
+
+  function handOut(delivery: Delivery) {
     const limits = buffer.isFull() ? reducedLimits : normalLimits
-    for (const follower of live) follower.beforeDelivery(entries.length, bytes, limits)
-    delivered.push(sized, limits)
+    for (const follower of live) follower.deliver(delivery, limits)
+    delivered.push(delivery, limits)
   }
 
   /** Reads what has not been delivered yet. Does nothing while a read is running. */
@@ -169,10 +187,18 @@ export function threadFeed({ threadId, store, buffer, onUnused }: FeedOptions): 
     // These followers have read past the end of the log: they were reading an earlier thread with
     // this id.
     end(threadNotFound(op, threadId), ({ reached }) => reached > info.head)
-    head = info.head
+    jumpTo(info.head)
+  }
+
+  /** Continues at a number up to which nothing was delivered. */
+  function jumpTo(seq: number) {
+    if (head !== seq) recent.clear()
+    head = seq
   }
 
   function end(error: unknown, matches: (follower: Follower) => boolean = () => true) {
+    paced.flush()
+    recent.clear()
     for (const follower of [...followers]) if (matches(follower)) follower.end(error)
     fold?.end(isGone(error) ? undefined : toMillraceError(error, { op, code: 'store_error' }))
   }
@@ -188,7 +214,7 @@ export function threadFeed({ threadId, store, buffer, onUnused }: FeedOptions): 
     if (known > cursor) {
       // The log is shorter than before: this is another thread, created under the id of a deleted one.
       end(threadNotFound(op, threadId), (follower) => follower !== self)
-      head = cursor
+      jumpTo(cursor)
     }
     if (head > cursor) return false
     if (head < cursor && hasLive()) {
@@ -196,7 +222,7 @@ export function threadFeed({ threadId, store, buffer, onUnused }: FeedOptions): 
       catchUp()
       return reading ?? false
     }
-    head = cursor
+    jumpTo(cursor)
     return true
   }
 
@@ -218,7 +244,10 @@ export function threadFeed({ threadId, store, buffer, onUnused }: FeedOptions): 
     async attach(added) {
       const detach = () => {
         isAttaching = false
-        if (fold === added) fold = undefined
+        if (fold === added) {
+          fold = undefined
+          recent.clear()
+        }
         dropUnused()
       }
       isAttaching = true
@@ -243,7 +272,7 @@ export function threadFeed({ threadId, store, buffer, onUnused }: FeedOptions): 
       const [first] = entries
       if (!first) return
       const last = (entries.at(-1) as Entry).seq
-      if (!hasLive()) head = Math.max(head, last)
+      if (!hasLive()) jumpTo(Math.max(head, last))
       else if (firstOf(first) === head + 1) deliver(entries)
       else if (last > head) catchUp()
     },
@@ -256,6 +285,8 @@ export function threadFeed({ threadId, store, buffer, onUnused }: FeedOptions): 
     deleted: () => end(threadNotFound(op, threadId)),
 
     goLive(follower, at) {
+      // It has read these.
+      paced.flush()
       const isReady = hasCaughtUp(at, follower)
       if (isReady !== true) return isReady || undefined
       live.add(follower)
@@ -266,8 +297,13 @@ export function threadFeed({ threadId, store, buffer, onUnused }: FeedOptions): 
       live.delete(follower)
       delivered.close(place)
     },
+    recentAfter: (cursor) => recent.after(cursor),
     deliveries: delivered,
   }
+}
+
+function isDelta({ event }: Entry): boolean {
+  return textOfDelta(event as RunEvent) !== undefined
 }
 
 /** Following a deleted thread ends without an error. */

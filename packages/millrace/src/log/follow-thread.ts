@@ -85,6 +85,18 @@ export function followThread({ log, after, until, info, follow }: FollowThread):
       if (entry) observe(entry)
       return entry
     },
+    listen(onEntries) {
+      // Before the first `next()`, the state is not known.
+      if (ended || !following || !(passesThrough || state)) return undefined
+      if (passesThrough) return following.listen(onEntries)
+      return following.listen((entries) => {
+        const last = entries.findIndex((entry) => {
+          observe(entry)
+          return ended
+        })
+        return onEntries(last < 0 ? entries : entries.slice(0, last + 1))
+      })
+    },
     return() {
       stop()
       return Promise.resolve({ done: true, value: undefined })

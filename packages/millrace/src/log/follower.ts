@@ -19,6 +19,14 @@ export interface Following extends AsyncIterableIterator<Entry, undefined> {
    * once.
    */
   ready(): Entry | undefined
+  /**
+   * For a reader that would have to wait: calls `onEntries` with all entries that arrive together,
+   * as they arrive, as long as it returns true. It is called in the middle of a delivery, and must
+   * not wait for anything. Followers of one thread get the same array. Resolves when `next()` must
+   * be called: `onEntries` returned false, more arrived than it should get at once, or the follower
+   * ends. Returns undefined if that is so already.
+   */
+  listen(onEntries: (entries: readonly Entry[]) => boolean): Promise<void> | undefined
 }
 
 interface FollowFeed extends FollowerOptions {
@@ -32,6 +40,8 @@ interface FollowFeed extends FollowerOptions {
 
 /** With more waiting entries than this, they are joined. */
 const joinThreshold = 32
+/** A listener gets no more bytes at once: it may have to hold all of them. */
+const listenBytes = 64 * 1024
 /** Approximate size of a page from the store. */
 const pageBytes = 1024 * 1024
 
@@ -56,6 +66,7 @@ export function followFeed(
   /** Pages read from the store so far. */
   let pages = 0
   let wake: (() => void) | undefined
+  let listener: ((entries: readonly Entry[]) => boolean) | undefined
 
   const self: Follower = {
     get reached() {
@@ -64,19 +75,37 @@ export function followFeed(
     get returned() {
       return cursor
     },
-    beforeDelivery(count, bytes, limits) {
+    deliver(delivery, limits) {
       if (!live) return
+      if (live.isIdle) {
+        const isTaken = listener !== undefined && delivery.bytes <= listenBytes
+        if (isTaken && passOn(delivery.entries)) return
+        // The listener may have ended this follower.
+        if (live) deliveries.setBusy(live, isTaken ? delivery : undefined)
+        wake?.()
+        return
+      }
+      const { entries, bytes } = delivery
       const waiting = deliveries.count(live)
-      const isFull = waiting + count > limits.entries || deliveries.bytes(live) + bytes > limits.bytes
-      if (waiting > 0 && isFull) return fallBehind(live)
-      if (!live.isIdle) return
-      deliveries.setIdle(live, false)
-      wake?.()
+      const isFull =
+        waiting + entries.length > limits.entries || deliveries.bytes(live) + bytes > limits.bytes
+      if (waiting > 0 && isFull) fallBehind(live)
     },
     end(error) {
       failure = error
       stop()
     },
+  }
+
+  /** Returns false if the listener wants no more. What it throws must not reach other followers. */
+  function passOn(entries: readonly Entry[]): boolean {
+    cursor = (entries.at(-1) as Entry).seq
+    try {
+      return listener?.(entries) === true
+    } catch (error) {
+      self.end(error)
+      return false
+    }
   }
 
   function setHeldBytes(bytes: number) {
@@ -124,8 +153,24 @@ export function followFeed(
     if (!ended) setHeldBytes(bytes)
   }
 
+  /** Goes live if all that it has missed is still in memory. */
+  function takeRecent(): boolean {
+    const recent = feed.recentAfter(cursor)
+    if (!recent) return false
+    const bytes = recent.reduce((sum, entry) => sum + entryBytes(entry), 0)
+    if (buffer.isFull(caller, bytes)) return false
+    const { head } = feed
+    const place = feed.goLive(self, { cursor: head, known: head })
+    if (!place || place instanceof Promise) return false
+    live = place
+    setHeldBytes(bytes)
+    queue = recent.length > joinThreshold ? joinEntries(recent) : recent
+    return true
+  }
+
   /** Reads a page, or goes live if nothing is left to read. */
   async function readPage() {
+    if (takeRecent()) return
     if (caller !== undefined) {
       setHeldBytes(0)
       const page = Math.min(pageBytes, buffer.limit / 16)
@@ -167,6 +212,17 @@ export function followFeed(
     return queue.shift()
   }
 
+  /** Resolves when there is something to take, or at the end. */
+  async function idle(place: Place, onEntries?: typeof listener): Promise<void> {
+    deliveries.setIdle(place)
+    setHeldBytes(0)
+    listener = onEntries
+    await new Promise<void>((resolve) => {
+      wake = resolve
+    })
+    listener = wake = undefined
+  }
+
   async function next(): Promise<IteratorResult<Entry, undefined>> {
     for (;;) {
       if (failure !== undefined) {
@@ -179,14 +235,8 @@ export function followFeed(
       const entry = ended ? undefined : take()
       if (entry) return { done: false, value: entry }
       if (ended) break
-      if (live) {
-        deliveries.setIdle(live, true)
-        setHeldBytes(0)
-        await new Promise<void>((resolve) => {
-          wake = resolve
-        })
-        wake = undefined
-      } else {
+      if (live) await idle(live)
+      else {
         reading ??= readPage().catch((error: unknown) => {
           failure = error
         })
@@ -203,19 +253,26 @@ export function followFeed(
   } else feed.remove(self)
   // One at a time, even if `next()` is called again without awaiting the last call.
   let turn: Promise<unknown> | undefined
+  function takeTurn<Value>(work: Promise<Value>): Promise<Value> {
+    const done = () => {
+      if (turn === settled) turn = undefined
+    }
+    const settled: Promise<void> = work.then(done, done)
+    turn = settled
+    return work
+  }
+
   return {
     next() {
       const entry = turn || ended ? undefined : take()
       if (entry) return Promise.resolve({ done: false, value: entry })
-      const result = turn ? turn.then(next) : next()
-      const done = () => {
-        if (turn === settled) turn = undefined
-      }
-      const settled: Promise<void> = result.then(done, done)
-      turn = settled
-      return result
+      return takeTurn(turn ? turn.then(next) : next())
     },
     ready: () => (turn || ended ? undefined : take()),
+    listen(onEntries) {
+      if (turn || ended || !live || queue.length > 0 || deliveries.count(live) > 0) return undefined
+      return takeTurn(idle(live, onEntries))
+    },
     return() {
       stop()
       return Promise.resolve({ done: true as const, value: undefined })

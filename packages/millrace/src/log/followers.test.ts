@@ -13,7 +13,7 @@ afterEach(() => {
 })
 
 /** Followers of a store that loses every notification, and one of them at the end of thread `t`. */
-async function setUp(more: Partial<ThreadStore> = {}) {
+async function setUp(more: Partial<ThreadStore> = {}, isReliable = false) {
   const store = memoryStore()
   let watcher: Watcher = {}
   const followers = threadFollowers(
@@ -21,7 +21,7 @@ async function setUp(more: Partial<ThreadStore> = {}) {
       ...store,
       watch(given) {
         watcher = given
-        return store.watch({})
+        return { ...store.watch({}), isReliable }
       },
       ...more,
     },
@@ -66,6 +66,15 @@ test('a change whose notification was lost is found by polling the store', async
   await passMs(1000)
   expect(seen).toEqual(['first'])
   await passMs(1000)
+  expect(seen).toEqual(['first', 'second'])
+})
+
+test('a store that reports every change is polled less often', async () => {
+  const { seen, write } = await setUp({}, true)
+  await write('second')
+  await passMs(20_000)
+  expect(seen).toEqual(['first'])
+  await passMs(10_000)
   expect(seen).toEqual(['first', 'second'])
 })
 

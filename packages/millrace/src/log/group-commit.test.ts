@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { RunEvent } from '../protocol/index.ts'
 import { deltaBuffer } from './delta-buffer.ts'
 import { groupCommit } from './group-commit.ts'
@@ -22,7 +22,15 @@ async function startedIn(store: ThreadStore, id: string) {
  * A group commit over a store that records, for each commit, how many events of which threads it
  * holds.
  */
-async function setUp({ retryForMs = 0, write }: { retryForMs?: number; write?: Append } = {}) {
+async function setUp({
+  flushMs = 0,
+  retryForMs = 0,
+  write,
+}: {
+  flushMs?: number
+  retryForMs?: number
+  write?: Append
+} = {}) {
   const store = memoryStore()
   onTestFinished(() => store.close())
   const commits: Record<string, number>[] = []
@@ -30,7 +38,7 @@ async function setUp({ retryForMs = 0, write }: { retryForMs?: number; write?: A
     commits.push(Object.fromEntries(batches.map(({ lease, events }) => [lease.threadId, events.length])))
     return write ? write(batches, store.append) : store.append(batches)
   }
-  const { open } = groupCommit({ store: { ...store, append }, flushMs: 0, retryForMs })
+  const { open } = groupCommit({ store: { ...store, append }, flushMs, retryForMs })
   const lost: unknown[] = []
   const writer = async (id: string) => {
     await store.create({ id, agent: 'a' })
@@ -73,6 +81,28 @@ test('a burst of events is split into several commits, and other threads do not 
   // commit() resolves when everything up to its call is durable.
   expect(await half).toBe(1153)
   expect(await large.commit()).toBe(1501)
+})
+
+test.each([
+  [1, 20.2],
+  [50, 30],
+  [1000, 50],
+])('with %d threads, text waits %d ms for the next commit', async (threads, waitMs) => {
+  const { commits, writer } = await setUp({ flushMs: 20 })
+  const writers = await Promise.all(Array.from({ length: threads }, (_, index) => writer(`${index}`)))
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const say = () => {
+    for (const { push } of writers) push({ type: 'text', text: 'word ' })
+  }
+  say()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(commits.length).toBe(1)
+  say()
+  await vi.advanceTimersByTimeAsync(waitMs - 1)
+  expect(commits.length).toBe(1)
+  await vi.advanceTimersByTimeAsync(2)
+  expect(commits.length).toBe(2)
 })
 
 test('each commit takes one large event, along with the small ones of other threads', async () => {

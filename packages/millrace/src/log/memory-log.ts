@@ -7,6 +7,7 @@ import {
   textOfDelta,
   withText,
 } from '../protocol/index.ts'
+import type { DeltaBuffer } from './delta-buffer.ts'
 import { deltaBuffer } from './delta-buffer.ts'
 import type { LiveLog } from './live-log.ts'
 
@@ -29,12 +30,6 @@ export interface LogReader extends AsyncIterableIterator<RunEvent, undefined> {
   take(): RunEvent | undefined
 }
 
-/** A reader that has caught up and gets new events as they come. */
-interface Follower {
-  push(event: RunEvent): void
-  end(): void
-}
-
 /**
  * A reader counts as behind when more events than this wait for it. This is more than one socket
  * read produces, so a reader that takes all events before the next read gets each one as it was
@@ -44,138 +39,163 @@ const maxWaiting = 1024
 
 /** `resumed` is the run that this one resumes. */
 export function memoryLog(resumed?: RunState): MemoryLog {
-  const state: ThreadState = { ...emptyThread(), run: resumed }
-  const buffer = deltaBuffer((event) => applyAppended(state, event))
-  const events = buffer.settled
-  // A reader that has left is removed when it falls behind.
-  const followers: Follower[] = []
-  let closed = false
+  return new RunLog(resumed)
+}
 
-  function current() {
-    buffer.settle()
-    return state
+/**
+ * A class, as its reader is. Each object literal with a getter gets a hidden class of its own, which
+ * only a major garbage collection frees, with everything that the getter refers to: the whole run.
+ */
+class RunLog implements MemoryLog {
+  onSignal: LiveLog['onSignal']
+  closed = false
+  readonly buffer: DeltaBuffer
+  /** Readers that have caught up and get new events as they come. */
+  readonly followers: Reader[] = []
+  readonly #state: ThreadState
+
+  constructor(resumed: RunState | undefined) {
+    const state: ThreadState = { ...emptyThread(), run: resumed }
+    this.#state = state
+    this.buffer = deltaBuffer((event) => applyAppended(state, event))
   }
 
-  return {
-    onSignal: undefined,
-    get state() {
-      return current()
-    },
-    get run() {
-      return current().run as RunState
-    },
+  get state() {
+    this.buffer.settle()
+    return this.#state
+  }
 
-    append(event) {
-      if (closed) throw new Error(`the run has ended, but '${event.type}' was appended`)
-      buffer.push(event)
-      // Backward, since a reader that falls behind removes itself from the list.
-      for (let at = followers.length - 1; at >= 0; at--) followers[at]?.push(event)
-    },
+  get run() {
+    return this.state.run as RunState
+  }
 
-    close() {
-      buffer.settle()
-      closed = true
-      for (const follower of followers.splice(0)) follower.end()
-    },
+  append(event: RunEvent) {
+    if (this.closed) throw new Error(`the run has ended, but '${event.type}' was appended`)
+    this.buffer.push(event)
+    const { followers } = this
+    // Backward, since a reader that falls behind removes itself from the list.
+    for (let at = followers.length - 1; at >= 0; at--) followers[at]?.push(event)
+  }
 
-    events: () => [...events, ...buffer.growing.map(joinedEvent)],
+  close() {
+    this.buffer.settle()
+    this.closed = true
+    for (const follower of this.followers.splice(0)) follower.end()
+  }
 
-    read() {
-      /** The index of the next event to read from the log, while it is behind. */
-      let index = 0
-      /**
-       * How many characters of the event at `index`, and of those after it, it has already had,
-       * from the time when they were still growing.
-       */
-      let taken: number[] = []
-      /** Events that came while it followed and were not read yet. */
-      const queue: RunEvent[] = []
-      let head = 0
-      let following = false
-      let ended = false
-      // More than one only if `next()` is called again without awaiting the last call.
-      const pending: ((result: IteratorResult<RunEvent, undefined>) => void)[] = []
+  events(): RunEvent[] {
+    const { settled, growing } = this.buffer
+    return [...settled, ...growing.map(joinedEvent)]
+  }
 
-      const self: Follower = {
-        push(event) {
-          const resolve = pending.shift()
-          if (resolve) return resolve({ done: false, value: event })
-          queue.push(event)
-          if (queue.length < 2 * maxWaiting) return
-          queue.splice(0, head)
-          head = 0
-          if (queue.length > maxWaiting) fallBehind()
-        },
-        end() {
-          following = false
-          index = events.length
-          taken = []
-          for (const resolve of pending.splice(0)) resolve(doneResult())
-        },
-      }
+  read(): LogReader {
+    return new Reader(this)
+  }
+}
 
-      /** Keeps the queued events; the rest is read from the log. */
-      function fallBehind() {
-        stopFollowing()
-        index = events.length
-        taken = buffer.growing.map(({ length }) => length)
-      }
+class Reader implements LogReader {
+  readonly #log: RunLog
+  /** The index of the next event to read from the log, while it is behind. */
+  #index = 0
+  /**
+   * How many characters of the event at `index`, and of those after it, it has already had, from the
+   * time when they were still growing.
+   */
+  #taken: number[] = []
+  /** Events that came while it followed and were not read yet. */
+  readonly #queue: RunEvent[] = []
+  #head = 0
+  #isFollowing = false
+  #hasEnded = false
+  /** More than one only if `next()` is called again without awaiting the last call. */
+  readonly #pending: ((result: IteratorResult<RunEvent, undefined>) => void)[] = []
 
-      function stopFollowing() {
-        if (following) followers.splice(followers.indexOf(self), 1)
-        following = false
-      }
+  constructor(log: RunLog) {
+    this.#log = log
+  }
 
-      function take(): RunEvent | undefined {
-        if (head < queue.length) {
-          const event = queue[head++]
-          if (head === queue.length) head = queue.length = 0
-          return event
-        }
-        return following ? undefined : takeFromLog()
-      }
+  push(event: RunEvent) {
+    const resolve = this.#pending.shift()
+    if (resolve) return resolve({ done: false, value: event })
+    const queue = this.#queue
+    queue.push(event)
+    if (queue.length < 2 * maxWaiting) return
+    queue.splice(0, this.#head)
+    this.#head = 0
+    if (queue.length > maxWaiting) this.#fallBehind()
+  }
 
-      function takeFromLog(): RunEvent | undefined {
-        while (index < events.length) {
-          const event = events[index++] as RunEvent
-          const offset = taken.length > 0 ? (taken.shift() ?? 0) : 0
-          if (offset === 0) return event
-          const text = textOfDelta(event) as string
-          if (offset < text.length) return withText(event as Delta, text.slice(offset))
-        }
-        for (const [at, delta] of buffer.growing.entries()) {
-          const offset = taken[at] ?? 0
-          if (offset === delta.length) continue
-          taken[at] = delta.length
-          if (offset === delta.length - delta.latestLength) return delta.latest
-          return withText(delta.first, lastChars(delta.pieces, delta.length - offset))
-        }
-        if (!closed) {
-          following = true
-          followers.push(self)
-        }
-        return undefined
-      }
+  end() {
+    this.#isFollowing = false
+    this.#index = this.#log.buffer.settled.length
+    this.#taken = []
+    for (const resolve of this.#pending.splice(0)) resolve(doneResult())
+  }
 
-      return {
-        take,
-        next() {
-          const event = ended ? undefined : take()
-          if (event) return Promise.resolve({ done: false, value: event })
-          if (ended || closed) return Promise.resolve(doneResult())
-          return new Promise((resolve) => pending.push(resolve))
-        },
-        return() {
-          ended = true
-          stopFollowing()
-          for (const resolve of pending.splice(0)) resolve(doneResult())
-          return Promise.resolve(doneResult())
-        },
-        [Symbol.asyncIterator]() {
-          return this
-        },
-      }
-    },
+  take(): RunEvent | undefined {
+    const queue = this.#queue
+    if (this.#head < queue.length) {
+      const event = queue[this.#head++]
+      if (this.#head === queue.length) this.#head = queue.length = 0
+      return event
+    }
+    return this.#isFollowing ? undefined : this.#takeFromLog()
+  }
+
+  next(): Promise<IteratorResult<RunEvent, undefined>> {
+    const event = this.#hasEnded ? undefined : this.take()
+    if (event) return Promise.resolve({ done: false, value: event })
+    if (this.#hasEnded || this.#log.closed) return Promise.resolve(doneResult())
+    return new Promise((resolve) => this.#pending.push(resolve))
+  }
+
+  return(): Promise<IteratorResult<RunEvent, undefined>> {
+    this.#hasEnded = true
+    this.#stopFollowing()
+    for (const resolve of this.#pending.splice(0)) resolve(doneResult())
+    return Promise.resolve(doneResult())
+  }
+
+  [Symbol.asyncIterator]() {
+    return this
+  }
+
+  /** Keeps the queued events; the rest is read from the log. */
+  #fallBehind() {
+    this.#stopFollowing()
+    const { settled, growing } = this.#log.buffer
+    this.#index = settled.length
+    this.#taken = growing.map(({ length }) => length)
+  }
+
+  #stopFollowing() {
+    const { followers } = this.#log
+    if (this.#isFollowing) followers.splice(followers.indexOf(this), 1)
+    this.#isFollowing = false
+  }
+
+  #takeFromLog(): RunEvent | undefined {
+    const { settled, growing } = this.#log.buffer
+    const taken = this.#taken
+    while (this.#index < settled.length) {
+      const event = settled[this.#index++] as RunEvent
+      const offset = taken.length > 0 ? (taken.shift() ?? 0) : 0
+      if (offset === 0) return event
+      const text = textOfDelta(event) as string
+      if (offset < text.length) return withText(event as Delta, text.slice(offset))
+    }
+    for (const [at, delta] of growing.entries()) {
+      const offset = taken[at] ?? 0
+      if (offset === delta.length) continue
+      taken[at] = delta.length
+      if (offset === delta.length - delta.latestLength) return delta.latest
+      return withText(delta.first, lastChars(delta.pieces, delta.length - offset))
+    }
+    if (!this.#log.closed) {
+      this.#isFollowing = true
+      this.#log.followers.push(this)
+    }
+    return undefined
   }
 }
 

@@ -4,7 +4,9 @@ import type { OptionTable } from '../protocol/index.ts'
 import { aFunction, checkOptions, duration, invalidInput, kindOf, yesOrNo } from '../protocol/index.ts'
 import { failure } from './sqlite/failure.ts'
 import { openDatabase } from './sqlite/open.ts'
+import { remoteWriter, threadProgram } from './sqlite/remote-writer.ts'
 import { databaseStore } from './sqlite/store.ts'
+import type { WriterOptions } from './sqlite/writer.ts'
 import type { ThreadStore } from './store.ts'
 
 export interface SqliteStoreOptions {
@@ -12,7 +14,7 @@ export interface SqliteStoreOptions {
   readonly busyMs?: number | undefined
   /**
    * Milliseconds between checks for writes by other processes, while the store is watched. Default:
-   * 2. Backs off up to 25-fold while there are no changes.
+   * 2. Checks less often while there are no changes.
    */
   readonly pollMs?: number | undefined
   /**
@@ -20,6 +22,11 @@ export interface SqliteStoreOptions {
    * it.
    */
   readonly allowNetworkFilesystem?: boolean | undefined
+  /**
+   * Whether a worker thread does all writing, so that a commit or a slow disk delays nothing else. Its
+   * start takes about 100 ms of CPU time, which a program that soon exits can save. Default: true.
+   */
+  readonly worker?: boolean | undefined
   /** Milliseconds since 1970. For tests that control the clock. */
   readonly now?: (() => number) | undefined
 }
@@ -28,6 +35,7 @@ const optionTable: OptionTable<SqliteStoreOptions> = {
   busyMs: duration,
   pollMs: duration,
   allowNetworkFilesystem: yesOrNo,
+  worker: yesOrNo,
   now: aFunction,
 }
 
@@ -39,11 +47,15 @@ const optionTable: OptionTable<SqliteStoreOptions> = {
 export function sqliteStore(path: string | URL, options: SqliteStoreOptions = {}): ThreadStore {
   const op = 'sqliteStore'
   checkOptions(options, optionTable, { op, what: 'the option of sqliteStore()' })
-  const { busyMs = 30_000, pollMs = 2, allowNetworkFilesystem = false, now = Date.now } = options
+  const { busyMs = 30_000, pollMs = 2, allowNetworkFilesystem = false, worker = true, now } = options
   const file = fileOf(path, op)
+  const program = worker ? threadProgram() : undefined
+  const openWriter = program
+    ? (options: WriterOptions) => remoteWriter(options, { program, clock: now })
+    : undefined
   const database = openDatabase(file, { allowNetworkFilesystem })
   try {
-    return databaseStore(database, { path: file, now, busyMs, pollMs })
+    return databaseStore(database, { path: file, now: now ?? Date.now, busyMs, pollMs, openWriter })
   } catch (error) {
     database.close()
     throw failure(error, { op, path: file })

@@ -262,6 +262,11 @@ export interface Watcher {
 }
 
 export interface Watch {
+  /**
+   * Whether each change is reported unless something is wrong. Then changes that were not reported
+   * are looked for less often.
+   */
+  readonly isReliable?: boolean | undefined
   /** Reports changes of this thread from now on. */
   follow(threadId: string): void
   unfollow(threadId: string): void

@@ -240,6 +240,7 @@ async function foldRest(log: Log, folded: Folded, onRunEnd?: () => Promise<boole
     for (const entry of page) {
       applyEntry(folded.state, entry)
       recordEntry(folded, entry)
+      folded.bytes += entryBytes(entry)
       if (entry.event.type === 'run-end' && !((await onRunEnd?.()) ?? true)) return false
     }
   return true
@@ -250,7 +251,6 @@ function recordEntry(folded: Folded, entry: Entry) {
   folded.found.add(entry)
   if (event.type === 'playback') folded.played.set(answerKey(event.run, event.round), event.chars)
   if (event.type === 'rewind') folded.keep = Math.min(folded.keep, event.keep ?? folded.keep)
-  folded.bytes += entryBytes(entry)
 }
 
 interface ThreadLogOptions extends OpenOptions, Pick<ThreadLogsOptions, 'store' | 'followers' | 'commits'> {
@@ -308,6 +308,7 @@ async function threadLog(folded: Folded, options: ThreadLogOptions): Promise<Thr
       recordEntry(folded, entry)
       if (!isOwn) self.onSignal?.(entry.event)
     }
+    folded.bytes += bytes
     onGrown(bytes)
     for (const wake of waiting) wake()
     // Only then do all events in the state have a number.

@@ -21,7 +21,7 @@ interface OpenWatch {
 
 export function watchers(): Watchers {
   const watches = new Set<OpenWatch>()
-  const changes = new Map<string, number | undefined>()
+  let changes = new Map<string, number | undefined>()
   let isRunnable = false
   let isMissed = false
   let isScheduled = false
@@ -33,9 +33,9 @@ export function watchers(): Watchers {
   }
 
   function report() {
-    const changed = [...changes]
+    const changed = changes
     const [runnable, missed] = [isRunnable, isMissed]
-    changes.clear()
+    changes = new Map()
     isRunnable = isMissed = isScheduled = false
     for (const watch of [...watches]) {
       const { watcher, followed } = watch
@@ -54,6 +54,7 @@ export function watchers(): Watchers {
       const watch: OpenWatch = { watcher, followed: new Set() }
       watches.add(watch)
       return {
+        isReliable: true,
         follow: (threadId) => watch.followed.add(threadId),
         unfollow: (threadId) => watch.followed.delete(threadId),
         close() {

@@ -13,7 +13,7 @@ export type {
   ThreadFacts,
   ThreadStore,
 } from '../log/index.ts'
-export { entryBytes, findLast, maxShareOfCaller, memoryStore, readLog } from '../log/index.ts'
+export { entryBytes, entryJson, findLast, maxShareOfCaller, memoryStore, readLog } from '../log/index.ts'
 export type { App, AppOptions, ThreadsOptions } from './app.ts'
 export { findInputs, millrace } from './app.ts'
 export type { Dispatcher, DispatcherWork, WokenThread, WorkOptions } from './dispatcher.ts'

@@ -267,6 +267,7 @@ export function runPool(options: RunPoolOptions): RunPool {
 
   async function renew() {
     const held = [...workers.values()].filter(({ worker }) => worker)
+    if (held.length === 0) return
     const requestedAt = performance.now()
     try {
       const lost = await store.renew(

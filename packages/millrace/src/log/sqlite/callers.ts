@@ -1,7 +1,7 @@
 import type { CallerUsage } from '../store.ts'
 import { minuteOf } from '../usage.ts'
 import { toColumn } from './rows.ts'
-import type { Statements } from './statements.ts'
+import type { ReadStatements, Statements } from './statements.ts'
 
 /** A change to what a caller uses. */
 export interface Change {
@@ -19,8 +19,8 @@ interface CallerRow {
   readonly minute_tokens: number
 }
 
-/** The rows of callers. All methods must run within a transaction. */
-export function callerRows(statements: Statements) {
+/** What callers use. */
+export function callerUsage(statements: ReadStatements) {
   function usageOf(row: CallerRow | undefined, time: number): CallerUsage {
     const { n = -1, bytes = 0, waiting = 0, minute, minute_bytes = 0, minute_tokens = 0 } = row ?? {}
     const current = minute === minuteOf(time)
@@ -37,13 +37,6 @@ export function callerRows(statements: Statements) {
     return (statements.runsOf.get({ caller: n, now: time }) as { runs: number }).runs
   }
 
-  /** Added bytes count for the current minute. */
-  function count(n: number | null, { bytes, waiting, tokens = 0 }: Change, time: number): void {
-    if (n === null) return
-    const minute = minuteOf(time)
-    statements.countCaller.run(bytes, waiting, minute, Math.max(0, bytes), minute, tokens, minute, n)
-  }
-
   return {
     runsOf,
     /** Usage by row number. */
@@ -54,6 +47,20 @@ export function callerRows(statements: Statements) {
     usageByName(name: string, time: number): CallerUsage {
       return usageOf(statements.findCaller.get(toColumn(name)) as unknown as CallerRow | undefined, time)
     },
+  }
+}
+
+/** The rows of callers. All methods must run within a transaction. */
+export function callerRows(statements: Statements) {
+  /** Added bytes count for the current minute. */
+  function count(n: number | null, { bytes, waiting, tokens = 0 }: Change, time: number): void {
+    if (n === null) return
+    const minute = minuteOf(time)
+    statements.countCaller.run(bytes, waiting, minute, Math.max(0, bytes), minute, tokens, minute, n)
+  }
+
+  return {
+    ...callerUsage(statements),
     /**
      * Returns a caller's row number, and adds the row if necessary. Adding one also removes callers
      * that no longer use anything.

@@ -1,3 +1,5 @@
+import type { FSWatcher } from 'node:fs'
+import { watch } from 'node:fs'
 import type { Watchers } from '../watchers.ts'
 import { fromColumn } from './rows.ts'
 import type { Statements } from './statements.ts'
@@ -7,9 +9,10 @@ import type { Statements } from './statements.ts'
  * the next call that reads it.
  */
 export interface ChangePoller {
-  start(): void
+  /** Reports what was written after this place, or from now on. */
+  start(after?: number): void
   stop(): void
-  /** Called after a write by this connection, which is not reported again. */
+  /** Called after a write by this connection, which is not reported. */
   ownWrite(): void
 }
 
@@ -23,24 +26,39 @@ interface ChangedRow {
 
 /**
  * Polling backs off after this many polls without a change, since waking up costs a hundred times
- * as much as polling. With 2 ms, the interval is 10 ms after a second and 50 ms after ten. Leases
- * are renewed more often than that, so it reaches 50 ms only if no process runs anything.
+ * as much as polling. With 2 ms, the interval is 10 ms after a second. A second after that, the file
+ * rests: the first write to it starts frequent polling again. Own writes keep it at 10 ms.
  */
-const backoff = [
-  { polls: 1400, factor: 25 },
-  { polls: 500, factor: 5 },
-]
+const slowAfter = 500
+const restAfter = 600
+const slowFactor = 5
+/** While the file rests, in case a write is not reported. */
+const restFactor = 250
+/** The same if the file cannot be watched. */
+const unwatchedFactor = 25
+/** After a write, until its commit can be read. */
+const burst = 100
 
 /**
  * SQLite has no notifications, but `PRAGMA data_version` only reads shared memory, and changes with
- * every commit of another connection (not with ours). Watching the file instead would report a
- * commit before it can be read.
+ * every commit of another connection (not with ours). Watching the file alone would report a commit
+ * before it can be read.
  */
 export function changePoller(
   statements: Statements,
-  { pollMs, watchers }: { readonly pollMs: number; readonly watchers: Watchers },
+  {
+    path,
+    pollMs,
+    watchers,
+  }: {
+    readonly path: string
+    readonly pollMs: number
+    readonly watchers: Pick<Watchers, 'changed' | 'runnable'>
+  },
 ): ChangePoller {
   let timer: NodeJS.Timeout | undefined
+  /** Set while the file rests. */
+  let fileWatcher: FSWatcher | undefined
   let version: unknown
   let seen = 0
   let wrote = false
@@ -75,38 +93,74 @@ export function changePoller(
   }
 
   function schedulePoll() {
-    timer = setTimeout(
-      () => {
-        schedulePoll()
-        poll()
-      },
-      pollMs * (backoff.find(({ polls }) => quietPolls >= polls)?.factor ?? 1),
-    )
+    timer = setTimeout(pollAgain, pollMs * factor())
     timer.unref()
   }
 
+  function pollAgain() {
+    schedulePoll()
+    const polls = quietPolls
+    poll()
+    if (quietPolls < polls && timer && fileWatcher) wakeUp()
+  }
+
+  function factor(): number {
+    if (quietPolls < slowAfter) return 1
+    if (quietPolls < restAfter) return slowFactor
+    return watchFile() ? restFactor : unwatchedFactor
+  }
+
+  /** What was written before is found by the poll that follows. Returns whether the file is watched. */
+  function watchFile(): boolean {
+    try {
+      fileWatcher ??= watch(`${path}-wal`, { persistent: false }, onFileChange).on('error', stopWatching)
+    } catch {
+      // The system cannot watch it, or no more files.
+    }
+    return fileWatcher !== undefined
+  }
+
+  function stopWatching() {
+    fileWatcher?.close()
+    fileWatcher = undefined
+  }
+
+  function onFileChange() {
+    quietPolls = wrote ? slowAfter : slowAfter - burst
+    wakeUp()
+  }
+
+  function wakeUp() {
+    stopWatching()
+    clearTimeout(timer)
+    pollAgain()
+  }
+
   return {
-    start() {
+    start(after) {
       if (timer) return
       version = undefined
-      try {
-        // In this order, so that a change in between is reported twice rather than never.
-        version = dataVersion()
-        seen = lastPlace()
-      } catch {
-        // The first poll that succeeds then reports more than needed.
-        version = undefined
-      }
+      if (after !== undefined) seen = after
+      else
+        try {
+          // In this order, so that a change in between is reported twice rather than never.
+          version = dataVersion()
+          seen = lastPlace()
+        } catch {
+          // The first poll that succeeds then reports more than needed.
+          version = undefined
+        }
       quietPolls = 0
       schedulePoll()
     },
     stop() {
       clearTimeout(timer)
       timer = undefined
+      stopWatching()
     },
     ownWrite() {
       wrote = true
-      quietPolls = 0
+      quietPolls = Math.min(quietPolls, slowAfter)
     },
   }
 }

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { sqliteStore } from '../sqlite.ts'
@@ -86,6 +86,20 @@ const scenarios: Record<string, () => Promise<void>> = {
     database.exec("UPDATE threads SET agent = 'half written'")
     report({ holding: true })
     await new Promise((resolve) => setTimeout(resolve, 600_000))
+  },
+
+  /** Reports how many threads write. */
+  async threads() {
+    const count = () =>
+      readdirSync('/proc/self/task').filter(
+        (id) => readFileSync(`/proc/self/task/${id}/comm`, 'utf8').trim() === 'millrace-sqlite',
+      ).length
+    const stores = [path, args[0] ?? ''].map((path) => sqliteStore(path))
+    report({ opened: count() })
+    for (const store of stores) await store.list({ limit: 1 })
+    report({ read: count() })
+    for (const store of stores) await store.create({ id: 't', agent: 'a' })
+    report({ written: count() })
   },
 
   /** Watches, with nothing else to do. */

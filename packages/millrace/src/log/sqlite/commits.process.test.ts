@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ThreadEvent } from '../../protocol/index.ts'
 import { sqliteStore } from '../sqlite.ts'
-import { commits } from './commits.ts'
+import { commits, identitiesOf } from './commits.ts'
 import { openDatabase } from './open.ts'
 import { other, temporaryFolder, wholeLog } from './sqlite.test-kit.ts'
 import { databaseStore } from './store.ts'
@@ -74,7 +74,12 @@ describe('commits', () => {
   it('in the background take turns with long work of others', async () => {
     const path = join(folder, 'background.db')
     const database = openDatabase(path, { allowNetworkFilesystem: false })
-    const { writeLater, write, close } = commits(database, { path, busyMs: 1000 })
+    const { writeLater, write, close } = commits(database, {
+      path,
+      busyMs: 1000,
+      health: {},
+      files: identitiesOf(path),
+    })
     const done: string[] = []
     const work = async (name: string, slices: number) => {
       for (let slice = 0; slice < slices; slice++) await writeLater('test', () => done.push(name))

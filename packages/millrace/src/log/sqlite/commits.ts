@@ -5,7 +5,24 @@ import { isMillraceError } from '../../protocol/index.ts'
 import { storeClosed } from '../store-errors.ts'
 import { failure, fileMoved, isBusy, isCorruption } from './failure.ts'
 
-/** The queue for all reads and writes of a file. */
+/** What all connections of a store know of its file. */
+export interface Health {
+  /** Set once damage was seen. Nothing is written after that, so that it does not spread. */
+  damage?: unknown
+}
+
+export interface FileOptions {
+  readonly path: string
+  readonly busyMs: number
+  readonly health: Health
+  /** The files when the store was opened. */
+  readonly files: FileIdentities
+}
+
+/** Identifies each file of a database, by its path. */
+export type FileIdentities = ReadonlyMap<string, string | undefined>
+
+/** The queue for all writes of a file. */
 export interface Commits {
   /**
    * Runs a job in a transaction, after all earlier jobs, and resolves when it is on disk. All jobs
@@ -20,8 +37,6 @@ export interface Commits {
    * left to others for a while, in this process and in others.
    */
   writeLater<Value>(op: string, job: () => Value): Promise<Value>
-  /** Runs right away, outside a transaction: each statement reads one consistent state. */
-  read<Value>(op: string, job: () => Value): Promise<Value>
   /** Resolves when all jobs are done. No more are accepted. */
   close(): Promise<void>
 }
@@ -46,13 +61,9 @@ const maxCommitMs = 4
 const maxWaitMs = 100
 const restFactor = 4
 
-export function commits(
-  database: DatabaseSync,
-  { path, busyMs }: { readonly path: string; readonly busyMs: number },
-): Commits {
+export function commits(database: DatabaseSync, { path, busyMs, health, files }: FileOptions): Commits {
   const begin = database.prepare('BEGIN IMMEDIATE')
   const commit = database.prepare('COMMIT')
-  const files = [path, `${path}-wal`, `${path}-shm`].map((file) => ({ file, identity: identityOf(file) }))
   const queue: Job[] = []
   const background: Job[] = []
   /** When the last background slice was written, and how long it took. */
@@ -67,8 +78,6 @@ export function commits(
    * others.
    */
   let separateJobs = 0
-  /** Set once damage was seen. Nothing is written after that, so that it does not spread. */
-  let damage: unknown
 
   async function pump() {
     for (let tries = 0; queue.length + background.length > 0; ) {
@@ -109,28 +118,20 @@ export function commits(
   function commitTogether(
     group: readonly Job[],
   ): { readonly done: readonly Outcome[] } | { readonly locked: unknown } | { readonly failed: unknown } {
-    if (damage) return { failed: damage }
+    if (health.damage) return { failed: health.damage }
     try {
-      const before = missingFile()
+      const before = missingFile(files)
       if (before) throw fileMoved(path, before)
       begin.run()
       const done = runWithinLimit(group)
       commit.run()
-      const after = missingFile()
+      const after = missingFile(files)
       return { done: after ? done.map(() => ({ error: fileMoved(path, after) })) : done }
     } catch (error) {
       rollBack()
-      if (isCorruption(error)) damage = error
+      if (isCorruption(error)) health.damage = error
       return isBusy(error) ? { locked: error } : { failed: error }
     }
-  }
-
-  /**
-   * The first file that was moved or deleted. A deleted file still accepts writes, which are lost
-   * when the process ends.
-   */
-  function missingFile(): string | undefined {
-    return files.find(({ file, identity }) => identityOf(file) !== identity)?.file
   }
 
   function rollBack() {
@@ -183,6 +184,23 @@ export function commits(
       slicing = rested
       return written
     },
+    async close() {
+      closed = true
+      await pumping
+    },
+  }
+}
+
+/** The reads of a connection. */
+export interface Reads {
+  /** Runs right away, outside a transaction: each statement reads one consistent state. */
+  read<Value>(op: string, job: () => Value): Promise<Value>
+  close(): void
+}
+
+export function reads({ path, busyMs, health }: Omit<FileOptions, 'files'>): Reads {
+  let closed = false
+  return {
     async read(op, run) {
       if (closed) throw storeClosed(op)
       const since = performance.now()
@@ -190,18 +208,30 @@ export function commits(
         try {
           return run()
         } catch (error) {
-          if (isCorruption(error)) damage = error
+          if (isCorruption(error)) health.damage = error
           if (!isBusy(error) || performance.now() - since >= busyMs) throw failure(error, { op, path })
         }
         await delay(pauseMs(tries))
         if (closed) throw storeClosed(op)
       }
     },
-    async close() {
+    close() {
       closed = true
-      await pumping
     },
   }
+}
+
+export function identitiesOf(path: string): FileIdentities {
+  return new Map([path, `${path}-wal`, `${path}-shm`].map((file) => [file, identityOf(file)]))
+}
+
+/**
+ * The first file that was moved or deleted. A deleted file still accepts writes, which are lost when
+ * the process ends.
+ */
+export function missingFile(files: FileIdentities): string | undefined {
+  for (const [file, identity] of files) if (identityOf(file) !== identity) return file
+  return undefined
 }
 
 /** Identifies the file at a path; undefined if there is none. */

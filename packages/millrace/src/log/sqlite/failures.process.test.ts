@@ -48,6 +48,16 @@ function overwrite(path: string, position: number, bytes: Uint8Array) {
   closeSync(file)
 }
 
+/** The pages with the entries of a closed file, in order, counted from 0. */
+function pagesOfEntries(path: string): number[] {
+  const database = new DatabaseSync(path)
+  const sql =
+    "SELECT pageno - 1 AS page FROM dbstat WHERE name = 'entries' AND pagetype = 'leaf' ORDER BY path"
+  const rows = database.prepare(sql).all() as { page: number }[]
+  database.close()
+  return rows.map(({ page }) => page)
+}
+
 /** Changes a closed file behind the store's back. */
 function change(path: string, sql: string) {
   const database = new DatabaseSync(path)
@@ -128,7 +138,8 @@ describe('a damaged file', () => {
   it('is reported when the damage is found, and is not written to after that', async () => {
     const path = await filledFile('middle.db')
     // Damages only some of the entries: everything else could still be written.
-    for (let page = 30; page < 40; page++) overwrite(path, page * 4096, new Uint8Array(4096).fill(0xa5))
+    for (const page of pagesOfEntries(path).slice(10, 20))
+      overwrite(path, page * 4096, new Uint8Array(4096).fill(0xa5))
     const store = sqliteStore(path)
     await expect(wholeLog(store, 't')).rejects.toMatchObject(storeError(/is damaged .*\.recover/))
     // Some reads hit damage in SQLite's own structure, not only in the stored events.

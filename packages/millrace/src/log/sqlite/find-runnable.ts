@@ -2,7 +2,7 @@ import type { Priority, RunnableThread } from '../store.ts'
 import type { CallerQueue } from '../take-turns.ts'
 import { takeTurns } from '../take-turns.ts'
 import { fromColumn, toColumn } from './rows.ts'
-import type { Statements } from './statements.ts'
+import type { ReadStatements } from './statements.ts'
 
 interface RunnableRow {
   readonly id: string
@@ -23,7 +23,7 @@ interface Search {
 const maxCallers = 1000
 
 /** Returns the function that finds threads to run, fairly: see `ThreadStore.findRunnable`. */
-export function runnableFinder(statements: Statements) {
+export function runnableFinder(statements: ReadStatements) {
   const after = [0, 0]
 
   function queues(background: 0 | 1, time: number): CallerQueue[] {

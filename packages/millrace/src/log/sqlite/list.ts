@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ThreadInfo, ThreadPage, ThreadStatus } from '../../protocol/index.ts'
 import type { ListOptions } from '../store.ts'
 import { placeOfCursor } from '../store-errors.ts'
-import type { Commits } from './commits.ts'
+import type { Reads } from './commits.ts'
 import type { ListedRow } from './rows.ts'
 import { infoOf, toColumn } from './rows.ts'
 import type { SearchedThread, SearchResult } from './search-texts.ts'
@@ -44,7 +44,7 @@ interface Candidate extends SearchedThread {
 
 interface ListerOptions {
   readonly now: () => number
-  readonly read: Commits['read']
+  readonly read: Reads['read']
   readonly scanMs?: number | undefined
 }
 

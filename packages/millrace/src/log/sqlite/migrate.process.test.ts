@@ -16,6 +16,7 @@ import { makeVersion4 } from './version-4.test-kit.ts'
 import { makeVersion5 } from './version-5.test-kit.ts'
 import { makeVersion6 } from './version-6.test-kit.ts'
 import { makeVersion7 } from './version-7.test-kit.ts'
+import { makeVersion8 } from './version-8.test-kit.ts'
 
 const folder = temporaryFolder()
 const open: DatabaseSync[] = []
@@ -387,6 +388,24 @@ describe('a file of the seventh version', () => {
     ])
     await store.close()
     const fresh = join(folder, 'fresh-7.db')
+    await sqliteStore(fresh).close()
+    expect(shapeOf(path)).toEqual(shapeOf(fresh))
+    expectIntact(path)
+  })
+})
+
+describe('a file of the eighth version', () => {
+  it('gets the tables that a new file has, and what is added to its threads comes after what they had', async () => {
+    const path = join(folder, 'shape-8.db')
+    makeVersion8(path, [{ id: 't', events: [userInput('one'), userInput('two')] }]).close()
+    const store = sqliteStore(path)
+    await store.signal('t', 'a key', userInput('three'))
+    const contents = (await store.read('t', { after: 0, limit: 9 })).map(
+      ({ seq, event }) => `${seq} ${(event as InputEvent).message.content}`,
+    )
+    expect(contents).toEqual(['1 one', '2 two', '3 three'])
+    await store.close()
+    const fresh = join(folder, 'fresh-8.db')
     await sqliteStore(fresh).close()
     expect(shapeOf(path)).toEqual(shapeOf(fresh))
     expectIntact(path)

@@ -15,6 +15,7 @@ const steps: Readonly<Record<number, (database: DatabaseSync) => void>> = {
   5: indexKeys,
   6: addSpending,
   7: addFacts,
+  8: addTail,
 }
 
 /**
@@ -256,4 +257,17 @@ function addFacts(database: DatabaseSync): void {
       name TEXT NOT NULL,
       PRIMARY KEY (thread, name)
     ) STRICT, WITHOUT ROWID`)
+}
+
+/** Version 9: new entries are written in the order in which they come, and sorted later. */
+function addTail(database: DatabaseSync): void {
+  database.exec(`
+    CREATE TABLE tail (
+      place INTEGER PRIMARY KEY,
+      n INTEGER NOT NULL,
+      at INTEGER NOT NULL,
+      version INTEGER NOT NULL,
+      event TEXT NOT NULL,
+      sum INTEGER NOT NULL
+    ) STRICT`)
 }

@@ -132,11 +132,11 @@ describe('a file that is not ours', () => {
     const path = pathIn('newer')
     await sqliteStore(path).close()
     const database = new DatabaseSync(path)
-    database.exec('PRAGMA user_version = 9; CREATE TABLE something_new (x)')
+    database.exec('PRAGMA user_version = 10; CREATE TABLE something_new (x)')
     database.close()
     expectRejected(
       path,
-      /was created by a newer version of millrace \(it has schema 9, this package supports up to 8\): update millrace/,
+      /was created by a newer version of millrace \(it has schema 10, this package supports up to 9\): update millrace/,
     )
   })
 

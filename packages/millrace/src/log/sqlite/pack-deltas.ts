@@ -5,6 +5,7 @@ import type { CallerRows } from './callers.ts'
 import type { EntryRow, Origin } from './rows.ts'
 import { entriesOf, packedColumns, textBytes, toColumn } from './rows.ts'
 import type { Statements } from './statements.ts'
+import { moveTailOf } from './tail.ts'
 
 /**
  * How many entries, or how much text, one commit processes. It takes a millisecond or two, and
@@ -34,6 +35,7 @@ export function packSlice(
   const thread = statements.compactedOf.get(toColumn(origin.threadId)) as unknown as ThreadToPack | undefined
   if (!thread) throw threadNotFound(origin.op, origin.threadId)
   const { n, compacted, caller } = thread
+  moveTailOf(statements, n)
   const { rows, end, more } = rowsToPack(statements, thread, upTo)
   if (end <= compacted) return false
   const after = (rows[0]?.first ?? rows[0]?.seq ?? 1) - 1

@@ -1,7 +1,7 @@
 import type { StatementSync } from 'node:sqlite'
 import type { ThreadInfo } from '../../protocol/index.ts'
 import { excerptOf } from '../excerpt.ts'
-import type { Commits } from './commits.ts'
+import type { Reads } from './commits.ts'
 import { from, maxSeq, to } from './statements.ts'
 
 /** A thread to search. */
@@ -29,7 +29,7 @@ interface Hit {
 const textsAtOnce = 64
 
 /** Searches the labels and texts of threads. */
-export function textSearch(prepared: (sql: string) => StatementSync, read: Commits['read']) {
+export function textSearch(prepared: (sql: string) => StatementSync, read: Reads['read']) {
   const op = 'store.list'
 
   /** Searches the last texts up to a number. Returns the latest one with a word. */

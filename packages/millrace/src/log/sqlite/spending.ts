@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { SpendingKey, SpendingOptions, SpendingRow, ThreadEvent } from '../../protocol/index.ts'
+import type { SpendingKey, SpendingOptions, SpendingRow } from '../../protocol/index.ts'
 import { decideHold } from '../holds.ts'
-import type { DayTotal, HeldAmounts, SpendingSums, SpentRow } from '../spending.ts'
+import type { CountedSpend, DayTotal, HeldAmounts, SpendingSums, SpentRow } from '../spending.ts'
 import {
   budgetUse,
   dayOf,
@@ -10,12 +10,11 @@ import {
   spendingCounter,
   spendingFilter,
   spendingRows,
-  spendsIn,
   sumColumns,
   totalColumns,
 } from '../spending.ts'
-import type { Hold, HoldResult, Lease } from '../store.ts'
-import type { Commits } from './commits.ts'
+import type { Hold, HoldResult, Lease, ThreadStore } from '../store.ts'
+import type { Commits, Reads } from './commits.ts'
 import { fromColumn, toColumn } from './rows.ts'
 
 /** A column of the key that has no value: see schema.ts. */
@@ -38,8 +37,8 @@ function totalsOf(columns: Readonly<Record<string, string>>): string {
     .join(', ')
 }
 
-/** What was spent, and what requests hold. */
-export function spendingTables(database: DatabaseSync, { read, write }: Commits, now: () => number) {
+/** Counts what is spent, and what requests hold. */
+export function spendingWriter(database: DatabaseSync, { write }: Commits, now: () => number) {
   const sql = (text: string) => database.prepare(text)
   const threadOf = sql('SELECT agent, user FROM threads WHERE n = ?')
   const addSpending = sql(
@@ -62,9 +61,7 @@ export function spendingTables(database: DatabaseSync, { read, write }: Commits,
   function counter() {
     const total = spendingCounter()
     return {
-      add(thread: number, events: readonly ThreadEvent[]): void {
-        const spends = spendsIn(events)
-        if (spends.length === 0) return
+      add(thread: number, spends: readonly CountedSpend[]): void {
         const { agent, user } = threadOf.get(thread) as { agent: string; user: string | null }
         total.add({ agent: fromColumn(agent), ...(user !== null && { user: fromColumn(user) }) }, spends)
       },
@@ -120,27 +117,33 @@ export function spendingTables(database: DatabaseSync, { read, write }: Commits,
             addHold.run(n, id, scope, toColumn(name), epoch, nanos, tokens, rounds)
         return result
       }),
+  }
+}
 
-    async spending(options: SpendingOptions): Promise<SpendingRow[]> {
-      const query = spendingFilter(options)
-      return read('store.spending', () => {
-        const { by, from, to, agent, user } = query
-        const filters = [
-          ...(agent === undefined ? [] : ['AND agent = :agent']),
-          ...(user === undefined ? [] : ['AND user = :user']),
-        ]
-        const found = sql(`
-          SELECT ${[...by, totalsOf(sumColumns)].join(', ')} FROM spending
-          WHERE day >= :from AND day <= :to ${filters.join(' ')} ${by.length > 0 ? `GROUP BY ${by.join(', ')}` : ''}`)
-        const values = {
-          from,
-          to,
-          ...(agent !== undefined && { agent: toColumn(agent) }),
-          ...(user !== undefined && { user: toColumn(user) }),
-        }
-        return spendingRows((found.all(values) as unknown as FoundRow[]).map(decoded), by)
-      })
-    },
+/** Returns the function that sums up what was spent. */
+export function spendingReader(
+  database: DatabaseSync,
+  { read }: Pick<Reads, 'read'>,
+): ThreadStore['spending'] {
+  return async (options: SpendingOptions): Promise<SpendingRow[]> => {
+    const query = spendingFilter(options)
+    return read('store.spending', () => {
+      const { by, from, to, agent, user } = query
+      const filters = [
+        ...(agent === undefined ? [] : ['AND agent = :agent']),
+        ...(user === undefined ? [] : ['AND user = :user']),
+      ]
+      const found = database.prepare(`
+        SELECT ${[...by, totalsOf(sumColumns)].join(', ')} FROM spending
+        WHERE day >= :from AND day <= :to ${filters.join(' ')} ${by.length > 0 ? `GROUP BY ${by.join(', ')}` : ''}`)
+      const values = {
+        from,
+        to,
+        ...(agent !== undefined && { agent: toColumn(agent) }),
+        ...(user !== undefined && { user: toColumn(user) }),
+      }
+      return spendingRows((found.all(values) as unknown as FoundRow[]).map(decoded), by)
+    })
   }
 }
 

@@ -22,8 +22,8 @@ export const maxSeq = 2 ** 32 - 1
 /** Deleted threads that forks still need have places below the negative of this. */
 const keptPlaces = 2 ** 40
 
-/** All statements except those of the list, kept prepared while the file is open. */
-export function prepareStatements(database: DatabaseSync) {
+/** What reading takes, apart from lists, kept prepared while the file is open. */
+export function readStatements(database: DatabaseSync) {
   const sql = (text: string) => database.prepare(text)
   return {
     /**
@@ -32,94 +32,24 @@ export function prepareStatements(database: DatabaseSync) {
      */
     lastPlace: sql(`
       SELECT max(ifnull((SELECT max(place) FROM threads), 0), ifnull((SELECT max(place) FROM notices), 0)) AS place`),
-    addThread: sql(`
-      INSERT INTO threads
-        (id, agent, user, forked_id, forked_seq, created_at, updated_at, head, compacted, place, due, epoch, title, caller,
-        bytes, queued, base, base_seq, background, added_at)
-      VALUES (:id, :agent, :user, :forkedId, :forkedSeq, :createdAt, :updatedAt, :head, :baseSeq, :place, :due, :epoch,
-        :title, :caller, :bytes, :queued, :base, :baseSeq, :background, :addedAt)`),
     getThread: sql(
       `SELECT ${threadColumns}, (SELECT name FROM callers WHERE callers.n = caller) AS caller_name
        FROM threads ${joinSearches} WHERE id = ?`,
     ),
-    /**
-     * No thread can have this id: text that starts like this is stored as JSON. The new epoch
-     * fences the owner.
-     */
-    hideThread: sql(`
-      UPDATE threads SET id = '"deleted:' || n, place = -n, due = NULL, owner = NULL, epoch = epoch + 1,
-        caller = NULL, bytes = 0, queued = 0
-      WHERE n = ?`),
     /** Also returns the last number that a fork refers to; null if there is no fork. */
     findHidden: sql(`
       SELECT n, caller, bytes, queued, base,
         (SELECT max(base_seq) FROM threads AS forks INDEXED BY threads_base WHERE forks.base = threads.n) AS shared
       FROM threads INDEXED BY threads_place WHERE place < 0 AND place > -${keptPlaces} LIMIT 1`),
-    keepHidden: sql(`UPDATE threads SET place = -n - ${keptPlaces} WHERE n = ?`),
-    releaseHidden: sql('UPDATE threads SET place = -n WHERE n = ? AND place < 0'),
-    entrySizes: sql(`
-      SELECT seq, octet_length(event) + ifnull(octet_length(cuts), 0) AS size FROM entries
-      WHERE ${from(':after + 1')} AND ${to(maxSeq)} AND ifnull(first, seq) > :after ORDER BY n LIMIT :most`),
-    deleteEntries: sql(`DELETE FROM entries WHERE ${from(':from')} AND ${to(':last')}`),
-    textSizes: sql(`
-      SELECT n & ${maxSeq} AS seq, octet_length(search) + octet_length(text) AS size FROM texts
-      WHERE ${from(':after + 1')} AND ${to(maxSeq)} ORDER BY n LIMIT :most`),
-    deleteTexts: sql(`DELETE FROM texts WHERE ${from(':from')} AND ${to(':last')}`),
-    deleteSignals: sql(`
-      DELETE FROM signals WHERE thread = :n AND key <= (
-        SELECT max(key) FROM (SELECT key FROM signals WHERE thread = :n ORDER BY key LIMIT :most))`),
-    deleteSnapshots: sql(`
-      DELETE FROM snapshots WHERE rowid IN (SELECT rowid FROM snapshots WHERE thread = ? LIMIT 4)`),
-    deleteSearch: sql('DELETE FROM searches WHERE thread = ?'),
-    deleteTools: sql('DELETE FROM tools WHERE thread = ?'),
-    deleteThread: sql('DELETE FROM threads WHERE n = ?'),
-
-    setTitle: sql('UPDATE threads SET title = ? WHERE n = ?'),
-    addSearch: sql('INSERT INTO searches (thread, text, metadata) VALUES (?, ?, ?)'),
-    setSearch: sql(
-      'INSERT INTO searches (thread, text) VALUES (?, ?) ON CONFLICT DO UPDATE SET text = excluded.text',
-    ),
-
-    setFacts: sql(`
-      INSERT INTO searches (thread, text, outcome, error, nanos) VALUES (?, '', ?, ?, ?)
-      ON CONFLICT DO UPDATE SET outcome = excluded.outcome, error = excluded.error, nanos = excluded.nanos`),
-    addTool: sql('INSERT INTO tools (thread, name) VALUES (?, ?) ON CONFLICT DO NOTHING'),
-    addText: sql(`
-      INSERT INTO texts (n, search, text) SELECT (:n << 32) | :seq, :search, :text
-      FROM threads WHERE n = :n AND base_seq < :seq ON CONFLICT DO NOTHING`),
-
     headOf: sql(
       'SELECT n, head, title IS NULL AS untitled, caller, agent, background, owner FROM threads WHERE id = ?',
     ),
-    /** The fence: returns no row if the lease is not the thread's latest. */
-    headByLease: sql(`
-      SELECT n, head, caller, batch, batch_seq, batch_at FROM threads WHERE id = ? AND epoch = ? AND owner = ?`),
-    growByLease: sql(`
-      UPDATE threads SET head = :head, updated_at = :at, place = :place, bytes = bytes + :bytes,
-        batch = :batch, batch_seq = :head, batch_at = :at, added_at = NULL
-      WHERE n = :n`),
-    queuedOf: sql('SELECT queued FROM threads WHERE n = ?'),
-    setQueued: sql('UPDATE threads SET queued = ? WHERE n = ?'),
-    growBySignal: sql(`
-      UPDATE threads SET head = ?, updated_at = ?, place = ?, due = ifnull(due, ?), bytes = bytes + ?, queued = queued + ?,
-        added_at = NULL
-      WHERE n = ?`),
-    ownsThread: sql('SELECT 1 FROM threads WHERE id = ? AND epoch = ? AND owner = ?'),
-    wasReleased: sql('SELECT 1 FROM threads WHERE id = ? AND epoch = ? AND owner IS NULL'),
-    addEntry: sql(`
-      INSERT INTO entries (n, at, version, event, sum) VALUES ((? << 32) | ?, ?, ${PROTOCOL_VERSION}, ?, ?)`),
-    addPacked: sql(`
-      INSERT INTO entries (n, first, at, version, event, cuts, sum)
-      VALUES ((? << 32) | ?, ?, ?, ${PROTOCOL_VERSION}, ?, ?, ?)`),
-    addSignal: sql('INSERT INTO signals (thread, key, seq) VALUES (?, ?, ?)'),
-    getSignal: sql('SELECT seq FROM signals WHERE thread = ? AND key = ?'),
     signalsOf: sql('SELECT key, seq FROM signals WHERE thread = ?'),
     signalOf: sql('SELECT key, seq FROM signals WHERE thread = ? AND key = ?'),
     /** A thread with a negative place was deleted: see schema.ts. */
     findKey: sql(`
       SELECT threads.id, signals.seq FROM signals INDEXED BY signals_key CROSS JOIN threads ON threads.n = signals.thread
       WHERE signals.key = ? AND threads.place > 0 ORDER BY signals.thread DESC LIMIT ?`),
-
     /**
      * The thread, then the threads that hold its earlier entries, back to the one with the entry
      * after a number; each with the last number to read there.
@@ -135,23 +65,16 @@ export function prepareStatements(database: DatabaseSync) {
     readSegment: sql(`
       SELECT seq, first, at, version, event, cuts, sum FROM entries
       WHERE ${from(':after + 1')} AND ${to(maxSeq)} ORDER BY n LIMIT :limit`),
+    /** The entries that were not moved yet. Reads all rows of the table. */
+    readTail: sql(`
+      SELECT n & ${maxSeq} AS seq, NULL AS first, at, version, event, NULL AS cuts, sum FROM tail
+      WHERE ${from(':after + 1')} AND ${to(maxSeq)} ORDER BY n LIMIT :limit`),
     /**
      * Nested in a write transaction, or a transaction of its own: everything read between the two
      * is one consistent state.
      */
     beginRead: sql('SAVEPOINT reading'),
     endRead: sql('RELEASE reading'),
-
-    claim: sql(`
-      UPDATE threads SET epoch = epoch + 1, owner = :owner, due = :due, lease_ms = :leaseMs,
-        losses = iif(owner IS NULL, 0, losses + 1), batch = 0
-      WHERE id = :id AND ${runnable} RETURNING epoch, losses`),
-    claimAgain: sql(`
-      UPDATE threads SET due = :due, lease_ms = :leaseMs WHERE id = :id AND owner = :owner RETURNING epoch, losses`),
-    renew: sql('UPDATE threads SET due = ?, lease_ms = ? WHERE id = ? AND epoch = ? AND owner = ?'),
-    release: sql(`
-      UPDATE threads SET owner = NULL, due = ?, resting = ifnull(?, resting)
-      WHERE id = ? AND epoch = ? AND owner = ? AND head = ? RETURNING n`),
     /**
      * Steps from caller to caller through the index, so that the cost does not depend on how many
      * threads each has.
@@ -178,7 +101,6 @@ export function prepareStatements(database: DatabaseSync) {
         WHERE background = :background AND caller IS nullif(asked.value, 0) AND ${runnable} AND agent IN (SELECT value FROM json_each(:agents))
         ORDER BY due, n LIMIT :most
       ) ORDER BY threads.due, threads.n`),
-
     runsOf: sql(`${runs} AND caller = :caller`),
     runsOfAgent: sql(`
       SELECT count(*) AS runs FROM threads INDEXED BY threads_owned
@@ -188,11 +110,111 @@ export function prepareStatements(database: DatabaseSync) {
       SELECT id, due, ifnull(added_at, updated_at) AS changed FROM threads INDEXED BY threads_place
       WHERE place > 0 ORDER BY place`),
     rateOf: sql('SELECT free_at AS freeAt FROM rates WHERE name = ?'),
+    getCaller: sql('SELECT * FROM callers WHERE n = ?'),
+    findCaller: sql('SELECT * FROM callers WHERE name = ?'),
+  }
+}
+
+/** What the connection that writes needs. */
+export function prepareStatements(database: DatabaseSync) {
+  const sql = (text: string) => database.prepare(text)
+  return {
+    ...readStatements(database),
+    addThread: sql(`
+      INSERT INTO threads
+        (id, agent, user, forked_id, forked_seq, created_at, updated_at, head, compacted, place, due, epoch, title, caller,
+        bytes, queued, base, base_seq, background, added_at)
+      VALUES (:id, :agent, :user, :forkedId, :forkedSeq, :createdAt, :updatedAt, :head, :baseSeq, :place, :due, :epoch,
+        :title, :caller, :bytes, :queued, :base, :baseSeq, :background, :addedAt)`),
+    /**
+     * No thread can have this id: text that starts like this is stored as JSON. The new epoch
+     * fences the owner.
+     */
+    hideThread: sql(`
+      UPDATE threads SET id = '"deleted:' || n, place = -n, due = NULL, owner = NULL, epoch = epoch + 1,
+        caller = NULL, bytes = 0, queued = 0
+      WHERE n = ?`),
+    keepHidden: sql(`UPDATE threads SET place = -n - ${keptPlaces} WHERE n = ?`),
+    releaseHidden: sql('UPDATE threads SET place = -n WHERE n = ? AND place < 0'),
+    entrySizes: sql(`
+      SELECT seq, octet_length(event) + ifnull(octet_length(cuts), 0) AS size FROM entries
+      WHERE ${from(':after + 1')} AND ${to(maxSeq)} AND ifnull(first, seq) > :after ORDER BY n LIMIT :most`),
+    deleteEntries: sql(`DELETE FROM entries WHERE ${from(':from')} AND ${to(':last')}`),
+    textSizes: sql(`
+      SELECT n & ${maxSeq} AS seq, octet_length(search) + octet_length(text) AS size FROM texts
+      WHERE ${from(':after + 1')} AND ${to(maxSeq)} ORDER BY n LIMIT :most`),
+    deleteTexts: sql(`DELETE FROM texts WHERE ${from(':from')} AND ${to(':last')}`),
+    deleteSignals: sql(`
+      DELETE FROM signals WHERE thread = :n AND key <= (
+        SELECT max(key) FROM (SELECT key FROM signals WHERE thread = :n ORDER BY key LIMIT :most))`),
+    deleteSnapshots: sql(`
+      DELETE FROM snapshots WHERE rowid IN (SELECT rowid FROM snapshots WHERE thread = ? LIMIT 4)`),
+    deleteSearch: sql('DELETE FROM searches WHERE thread = ?'),
+    deleteTools: sql('DELETE FROM tools WHERE thread = ?'),
+    deleteThread: sql('DELETE FROM threads WHERE n = ?'),
+    setTitle: sql('UPDATE threads SET title = ? WHERE n = ?'),
+    addSearch: sql('INSERT INTO searches (thread, text, metadata) VALUES (?, ?, ?)'),
+    setSearch: sql(
+      'INSERT INTO searches (thread, text) VALUES (?, ?) ON CONFLICT DO UPDATE SET text = excluded.text',
+    ),
+    setFacts: sql(`
+      INSERT INTO searches (thread, text, outcome, error, nanos) VALUES (?, '', ?, ?, ?)
+      ON CONFLICT DO UPDATE SET outcome = excluded.outcome, error = excluded.error, nanos = excluded.nanos`),
+    addTool: sql('INSERT INTO tools (thread, name) VALUES (?, ?) ON CONFLICT DO NOTHING'),
+    addText: sql(`
+      INSERT INTO texts (n, search, text) SELECT (:n << 32) | :seq, :search, :text
+      FROM threads WHERE n = :n AND base_seq < :seq ON CONFLICT DO NOTHING`),
+    /** The fence: returns no row if the lease is not the thread's latest. */
+    headByLease: sql(`
+      SELECT n, head, caller, batch, batch_seq, batch_at FROM threads WHERE id = ? AND epoch = ? AND owner = ?`),
+    /**
+     * Changes nothing if the lease is not the thread's latest, or something else was written. Without
+     * numbers, which Node 22 does not bind.
+     */
+    growByLease: sql(`
+      UPDATE threads SET head = ?, batch_seq = ?, updated_at = ?, batch_at = ?, place = ?, bytes = bytes + ?,
+        batch = ?, added_at = NULL
+      WHERE n = ? AND head = ? AND batch = ? AND epoch = ? AND owner = ?`),
+    queuedOf: sql('SELECT queued FROM threads WHERE n = ?'),
+    setQueued: sql('UPDATE threads SET queued = ? WHERE n = ?'),
+    growBySignal: sql(`
+      UPDATE threads SET head = ?, updated_at = ?, place = ?, due = ifnull(due, ?), bytes = bytes + ?, queued = queued + ?,
+        added_at = NULL
+      WHERE n = ?`),
+    ownsThread: sql('SELECT 1 FROM threads WHERE id = ? AND epoch = ? AND owner = ?'),
+    wasReleased: sql('SELECT 1 FROM threads WHERE id = ? AND epoch = ? AND owner IS NULL'),
+    addEntry: sql(`
+      INSERT INTO tail (n, at, version, event, sum) VALUES ((? << 32) | ?, ?, ${PROTOCOL_VERSION}, ?, ?)`),
+    /** In two queries: one for both ends would read all rows. */
+    tailLength: sql(`
+      SELECT ifnull((SELECT max(place) FROM tail) - (SELECT min(place) FROM tail) + 1, 0) AS length`),
+    lastOfSlice: sql('SELECT (SELECT min(place) FROM tail) + ? - 1 AS place'),
+    copyTail: sql(`
+      INSERT INTO entries (n, at, version, event, sum)
+      SELECT n, at, version, event, sum FROM tail WHERE place <= ? ORDER BY n`),
+    deleteTail: sql('DELETE FROM tail WHERE place <= ?'),
+    copyTailOf: sql(`
+      INSERT INTO entries (n, at, version, event, sum)
+      SELECT n, at, version, event, sum FROM tail WHERE ${from(0)} AND ${to(maxSeq)} ORDER BY n`),
+    deleteTailOf: sql(`DELETE FROM tail WHERE ${from(0)} AND ${to(maxSeq)}`),
+    addPacked: sql(`
+      INSERT INTO entries (n, first, at, version, event, cuts, sum)
+      VALUES ((? << 32) | ?, ?, ?, ${PROTOCOL_VERSION}, ?, ?, ?)`),
+    addSignal: sql('INSERT INTO signals (thread, key, seq) VALUES (?, ?, ?)'),
+    getSignal: sql('SELECT seq FROM signals WHERE thread = ? AND key = ?'),
+    claim: sql(`
+      UPDATE threads SET epoch = epoch + 1, owner = :owner, due = :due, lease_ms = :leaseMs,
+        losses = iif(owner IS NULL, 0, losses + 1), batch = 0
+      WHERE id = :id AND ${runnable} RETURNING epoch, losses`),
+    claimAgain: sql(`
+      UPDATE threads SET due = :due, lease_ms = :leaseMs WHERE id = :id AND owner = :owner RETURNING epoch, losses`),
+    renew: sql('UPDATE threads SET due = ?, lease_ms = ? WHERE id = ? AND epoch = ? AND owner = ?'),
+    release: sql(`
+      UPDATE threads SET owner = NULL, due = ?, resting = ifnull(?, resting)
+      WHERE id = ? AND epoch = ? AND owner = ? AND head = ? RETURNING n`),
     setRate: sql(
       'INSERT INTO rates (name, free_at) VALUES (?, ?) ON CONFLICT DO UPDATE SET free_at = excluded.free_at',
     ),
-    getCaller: sql('SELECT * FROM callers WHERE n = ?'),
-    findCaller: sql('SELECT * FROM callers WHERE name = ?'),
     addCaller: sql('INSERT INTO callers (name) VALUES (?)'),
     countCaller: sql(`
       UPDATE callers SET bytes = bytes + ?, waiting = waiting + ?,
@@ -203,7 +225,6 @@ export function prepareStatements(database: DatabaseSync) {
      * this minute still counts.
      */
     forgetCallers: sql('DELETE FROM callers INDEXED BY callers_empty WHERE bytes = 0 AND minute < ?'),
-
     compactedOf: sql('SELECT n, compacted, caller FROM threads WHERE id = ?'),
     /** From the entry that packing last ended with, since what follows may be joined to it. */
     packable: sql(`
@@ -214,7 +235,6 @@ export function prepareStatements(database: DatabaseSync) {
       WHERE n = (? << 32) | ?`),
     deletePacked: sql(`DELETE FROM entries WHERE ${from(':from')} AND ${to(':before - 1')}`),
     setCompacted: sql('UPDATE threads SET compacted = max(compacted, ?), bytes = bytes - ? WHERE n = ?'),
-
     addNotice: sql('INSERT INTO notices (place, id) VALUES (?, ?)'),
     /**
      * Other processes have long read these, unless they were suspended. The last notice is always
@@ -228,4 +248,5 @@ export function prepareStatements(database: DatabaseSync) {
   }
 }
 
+export type ReadStatements = ReturnType<typeof readStatements>
 export type Statements = ReturnType<typeof prepareStatements>

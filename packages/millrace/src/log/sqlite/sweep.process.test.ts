@@ -33,7 +33,7 @@ async function fill(path: string, id: string, entries: number): Promise<ThreadSt
   return store
 }
 
-const tables = ['threads', 'entries', 'signals', 'searches', 'snapshots', 'holds', 'texts', 'tools']
+const tables = ['threads', 'tail', 'entries', 'signals', 'searches', 'snapshots', 'holds', 'texts', 'tools']
 
 function rowsIn(path: string): number {
   const database = new DatabaseSync(path)

@@ -1,7 +1,7 @@
 import type { StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { CallerRows } from './callers.ts'
-import type { Commits } from './commits.ts'
+import type { Commits, Reads } from './commits.ts'
 import type { Statements } from './statements.ts'
 
 // Deleted threads are removed in slices, each in its own commit, by any process that finds them.
@@ -40,11 +40,12 @@ export function sweeper({
   read,
   writeLater,
   now,
-}: Pick<Commits, 'read' | 'writeLater'> & {
-  readonly statements: Statements
-  readonly callers: CallerRows
-  readonly now: () => number
-}): Sweeper {
+}: Pick<Reads, 'read'> &
+  Pick<Commits, 'writeLater'> & {
+    readonly statements: Statements
+    readonly callers: CallerRows
+    readonly now: () => number
+  }): Sweeper {
   const op = 'store.delete'
   let sweeping = false
 

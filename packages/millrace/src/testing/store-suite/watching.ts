@@ -179,15 +179,16 @@ export const watchCases: Cases = {
 
   'a watcher may use the store right away': async ({ store }) => {
     await store.create({ id: 't', agent: 'a' })
-    let claims = 0
+    let [claims, started, ended] = [0, 0, 0]
     const watch = store.watch({
       async changed(id) {
-        if (await store.claim(id, `worker ${claims}`, 5000)) claims++
+        if (await store.claim(id, `worker ${started++}`, 5000)) claims++
+        ended++
       },
     })
     watch.follow('t')
     await store.signal('t', undefined, userInput('hello'))
-    await soon('a claim', () => claims === 1)
+    await soon('a claim', () => claims === 1 && started === ended)
     watch.close()
   },
 }
