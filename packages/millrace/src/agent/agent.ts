@@ -119,7 +119,7 @@ export function agent<
     const { previous, decisions = [], start } = setup(options)
     const runId = newRunId()
     const log = memoryLog(previous)
-    const loop = startLoop(runId, { log, start, onEnd: log.close }, options)
+    const loop = startLoop(runId, { log, start, onEnd: () => log.close() }, options)
     if (run.signal) cancelWith(run.signal, loop)
     for (const decision of decisions) loop.signal(decision)
     return { loop, log, runId, options }

@@ -96,7 +96,6 @@ type AskedCall = Pick<ModelCall, 'attempt' | 'model' | 'request'>
 /** Asks models with the agent's timeouts and retries. */
 export function createAsker(options: AskOptions, signal: AbortSignal): Asker {
   const { settings, clock, retry, prices } = options
-  let paid: FailedRequest | undefined
 
   async function ask(question: Question): Promise<string> {
     checkOptions({ ...question, prompt: question.prompt ?? null }, questionTable, {
@@ -203,15 +202,11 @@ export function createAsker(options: AskOptions, signal: AbortSignal): Asker {
 
   function pay(model: Model, used: Pick<Paid, 'usage' | 'estimate'>) {
     const cost = prices.find(model)?.costOf(used.usage ?? used.estimate ?? {})
-    paid = addPaid(paid, { ...used, ...(cost && { cost }), model: model.id })
+    asker.paid = addPaid(asker.paid, { ...used, ...(cost && { cost }), model: model.id })
   }
 
-  return {
-    ask,
-    get paid() {
-      return paid
-    },
-  }
+  const asker = { ask, paid: undefined as FailedRequest | undefined }
+  return asker
 }
 
 /** Sums up what several requests used and cost. */

@@ -10,7 +10,7 @@ export type ContentEvent = Exclude<ModelEvent, RestartEvent | DoneEvent>
  */
 export interface CatchUp {
   /** True once everything in the log was repeated. */
-  readonly done: boolean
+  isDone(): boolean
   /**
    * `known` is the part of this event that is in the log, `fresh` the part that is not. For a
    * `tool-input`, `callId` is the call's id in the log. Throws if the log has different content
@@ -61,9 +61,7 @@ export function catchUp(logged: readonly ContentEvent[]): CatchUp {
   }
 
   return {
-    get done() {
-      return at === expected.length
-    },
+    isDone: () => at === expected.length,
     match(event, callId = '') {
       if (event.type === 'text' || event.type === 'reasoning') return matchText(event)
       if (event.type === 'tool-input') return matchInput(event, callId)

@@ -9,7 +9,7 @@ import type {
   RunTelemetry,
   Telemetry,
 } from '../protocol/index.ts'
-import { MillraceError } from '../protocol/index.ts'
+import { MillraceError, pushedStream } from '../protocol/index.ts'
 import { script, scriptedModel } from '../testing/index.ts'
 import { tool } from '../tools/index.ts'
 import { collect, typesOf } from './agent.test-kit.ts'
@@ -316,13 +316,11 @@ describe('an observed model call', () => {
     const model = {
       ...scriptedModel([]),
       stream: () =>
-        Object.assign(generator(lists.flat()), { batches: () => generator<readonly ModelEvent[]>(lists) }),
+        pushedStream(async (onEvents) => {
+          for (const list of lists) await onEvents(list)
+        }),
     }
     expect((await agent({ model, telemetry }).run('Hi')).text).toBe('abc')
     expect(runs[0]?.calls).toMatchObject([{ reads: 3, end: { done } }])
   })
 })
-
-async function* generator<Item>(items: readonly Item[]) {
-  yield* items
-}

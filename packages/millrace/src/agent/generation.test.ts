@@ -18,15 +18,12 @@ const capabilities = {
   structuredOutput: false,
 }
 
-/** A model that yields its events in these batches, and never one by one. */
-function inLists(lists: readonly (readonly ModelEvent[])[], onReturn = () => {}): Model {
+/** A model that pushes its events in these lists, and never yields them one by one. */
+function inLists(lists: readonly (readonly ModelEvent[])[], onEnd = () => {}): Model {
   const stream = (): ModelStream => ({
-    async *batches() {
-      try {
-        yield* lists
-      } finally {
-        onReturn()
-      }
+    async pushTo(onEvents) {
+      for (const list of lists) if (!(await onEvents(list))) break
+      onEnd()
     },
     [Symbol.asyncIterator]() {
       throw new Error('one by one is the slow way')
@@ -35,10 +32,13 @@ function inLists(lists: readonly (readonly ModelEvent[])[], onReturn = () => {})
   return { id: 'lists', provider: 'test', capabilities, stream }
 }
 
+const request = { messages: [], tools: [], settings: {} }
+const { signal } = new AbortController()
+
 const options = { retry: { attempts: 1 } }
 
-describe('a model that yields events in batches', () => {
-  test('is read by the batch, and its run emits each event', async () => {
+describe('a model that pushes its events', () => {
+  test('may push many at once, and its run emits each event', async () => {
     const run = agent({
       model: inLists([
         [text('a'), text('b')],
@@ -51,20 +51,42 @@ describe('a model that yields events in batches', () => {
     expect(await run.result).toMatchObject({ outcome: 'completed', text: 'abc' })
   })
 
-  test('is not read after its end, and is closed', async () => {
+  test('learns that nothing follows its end', async () => {
+    const answers: boolean[] = []
+    const model: Model = {
+      ...inLists([]),
+      stream: () => ({
+        ...inLists([]).stream(request, { signal }),
+        async pushTo(onEvents) {
+          for (const list of [[text('a')], [done, text('b')], [text('c')]]) answers.push(await onEvents(list))
+        },
+      }),
+    }
+    const run = agent({ model }).stream('hi')
+    expect(await run.result).toMatchObject({ outcome: 'completed', text: 'a' })
+    await vi.waitFor(() => expect(answers).toEqual([true, false, false]))
+  })
+
+  test('that yields them one by one is not read after its end, and is closed', async () => {
     const onReturn = vi.fn()
-    const model = inLists([[text('a'), done, text('b')], [text('c')]], onReturn)
+    const model = rawModel(async function* () {
+      try {
+        yield* [text('a'), done, text('b')]
+      } finally {
+        onReturn()
+      }
+    })
     const run = agent({ model }).stream('hi')
     expect(await run.result).toMatchObject({ outcome: 'completed', text: 'a' })
     await vi.waitFor(() => expect(onReturn).toHaveBeenCalledOnce())
   })
 
-  test('may yield empty batches', async () => {
+  test('may push empty lists', async () => {
     const run = agent({ model: inLists([[], [text('a')], [], [done]]) }).stream('hi')
     expect(await run.result).toMatchObject({ outcome: 'completed', text: 'a' })
   })
 
-  test('may take longer for one batch than idleMs', async () => {
+  test('may take longer for one list than idleMs', async () => {
     const clock = fakeClock()
     // Other work between two turns takes long.
     const slow = { ...clock, turn: async () => clock.advance(60) }
@@ -73,14 +95,14 @@ describe('a model that yields events in batches', () => {
     expect(await run.result).toMatchObject({ outcome: 'completed' })
   })
 
-  test('and yields only empty batches does not block timers', async () => {
+  test('and pushes only empty lists does not block timers', async () => {
     let asked = true
     const model: Model = {
       ...inLists([]),
       stream: () => ({
-        async *batches() {
-          while (asked) yield []
-          yield [text('a'), done]
+        async pushTo(onEvents) {
+          while (asked) await onEvents([])
+          await onEvents([text('a'), done])
         },
         async *[Symbol.asyncIterator]() {},
       }),
@@ -100,12 +122,12 @@ describe('a model that yields events in batches', () => {
     })
   })
 
-  test('must put events into the batches', async () => {
+  test('must push events', async () => {
     const run = agent({ model: inLists([[text('a'), 'b' as never]]), ...options }).stream('hi')
     expect((await run.result).error?.message).toBe("the model 'lists' sent b instead of an event")
   })
 
-  test('is not read any further after a cancel in the middle of a batch', async () => {
+  test('is not read any further after a cancel in the middle of a list', async () => {
     const long = Array.from({ length: 5000 }, () => text('x'))
     const run = agent({ model: inLists([long, [done]]) }).stream('hi')
     for await (const event of run) {

@@ -8,7 +8,7 @@ import type {
   ModelRequest,
   ProviderData,
 } from '../protocol/index.ts'
-import { MillraceError, mergeSettings, toMillraceError } from '../protocol/index.ts'
+import { MillraceError, mergeSettings, pushEvents, toMillraceError } from '../protocol/index.ts'
 
 export interface GenerationOptions {
   readonly model: Model
@@ -58,6 +58,7 @@ export function generate({
   let firstAt: number | undefined
   let latestAt = startedAt
   let ended = false
+  let count = 0
   let cancelTimer = () => {}
   const end = Promise.withResolvers<CallEnd>()
 
@@ -72,7 +73,8 @@ export function generate({
   }
 
   // One timer that checks the time of the latest event when it fires. Resetting a timer for each
-  // event would cost more than everything else done for the event.
+  // event would cost more than everything else done for the event. It waits for the shorter of the two
+  // limits, so that the first event need not start another one.
   function startTimer(ms: number) {
     if (!Number.isFinite(ms)) return
     cancelTimer = clock.after(ms, () => {
@@ -80,7 +82,7 @@ export function generate({
       const left = limit - (clock.now() - latestAt)
       // Below the timer's resolution counts as expired: sums of fractions never quite reach the
       // limit.
-      if (left >= 1) return startTimer(left)
+      if (left >= 1) return startTimer(Math.min(left, idleMs))
       const problem = firstAt === undefined ? 'sent no first event' : 'sent no event'
       finish({ error: failure('timeout', `the model '${model.id}' ${problem} for ${limit} ms`) })
     })
@@ -98,43 +100,36 @@ export function generate({
       throw new TypeError(
         `stream() of the model '${model.id}' must return an async iterable, as async *stream() does`,
       )
-    const iterator = (stream.batches?.() ?? stream)[Symbol.asyncIterator]()
-    try {
-      await readEvents(iterator)
-    } finally {
-      // Lets the model close its socket.
-      await iterator.return?.()
-    }
+    await pushEvents(stream, onEvents)
+    if (ended) return
+    const message = `the stream of '${model.id}' ended without its terminal event`
+    finish({ error: failure('stream_error', message) })
   }
 
-  async function readEvents(iterator: AsyncIterator<ModelEvent | readonly ModelEvent[]>) {
-    let count = 0
-    while (!ended) {
-      const { done, value } = await iterator.next()
-      if (ended) return
-      if (done) {
-        const message = `the stream of '${model.id}' ended without its terminal event`
-        return finish({ error: failure('stream_error', message) })
-      }
-      latestAt = clock.now()
-      observer?.received?.()
-      if (firstAt === undefined) {
-        firstAt = latestAt
-        cancelTimer()
-        startTimer(idleMs)
-      }
-      const events = Array.isArray(value) ? value : [value]
-      // An empty list counts too: a model that yields only empty lists could not be canceled
-      // otherwise.
-      for (let at = 0; at < Math.max(1, events.length) && !ended; at++) {
-        if (at < events.length) handleEvent(events[at])
-        // A model that never awaits anything would block timers and sockets, and with them its
-        // cancellation.
-        if (ended || ++count % eventsPerTurn !== 0) continue
-        await clock.turn()
-        latestAt = clock.now()
-      }
+  function onEvents(events: readonly ModelEvent[]): boolean | Promise<boolean> {
+    if (ended) return false
+    latestAt = clock.now()
+    observer?.received?.()
+    firstAt ??= latestAt
+    return handleEvents(events, 0)
+  }
+
+  function handleEvents(events: readonly ModelEvent[], start: number): boolean | Promise<boolean> {
+    // An empty list counts too: a model that passes on only empty lists could not be canceled
+    // otherwise.
+    for (let at = start; at < Math.max(1, events.length) && !ended; at++) {
+      if (at < events.length) handleEvent(events[at] as ModelEvent)
+      // A model that never awaits anything would block timers and sockets, and with them its
+      // cancellation.
+      if (!ended && ++count % eventsPerTurn === 0) return continueLater(events, at + 1)
     }
+    return !ended
+  }
+
+  async function continueLater(events: readonly ModelEvent[], start: number): Promise<boolean> {
+    await clock.turn()
+    latestAt = clock.now()
+    return start < events.length ? handleEvents(events, start) : !ended
   }
 
   function handleEvent(event: ModelEvent) {
@@ -150,7 +145,7 @@ export function generate({
     })
   }
 
-  startTimer(firstEventMs)
+  startTimer(Math.min(firstEventMs, idleMs))
   if (observer?.runInContext) observer.runInContext(start)
   else start()
   return {

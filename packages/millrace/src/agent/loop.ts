@@ -7,6 +7,7 @@ import type {
   ReachedLimit,
   RunEvent,
   RunRequest,
+  ThreadEvent,
 } from '../protocol/index.ts'
 import {
   budgetId,
@@ -46,7 +47,7 @@ export interface LoopStart {
 
 export interface Loop {
   /** The tools of the current round. */
-  readonly tools: ReadonlyMap<string, Tool>
+  tools(): ReadonlyMap<string, Tool>
   /** Resolves after `run-end` with the parts that are not in the log. Never rejects. */
   readonly ended: Promise<{ readonly error?: MillraceError; readonly value?: unknown }>
   /** Sends an event to a run outside of a thread. Returns false if the run has ended. */
@@ -124,11 +125,14 @@ export function startLoop<Context>(
     ...(losses > 0 && { losses }),
     ...(lostMs > 0 && { lostMs }),
   })
-  log.onSignal = (event) => {
+  function onSignal(event: ThreadEvent) {
     const reason = cancelReason(log.state)
     if (reason !== undefined) end('canceled', interrupted(reason))
     else if (event.type === 'approval') onDecision(event)
   }
+  // By name: V8 allocates a function literal that is assigned to a property among the old objects,
+  // where only a major collection frees it, with the whole run.
+  log.onSignal = onSignal
 
   const shared = { store: options.budgetStore, parent: options.parentRun?.budget }
   const budget = runBudget({ ...options, ...shared, runId, log, isStopped: () => stopped })
@@ -239,7 +243,7 @@ export function startLoop<Context>(
     await resumeCalls(unstartedCalls(log.run, runtime), {
       log,
       runtime,
-      tools: rounds.tools,
+      tools: rounds.tools(),
       options,
       budget,
       isStopped: () => stopped,
@@ -348,9 +352,7 @@ export function startLoop<Context>(
   inRunContext(() => void drive().catch(failWith))
 
   return {
-    get tools() {
-      return rounds.tools
-    },
+    tools: rounds.tools,
     ended: ended.promise,
     signal(event) {
       if (stopped) return false

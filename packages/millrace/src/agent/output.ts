@@ -42,15 +42,15 @@ function parseAnswer(text: string): ParsedAnswer {
 export function partialAnswer(): { push(delta: string): void; readonly value: unknown } {
   const json = partialJson()
   let started = false
-  return {
-    push(delta) {
+  const answer = {
+    value: undefined as unknown,
+    push(delta: string) {
       const start = started ? 0 : delta.search(/[[{]/)
       if (start < 0) return
       started = true
       json.push(start > 0 ? delta.slice(start) : delta)
-    },
-    get value() {
-      return json.value
+      answer.value = json.value
     },
   }
+  return answer
 }

@@ -27,7 +27,7 @@ export function openPlan<Context>(started: StartedRun<Context>): Plan {
 /** What would happen to each tool call of the round, in order. */
 async function planCalls<Context>({ loop, log, options }: StartedRun<Context>): Promise<PlannedCall[]> {
   const { beforeCall, context, permission } = options
-  const { tools } = loop
+  const tools = loop.tools()
   const state = log.run
   const policies = policyChain({ policy: permission, granted: () => state.granted, parent: undefined })
   const calls = [...state.calls.values()].map(({ call }) => call)

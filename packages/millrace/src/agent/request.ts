@@ -122,6 +122,8 @@ export function toolSpec({ name, description, inputSchema, strict }: ToolSpec): 
  * Replaces media that the model does not accept: it may be a fallback, and tools may return images.
  */
 function withoutMedia(message: Message, { capabilities }: Model): Message {
+  // In a long conversation, looking at every part costs as much as everything else in a round.
+  if (capabilities.images && capabilities.files) return message
   if (message.role !== 'user' && message.role !== 'tool') return message
   if (typeof message.content === 'string') return message
   const isUnsupported = (part: { readonly type: string }) =>

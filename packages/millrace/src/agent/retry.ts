@@ -33,16 +33,19 @@ export function modelSelector(
   let index = 0
   let failures = 0
   let emptyAnswers = 0
-  return {
-    get model() {
-      return models[index] as Model
-    },
-    select(fits) {
+  function use(next: number) {
+    index = next
+    selector.model = models[index] as Model
+  }
+
+  const selector = {
+    model: models[index] as Model,
+    select(fits: (model: Model) => boolean) {
       const found = models.findIndex(fits)
-      if (found >= 0) index = found
+      if (found >= 0) use(found)
       return found >= 0
     },
-    onFailure({ code, retryable, retryAfterMs = 0 }) {
+    onFailure({ code, retryable, retryAfterMs = 0 }: MillraceError) {
       failures++
       if (code === 'empty_answer') emptyAnswers++
       // A model that returned an empty answer twice is unlikely to succeed a third time.
@@ -52,7 +55,7 @@ export function modelSelector(
         return Math.max(retryAfterMs, backoff * (0.5 + Math.random() / 2))
       }
       if (index + 1 >= models.length) return undefined
-      index++
+      use(index + 1)
       failures = emptyAnswers = 0
       return 0
     },
@@ -60,4 +63,5 @@ export function modelSelector(
       failures = emptyAnswers = 0
     },
   }
+  return selector
 }

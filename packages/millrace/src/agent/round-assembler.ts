@@ -42,7 +42,7 @@ export interface RoundAssembler {
   /** True once anything of the round was emitted. */
   readonly shown: boolean
   /** True once a resumed generation has repeated everything in the log. */
-  readonly caughtUp: boolean
+  isCaughtUp(): boolean
   /** Throws `llm_error` on an invalid event. */
   onModelEvent(event: Exclude<ModelEvent, DoneEvent>): void
   /** The calls that the model started but never closed. */
@@ -64,10 +64,8 @@ export function roundAssembler(options: RoundAssemblerOptions): RoundAssembler {
   /** Keyed by wire id, which may be empty or reused by a later call. */
   const open = new Map<string, OpenCall>()
   const closedCalls = new Map<string, ToolCallEvent>()
-  let shown = false
-
   function show(event: RunEvent) {
-    shown = true
+    assembler.shown = true
     emit(event)
   }
 
@@ -164,20 +162,16 @@ export function roundAssembler(options: RoundAssemblerOptions): RoundAssembler {
     return fresh
   }
 
-  return {
-    get shown() {
-      return shown
-    },
-    get caughtUp() {
-      return replay?.done ?? true
-    },
-    onModelEvent(modelEvent) {
+  const assembler = {
+    shown: false,
+    isCaughtUp: () => replay?.isDone() ?? true,
+    onModelEvent(modelEvent: Exclude<ModelEvent, DoneEvent>) {
       if (modelEvent.type === 'restart') {
         open.clear()
         closedCalls.clear()
         replay = undefined
-        if (shown || sinceCheckpoint) restart(modelEvent.reason)
-        shown = false
+        if (assembler.shown || sinceCheckpoint) restart(modelEvent.reason)
+        assembler.shown = false
         return
       }
       const event = replay ? newPartOf(modelEvent) : modelEvent
@@ -213,7 +207,7 @@ export function roundAssembler(options: RoundAssemblerOptions): RoundAssembler {
           throw modelError(`sent an event of unknown type '${(event as { type: unknown }).type}'`)
       }
     },
-    unfinishedCalls({ finish }) {
+    unfinishedCalls({ finish }: DoneEvent): ToolCallEvent[] {
       const cause = finish === 'length' ? 'cut off by the output token limit' : 'never finished by the model'
       const problem = `the arguments were ${cause}`
       return Array.from(log.run.openInputs, ([callId, { name, raw }]) => {
@@ -221,6 +215,7 @@ export function roundAssembler(options: RoundAssemblerOptions): RoundAssembler {
       })
     },
   }
+  return assembler
 }
 
 /** The event of a call as it appears in the log. Most are the model's own. */

@@ -38,14 +38,14 @@ import { requestCosts } from './request-costs.ts'
 import type { ModelSelector } from './retry.ts'
 import { modelSelector } from './retry.ts'
 import { roundAssembler } from './round-assembler.ts'
-import type { RoundContext } from './round-compaction.ts'
+import type { RoundCompaction, RoundContext } from './round-compaction.ts'
 import { roundCompaction } from './round-compaction.ts'
 import { roundEnd } from './round-end.ts'
 
 /** Generates the rounds of a run: plans each one, and sends requests until one succeeds. */
 export interface RoundRunner {
   /** The tools of the current round. */
-  readonly tools: ReadonlyMap<string, Tool>
+  tools(): ReadonlyMap<string, Tool>
   /**
    * Restores `tools` if another process generated the current round. Rethrows errors from
    * `prepareRound`.
@@ -112,7 +112,12 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
   let latestPlan: RoundPlan<Context> | undefined
   let attempt = 1
   const costs = requestCosts(log, options, () => withRequest(log.run.request))
-  const compaction = roundCompaction({ ...given, costs, plan, isStopped: () => stopped })
+  let started: RoundCompaction | undefined
+  /** Most runs never need one. */
+  function compaction(): RoundCompaction {
+    started ??= roundCompaction({ ...given, costs, plan, isStopped: () => stopped })
+    return started
+  }
 
   /** Plans a round from the agent's options, a request and the `prepareRound` hook. */
   function plan(
@@ -228,7 +233,7 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
     if (blocked) return blocked
     // A failure is ignored here: it is reported if the provider rejects the conversation.
     if (isNearLimit(log.run, options.maxContextTokens))
-      await compaction.run('limit', selectorFor(compaction.request()).model)
+      await compaction().run('limit', selectorFor(compaction().request()).model)
     if (stopped) return undefined
     const { round, phase, inputs } = log.run
     const isRepeat = phase === 'none' && round > 0
@@ -474,7 +479,7 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
     if (pricing) await pricing
     if (stopped) return undefined
     const { shown } = assembler
-    const failure = done ? problemWith(done, model, assembler.caughtUp) : error
+    const failure = done ? problemWith(done, model, assembler.isCaughtUp()) : error
     if (failure || !done) {
       costs.fail(done)
       return { error: failure as MillraceError, shown }
@@ -507,7 +512,7 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
     { plan: { round }, selector }: PreparedRound<Context>,
     error: MillraceError,
   ): Promise<{ prepared?: PreparedRound<Context>; error: MillraceError }> {
-    const { summary, failure } = await compaction.run('overflow', selector.model)
+    const { summary, failure } = await compaction().run('overflow', selector.model)
     if (failure !== undefined) return { error: compactionFailed(error, failure) }
     if (!summary || stopped) return { error }
     // Inputs that arrived since the round started are for the next one.
@@ -516,9 +521,7 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
   }
 
   return {
-    get tools() {
-      return tools
-    },
+    tools: () => tools,
     restoreTools,
     runRound,
     rejoin,
@@ -531,12 +534,15 @@ export function roundRunner<Context>(given: RoundRunnerOptions<Context>): RoundR
       wake()
       if (!error) return
       generation?.stop(error)
-      compaction.stop(error)
+      started?.stop(error)
     },
   }
 }
 
+const noTools: ReadonlyMap<string, Tool> = new Map()
+
 function byName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
+  if (tools.length === 0) return noTools
   return new Map(tools.map((tool) => [tool.name, tool]))
 }
 

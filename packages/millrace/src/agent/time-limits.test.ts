@@ -118,6 +118,22 @@ describe('time', () => {
     expect(clock.now()).toBe(6000)
   })
 
+  test('a first event may take longer than idleMs, or forever; then idleMs applies', async () => {
+    for (const firstEventMs of [5000, Number.POSITIVE_INFINITY]) {
+      const clock = fakeClock()
+      const model = rawModel(async function* () {
+        await new Promise<void>((resolve) => void clock.after(2500, resolve))
+        yield { type: 'text', text: 'Hm' }
+        await new Promise(() => {})
+      })
+      const limits = { firstEventMs, idleMs: 1000, retry: { attempts: 1 } }
+      const run = agent({ model, clock, ...limits }).stream('go')
+      const { error } = await clock.until(run.result)
+      expect(error?.message).toBe("the model 'raw' sent no event for 1000 ms")
+      expect(clock.now()).toBe(3500)
+    }
+  })
+
   test('runMs of a run overrides that of the agent', async () => {
     const clock = fakeClock()
     const model = scriptedModel(script.hanging())

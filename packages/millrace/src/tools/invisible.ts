@@ -1,13 +1,13 @@
 /** Characters that a terminal or page hides, uses to reverse text, or shows as a plain space. */
 const invisible = /[\p{C}\p{DI}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u
-const invisibleOrEmoji = new RegExp(`(\\p{RGI_Emoji})|${invisible.source}`, 'gv')
+let invisibleOrEmoji: RegExp | undefined
 
 /** Replaces each invisible character. Emoji keep their joiners and selectors. */
 export function replaceInvisible(text: string, replace: (character: string) => string): string {
-  // Compiling the emoji expression takes V8 about 20 ms, and most texts do not need it.
-  return invisible.test(text)
-    ? text.replace(invisibleOrEmoji, (found, emoji) => emoji ?? replace(found))
-    : text
+  if (!invisible.test(text)) return text
+  // Only reading the emoji expression takes V8 about 20 ms, and most texts do not need it.
+  invisibleOrEmoji ??= new RegExp(`(\\p{RGI_Emoji})|${invisible.source}`, 'gv')
+  return text.replace(invisibleOrEmoji, (found, emoji) => emoji ?? replace(found))
 }
 
 /** Escapes invisible characters, for people who approve the text: `\u{202e}`, `\n`. */

@@ -22,18 +22,35 @@ export interface RepeatDetector {
 
 export function repeatDetector({ warn, block }: RepeatLimits): RepeatDetector {
   const seen = new Map<string, { output: readonly ToolResultPart[]; times: number }>()
+  /**
+   * The first call of each tool, until there is a second one to compare it with: most calls in a run
+   * are the only ones of their tool, and a key takes longer than the rest of this.
+   */
+  const firsts = new Map<string, { input: JsonValue; output: readonly ToolResultPart[] } | undefined>()
+
+  /** Undefined if no call of this tool was recorded. */
+  function keyIn(name: string, input: JsonValue): string | undefined {
+    if (!firsts.has(name)) return undefined
+    const first = firsts.get(name)
+    if (first) seen.set(keyOf(name, first.input), { output: first.output, times: 1 })
+    firsts.set(name, undefined)
+    return keyOf(name, input)
+  }
+
   return {
     blockReason(name, input) {
-      const times = seen.get(keyOf(name, input))?.times ?? 0
+      const key = keyIn(name, input)
+      const times = key === undefined ? 0 : (seen.get(key)?.times ?? 0)
       if (times < block - 1) return undefined
       return `Not run: this exact call has returned the same result ${times} times. Use that result, change the arguments, or do something else.`
     },
     record(name, input, output) {
-      const key = keyOf(name, input)
-      const before = seen.get(key)
+      const key = keyIn(name, input)
+      const before = key === undefined ? undefined : seen.get(key)
       const same = before !== undefined && JSON.stringify(before.output) === JSON.stringify(output)
       const times = same ? before.times + 1 : 1
-      seen.set(key, { output, times })
+      if (key === undefined) firsts.set(name, { input, output })
+      else seen.set(key, { output, times })
       if (times < warn) return undefined
       return `[Note: this is the same call with the same result for the ${ordinal(times)} time. Repeating it will not help.]`
     },

@@ -1,6 +1,6 @@
 /** Aborts the background work of tool calls when their run is canceled or fails. */
 export interface RunSignal {
-  readonly signal: AbortSignal
+  signal(): AbortSignal
   /** Aborts the signal, unless `keepBackground` is set, and forgets the run. */
   end(options: { readonly keepBackground: boolean; readonly reason: string }): void
 }
@@ -31,7 +31,7 @@ export function createRunSignal(originId: string, parent: AbortSignal | undefine
   }
 
   return {
-    get signal() {
+    signal() {
       signal ??= parent ? AbortSignal.any([parent, controller().signal]) : controller().signal
       return signal
     },

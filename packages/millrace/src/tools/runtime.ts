@@ -35,6 +35,7 @@ import { nestedRun } from './nested-run.ts'
 import { pendingRequests } from './pending.ts'
 import type { Access } from './policy.ts'
 import { covers } from './policy-chain.ts'
+import type { Pool } from './pool.ts'
 import { createPool } from './pool.ts'
 import type { HookCall } from './prepare.ts'
 import { createRunSignal } from './run-signal.ts'
@@ -128,13 +129,18 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
   const { emit, commit, observe, telemetry, clock, runId, originId, context, repeats, policies, afterCall } =
     options
   const runSignal = createRunSignal(originId, options.runSignal)
-  const pool = createPool(options.concurrency, clock.turn)
+  let pool: Pool | undefined
   /** The calls of the round, in the order in which they were submitted. */
   let tasks = new Map<string, CallTask>()
   /** The number of calls in each state, since it is needed for every result. */
   let counts = { pending: 0, running: 0, closed: 0 }
   let modelDoneAt: number | undefined
   let waiters: { isDone: () => boolean; resolve: () => void }[] = []
+
+  function poolOfRun(): Pool {
+    pool ??= createPool(options.concurrency, clock.turn)
+    return pool
+  }
 
   const isRunning = () => counts.running > 0
   const isBusy = () => counts.pending + counts.running > 0
@@ -248,7 +254,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
   }
 
   function enqueue(task: CallTask, prepared: Ready) {
-    pool.add({ exclusive: prepared.tool.exclusive, start: () => run(task, prepared) })
+    poolOfRun().add({ exclusive: prepared.tool.exclusive, start: () => run(task, prepared) })
   }
 
   async function run(task: CallTask, ready: Ready): Promise<void> {
@@ -278,7 +284,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
         task.nanos = (task.nanos ?? 0) + nanosOf(cost)
       },
       commit: async () => commit?.(),
-      runSignal: runSignal.signal,
+      runSignal: runSignal.signal(),
       checkAccess: (access: Access) => checkAccess(ready, access),
       [nestedRun]: {
         relay: (event: RunEvent, agent?: string) =>
@@ -354,7 +360,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
   }
 
   function stopAll(reason: string, { keepBackground = false, handover = false } = {}) {
-    pool.clear()
+    pool?.clear()
     runSignal.end({ keepBackground, reason })
     for (const task of tasks.values()) {
       // Abort first: the last events of a sub-agent still belong to the call.
@@ -382,18 +388,20 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     },
     settled: () => waitUntil(() => !isBusy()),
     drain() {
-      pool.stop()
+      poolOfRun().stop()
       return waitUntil(() => !isRunning())
     },
     modelDone() {
       modelDoneAt ??= clock.now()
     },
     endRound() {
-      pool.clear()
-      for (const task of tasks.values()) task.state = 'closed'
-      tasks = new Map()
-      counts = { pending: 0, running: 0, closed: 0 }
       modelDoneAt = undefined
+      pool?.clear()
+      if (tasks.size > 0) {
+        for (const task of tasks.values()) task.state = 'closed'
+        tasks = new Map()
+        counts = { pending: 0, running: 0, closed: 0 }
+      }
       wake()
     },
     cancel: stopAll,
