@@ -1,11 +1,13 @@
 import type { Entry, VoiceCommand } from '../protocol/index.ts'
-import { invalidInput, isMillraceError, publicError, repeatEvery, systemClock } from '../protocol/index.ts'
+import { invalidInput, isMillraceError, publicError, systemClock } from '../protocol/index.ts'
+import type { Following } from '../threads/index.ts'
 import { approvalAnswerOf, checkRequest, resultOf } from './commands.ts'
 import { finalMessagesAfter } from './final-message.ts'
+import { beatEvery } from './heartbeats.ts'
 import { atTurnEnd, waitForDrain } from './node-stream.ts'
 import type { ServerSocket, SocketConnection } from './protocol.ts'
 import type { ClientFrame, ReplyFrame } from './socket-frames.ts'
-import { idOf, socketFrame } from './socket-frames.ts'
+import { idOf, socketFrames } from './socket-frames.ts'
 import { frameHeaderReader, socketInbox } from './socket-inbox.ts'
 import type { SocketOptions } from './socket-options.ts'
 import { readSocketOptions } from './socket-options.ts'
@@ -76,7 +78,12 @@ export function attachSocket(ws: ServerSocket, options: SocketOptions): SocketCo
    */
   function sendEntry(entry: Entry) {
     cork()
-    socket.write(socketFrame(entry))
+    socket.write(socketFrames.entry(entry))
+  }
+
+  /** The same for entries that arrive together: in one piece, so there is nothing to cork. */
+  function sendEntries(entries: readonly Entry[]) {
+    socket.write(socketFrames.entries(entries))
   }
 
   /** Stops reading from a client that does not read our replies. */
@@ -108,17 +115,20 @@ export function attachSocket(ws: ServerSocket, options: SocketOptions): SocketCo
 
   async function followFrom(from: number, signal: AbortSignal) {
     const send = stream ? sendEntry : await finalMessageSender(from)
-    return pump(thread.follow({ after: from, signal }), signal, send)
+    const sendAll = stream ? sendEntries : (entries: readonly Entry[]) => entries.forEach(send)
+    return pump(thread.follow({ after: from, signal }), { signal, send, sendAll })
   }
 
-  async function pump(
-    entries: AsyncIterator<Entry, undefined>,
-    signal: AbortSignal,
-    send: (entry: Entry) => void,
-  ) {
+  async function pump(entries: Following, { signal, send, sendAll }: PumpOptions) {
+    const onEntries = (arrived: readonly Entry[]) => {
+      if (isOpen()) sendAll(arrived)
+      return isOpen() && !socket.writableNeedDrain
+    }
     // Waits before the first entry too: otherwise a client that keeps sending `resume` and reads
     // nothing would fill the buffer.
     for (;;) {
+      const listening = entries.listen(onEntries)
+      if (listening) await listening
       const result = socket.writableNeedDrain ? await waitForDrain(socket, stuckMs, signal) : 'drained'
       if (result !== 'drained') return result
       const { done, value } = await entries.next()
@@ -267,7 +277,7 @@ export function attachSocket(ws: ServerSocket, options: SocketOptions): SocketCo
     onError: replyError,
     onFlood: closeFlooding,
   })
-  const stopHeartbeats = repeatEvery(heartbeatMs, () => {
+  const stopHeartbeats = beatEvery(heartbeatMs, () => {
     // A client that does not read cannot answer. `stuckMs` limits how long it may do that.
     if (socket.writableNeedDrain) return
     if (missedPongs++ >= maxMissedPongs) return ws.terminate()
@@ -322,6 +332,13 @@ export function attachSocket(ws: ServerSocket, options: SocketOptions): SocketCo
   }, closeOnError)
 
   return { closed, close: (code, reason) => close(code, reason) }
+}
+
+interface PumpOptions {
+  readonly signal: AbortSignal
+  readonly send: (entry: Entry) => void
+  /** For entries that arrive together. */
+  readonly sendAll: (entries: readonly Entry[]) => void
 }
 
 type CommandFrame = Extract<ClientFrame, { type: 'send' | 'stop' | 'approve' | 'respond' | 'rewind' }>

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Entry, ThreadEvent } from '../protocol/index.ts'
 import { eventFrames } from './millrace-sse.ts'
-import { frameType, socketFrame } from './socket-frames.ts'
+import { frameType, socketFrames } from './socket-frames.ts'
 
 const entry = (seq: number, text = 'hi'): Entry => ({ seq, at: 1, event: { type: 'text', text } })
 const sseFrame = eventFrames().entry as (entry: Entry) => Uint8Array
@@ -32,6 +32,15 @@ describe('an entry as a server-sent event', () => {
     expect(sseFrame(one)).not.toBe(first)
     expect(sseFrame(one)).toEqual(first)
   })
+
+  test('is encoded once with those that are delivered with it', () => {
+    const sseFrames = eventFrames().entries as (entries: readonly Entry[]) => Uint8Array
+    for (const entries of [[entry(1)], [entry(2), entry(3, 'ü')]]) {
+      const bytes = sseFrames(entries)
+      expect(sseFrames(entries)).toBe(bytes)
+      expect(textOf(bytes)).toBe(entries.map((one) => textOf(sseFrame(one))).join(''))
+    }
+  })
 })
 
 describe('an entry as a WebSocket frame', () => {
@@ -51,14 +60,14 @@ describe('an entry as a WebSocket frame', () => {
     (size) => {
       for (let extra = 0; extra < 150; extra += size > 60_000 ? 7 : 1) {
         const one = { ...entry(9, 'x'.repeat(size + extra)), from: 3 }
-        expect(JSON.parse(unframe(socketFrame(one)))).toEqual({ type: 'stream_chunk', ...one })
+        expect(JSON.parse(unframe(socketFrames.entry(one)))).toEqual({ type: 'stream_chunk', ...one })
       }
     },
   )
 
   test('has its length in bytes, not in characters', () => {
     const one = entry(1, 'ü€😀'.repeat(50))
-    expect(JSON.parse(unframe(socketFrame(one)))).toEqual({ type: 'stream_chunk', ...one })
+    expect(JSON.parse(unframe(socketFrames.entry(one)))).toEqual({ type: 'stream_chunk', ...one })
   })
 })
 

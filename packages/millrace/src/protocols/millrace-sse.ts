@@ -8,7 +8,7 @@ import {
   wholeNumber,
 } from '../protocol/index.ts'
 import type { Thread } from '../threads/index.ts'
-import { entryBytes } from '../threads/index.ts'
+import { entryBytes, entryJson } from '../threads/index.ts'
 import type { ApproveCommand, RespondCommand, RewindCommand, SendCommand, StopCommand } from './commands.ts'
 import {
   approvalAnswerFields,
@@ -24,7 +24,7 @@ import {
 import type { Field, Fields } from './fields.ts'
 import { choiceField, numberField, positionField } from './fields.ts'
 import { checkCursor, httpError } from './http-error.ts'
-import { encoder, oncePerEntry } from './once-per-entry.ts'
+import { encoder, sharedFrames, utf8 } from './once-per-entry.ts'
 import type { Frames, Protocol, ProtocolHost, Route, RouteContext } from './protocol.ts'
 import { json, ref } from './protocol.ts'
 
@@ -47,7 +47,8 @@ export function millraceSse(): Protocol {
   }
 }
 
-const entry = oncePerEntry((entry) => encoder.encode(entryFrame(entry)))
+const shared = sharedFrames((entry) => utf8(entryFrame(entry, entryJson(entry))))
+const heartbeat = encoder.encode(heartbeatFrame)
 
 /**
  * `now` is the number that `after=now` stands for. It is sent first, so that a client can resume
@@ -58,9 +59,9 @@ export function eventFrames(now?: number): Frames {
     headers: eventStreamHeaders,
     // An `id` without data is not an event, but a browser reconnects with it (HTML, 9.2.6).
     open: () => `${now === undefined ? '' : `id: ${now}\n`}retry: 1000\n\n`,
-    entry,
+    ...shared,
     end: () => endFrame,
-    heartbeat: heartbeatFrame,
+    heartbeat,
     marksEnd: true,
   }
 }

@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
+import type { Entry } from '../protocol/index.ts'
 import { systemClock } from '../protocol/index.ts'
 import type { ThreadStream } from './thread-stream.ts'
-import { bytesOf, failureFrame, lastFrame, startHeartbeats } from './thread-stream.ts'
+import { bytesOf, failureFrame, framesOf, lastFrame, startHeartbeats } from './thread-stream.ts'
 
 // Writes streams on Node, to a `net.Socket` or a `ServerResponse`. Data that is ready at the same
 // time is sent in one piece, and writing waits for slow clients.
@@ -75,30 +76,47 @@ const flushBytes = 64 * 1024
 
 /**
  * Writes a thread to a response whose status and headers are set. Reads the next entry only when
- * there is room for it, so a slow client costs one buffer. Resolves when the response has ended;
- * never rejects.
+ * there is room for it, so a slow client costs one buffer. A client that has everything gets new
+ * entries in the moment of their delivery. Resolves when the response has ended; never rejects.
  */
 export async function writeThread(response: ServerResponse, stream: ThreadStream): Promise<void> {
   const { frames, entries, signal, stuckMs } = stream
   if (response.destroyed) return stream.end()
+  // The head goes out with what can be read at once, which may be nothing for a while.
+  const { socket } = response
+  socket?.cork()
+  atTurnEnd(() => socket?.uncork())
+  response.flushHeaders()
+  // A body that is not chunked is bytes on the socket, and `response.write` costs as much as all else.
+  // A pipelined response has no socket yet.
+  const output: Writable = (!response.chunkedEncoding && socket) || response
   let waiting: Uint8Array[] = []
   let size = 0
   const flush = () => {
     if (size === 0) return
-    if (!response.destroyed) response.write(waiting.length === 1 ? waiting[0] : Buffer.concat(waiting, size))
+    if (!output.destroyed) output.write(waiting.length === 1 ? waiting[0] : Buffer.concat(waiting, size))
     waiting = []
     size = 0
   }
   const stopHeartbeats = startHeartbeats(stream, (beat) => {
-    if (!response.writableNeedDrain) response.write(beat)
+    if (!output.writableNeedDrain) output.write(beat)
   })
   response.once('close', stream.end)
-  // The first data may take a while.
-  response.flushHeaders()
   const opening = frames.open?.()
-  if (opening) response.write(opening)
+  if (opening) output.write(opening)
+  const onEntries = (arrived: readonly Entry[]) => {
+    flush()
+    const bytes = framesOf(frames, arrived)
+    if (bytes && !output.destroyed) output.write(bytes)
+    return !output.writableNeedDrain && !frames.isDone?.()
+  }
   try {
-    while (!frames.isDone?.()) {
+    for (;;) {
+      const listening = entries.listen?.(onEntries)
+      if (listening) await listening
+      if (frames.isDone?.()) break
+      if (output.writableNeedDrain && (await waitForDrain(output, stuckMs, signal)) !== 'drained')
+        return void response.destroy()
       const { done, value } = await entries.next()
       if (done) break
       const frame = frames.entry(value)
@@ -108,16 +126,14 @@ export async function writeThread(response: ServerResponse, stream: ThreadStream
       waiting.push(bytes)
       size += bytes.length
       if (size >= flushBytes) flush()
-      if (response.writableNeedDrain && (await waitForDrain(response, stuckMs, signal)) !== 'drained')
-        return void response.destroy()
     }
     flush()
     const last = lastFrame(stream)
-    if (last) response.write(last)
+    if (last) output.write(last)
   } catch (error) {
     flush()
     const last = failureFrame(stream, error)
-    if (last) response.write(last)
+    if (last) output.write(last)
   } finally {
     stopHeartbeats()
     stream.end()

@@ -256,6 +256,11 @@ export interface Frames {
   open?(): Frame
   /** Returns undefined for an entry that is not sent. */
   entry(entry: Entry): Frame | undefined
+  /**
+   * The frames of entries that arrive together, in one piece: for a protocol whose frames are the
+   * same for all clients. Without it, `entry` is called for each.
+   */
+  entries?(entries: readonly Entry[]): Uint8Array
   /** Called after each entry. `true` ends the response, regardless of `until`. */
   isDone?(): boolean
   /** Sent when the thread has reached `until`, or `isDone` returned true. */

@@ -1,5 +1,6 @@
 import type { ErrorCode, ThreadEvent, VoiceCommand, VoiceEvent } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf, nameOf } from '../protocol/index.ts'
+import { entryJson } from '../threads/index.ts'
 import type { ApproveCommand, RespondCommand, RewindCommand, SendCommand, StopCommand } from './commands.ts'
 import { approveFields, respondFields, rewindFields, sendFields, stopFields } from './commands.ts'
 import type { Fields } from './fields.ts'
@@ -14,7 +15,7 @@ import {
   textField,
 } from './fields.ts'
 import type { FinalMessage } from './final-message.ts'
-import { encoder, oncePerEntry } from './once-per-entry.ts'
+import { encoder, forNode, sharedFrames } from './once-per-entry.ts'
 
 /**
  * The frames a server sends in addition to entries. `id` is the id of the client frame being
@@ -146,8 +147,8 @@ export function frameType(event: ThreadEvent): string {
 }
 
 /** The JSON of an entry with the frame type in front, as a WebSocket frame. */
-export const socketFrame = oncePerEntry((entry) =>
-  textFrame(`{"type":${JSON.stringify(frameType(entry.event))},${JSON.stringify(entry).slice(1)}`),
+export const socketFrames = sharedFrames((entry) =>
+  textFrame(`{"type":${JSON.stringify(frameType(entry.event))},${entryJson(entry).slice(1)}`),
 )
 
 /**
@@ -170,5 +171,5 @@ function textFrame(text: string): Uint8Array<ArrayBuffer> {
     view.setBigUint64(2, BigInt(length))
   }
   bytes.set(payload, head)
-  return bytes
+  return forNode(bytes)
 }

@@ -98,14 +98,16 @@ export function frameHeaderReader(onFrame: (opcode: number) => boolean): (chunk:
 }
 
 /** Two bytes, the extended length, and the mask. */
-function sizeOf([, second = 0]: Uint8Array): number {
+function sizeOf(header: Uint8Array): number {
+  // Not destructured: for a typed array, that takes an iterator.
+  const second = header[1] as number
   const length = second & 0x7f
   return 2 + (length === 127 ? 8 : length === 126 ? 2 : 0) + (second & 0x80 ? 4 : 0)
 }
 
 function payloadOf(header: Uint8Array): number {
   const length = (header[1] as number) & 0x7f
-  const view = new DataView(header.buffer)
   if (length < 126) return length
+  const view = new DataView(header.buffer)
   return length === 126 ? view.getUint16(2) : Number(view.getBigUint64(2))
 }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
-import { repeatEvery, systemClock } from '../protocol/index.ts'
+import { systemClock } from '../protocol/index.ts'
 import { closeCodes } from './attach-socket.ts'
+import { beatEvery } from './heartbeats.ts'
 import type { DrainResult } from './node-stream.ts'
 import { atTurnEnd, waitForDrain } from './node-stream.ts'
 import type { ProtocolHost, ServerSocket, SocketConnection } from './protocol.ts'
@@ -52,7 +53,7 @@ export function textSocket(ws: ServerSocket, socket: Socket, options: TextSocket
     isClosed = true
   }
 
-  const stopHeartbeats = repeatEvery(host.heartbeatMs, () => {
+  const stopHeartbeats = beatEvery(host.heartbeatMs, () => {
     // A client that does not read cannot answer. `stuckMs` limits how long it may do that.
     if (socket.writableNeedDrain) return
     if (missedPongs++ >= maxMissedPongs) return ws.terminate()

@@ -1,11 +1,12 @@
 import type { Entry, PublicError } from '../protocol/index.ts'
-import { repeatEvery } from '../protocol/index.ts'
-import { encoder } from './once-per-entry.ts'
+import type { Following } from '../threads/index.ts'
+import { beatEvery } from './heartbeats.ts'
+import { concat, encoder } from './once-per-entry.ts'
 import type { Frame, Frames } from './protocol.ts'
 
 /** The log of a thread as it is sent to one client. The writer calls `end` when it is done. */
 export interface ThreadStream {
-  readonly entries: AsyncIterator<Entry, undefined>
+  readonly entries: AsyncIterator<Entry, undefined> & Partial<Pick<Following, 'listen'>>
   readonly frames: Frames
   /** Aborted when the stream must end early. The reason is an error. */
   readonly signal: AbortSignal
@@ -81,6 +82,18 @@ export function bytesOf(frame: Frame): Uint8Array {
   return typeof frame === 'string' ? encoder.encode(frame) : frame
 }
 
+/** The frames of entries that arrive together, up to the one that ends the response. */
+export function framesOf(frames: Frames, entries: readonly Entry[]): Uint8Array | undefined {
+  if (frames.entries) return frames.entries(entries)
+  const pieces: Uint8Array[] = []
+  for (const entry of entries) {
+    const frame = frames.entry(entry)
+    if (frame) pieces.push(bytesOf(frame))
+    if (frames.isDone?.()) break
+  }
+  return pieces.length > 1 ? concat(pieces) : pieces[0]
+}
+
 /** The frame to send when there are no more entries. */
 export function lastFrame({ frames, signal, ends, publicError }: ThreadStream): Frame | undefined {
   if (frames.isDone?.()) return frames.end?.()
@@ -102,5 +115,5 @@ export function startHeartbeats(
   beat: (frame: Frame) => void,
 ): () => void {
   const { heartbeat } = frames
-  return heartbeat === undefined ? () => {} : repeatEvery(heartbeatMs, () => beat(heartbeat))
+  return heartbeat === undefined ? () => {} : beatEvery(heartbeatMs, () => beat(heartbeat))
 }

@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { MillraceError, messageOf, systemClock } from '../protocol/index.ts'
 import { closeCodes } from '../protocols/index.ts'
+import { close as closeServer, listenOnPort } from './accept.ts'
 import { addressOf } from './address.ts'
 import type { Handler } from './handler.ts'
 import { serveRequest } from './node-connection.ts'
@@ -58,8 +59,8 @@ export async function listenOnNode(options: NodeListenerOptions): Promise<Listen
     // Other upgrades (`h2c`) are optional and are ignored.
     shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
   })
-  server.maxConnections = options.connections
   server.on('connection', (socket: Socket) => {
+    if (sockets.size >= options.connections) return void socket.destroy()
     const address = addressOf(socket.remoteAddress)
     const open = addresses.get(address) ?? 0
     // Connections without a request cost a client nothing: without this limit one could take them
@@ -110,7 +111,7 @@ export async function listenOnNode(options: NodeListenerOptions): Promise<Listen
   }
 
   async function close() {
-    const closed = new Promise((resolve) => server.close(resolve))
+    const closed = Promise.all(servers.map(closeServer))
     for (const end of streams) end()
     // Node does not close connections that have not sent a request yet.
     for (const [socket, requests] of sockets) if (requests === 0) socket.destroy()
@@ -125,13 +126,13 @@ export async function listenOnNode(options: NodeListenerOptions): Promise<Listen
     cancelCutoff()
   }
 
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(options.port, host, resolve)
-  })
-  server.on('error', (cause) =>
-    onError(new MillraceError({ op: 'server.listen', code: 'overloaded', message: messageOf(cause), cause })),
-  )
+  const servers = await listenOnPort(server, options)
+  for (const one of servers)
+    one.on('error', (cause) =>
+      onError(
+        new MillraceError({ op: 'server.listen', code: 'overloaded', message: messageOf(cause), cause }),
+      ),
+    )
   const { port } = server.address() as AddressInfo
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,

@@ -57,6 +57,7 @@ function publicFollowing(following: Following): Following {
       const entry = following.ready()
       return entry && publicEntry(entry)
     },
+    listen: (onEntries) => following.listen((entries) => onEntries(publicEntries(entries))),
     return: () => following.return?.() ?? Promise.resolve({ done: true, value: undefined }),
     [Symbol.asyncIterator]() {
       return this
@@ -65,14 +66,25 @@ function publicFollowing(following: Following): Following {
 }
 
 /** Shared by all followers, so that each entry is also encoded only once. */
-const publicEntries = new WeakMap<Entry, Entry>()
+const madePublic = new WeakMap<Entry, Entry>()
+const allPublic = new WeakMap<readonly Entry[], readonly Entry[]>()
+
+/** Returns the same array if there is nothing to remove. */
+function publicEntries(entries: readonly Entry[]): readonly Entry[] {
+  const known = allPublic.get(entries)
+  if (known) return known
+  const made = entries.map(publicEntry)
+  const result = made.every((entry, index) => entry === entries[index]) ? entries : made
+  allPublic.set(entries, result)
+  return result
+}
 
 /** Returns the same object if there is nothing to remove, which is almost always the case. */
 function publicEntry(entry: Entry): Entry {
   const event = publicEvent(entry.event)
   if (event === entry.event) return entry
-  const made = publicEntries.get(entry) ?? { ...entry, event }
-  publicEntries.set(entry, made)
+  const made = madePublic.get(entry) ?? { ...entry, event }
+  madePublic.set(entry, made)
   return made
 }
 

@@ -23,16 +23,15 @@ export function router(protocols: readonly MountedProtocol[]): Router {
   )
   return (requested, path) => {
     const method = requested === 'HEAD' ? 'GET' : requested
-    const here = entries.flatMap((entry) => {
-      const params = entry.match(path)
-      return params ? [{ ...entry, params }] : []
-    })
-    const found = here.find(({ route }) => route.method === method)
-    const owner =
-      found ?? here[0] ?? prefixes.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`))
+    for (const { protocol, route, match } of entries) {
+      const params = route.method === method ? match(path) : undefined
+      if (params) return { route, params, allowed: [route.method], error: protocol.error }
+    }
+    const here = entries.filter(({ match }) => match(path))
+    const owner = here[0] ?? prefixes.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`))
     return {
-      route: found?.route,
-      params: found?.params ?? {},
+      route: undefined,
+      params: {},
       allowed: here.map(({ route }) => route.method),
       error: owner?.protocol.error,
     }

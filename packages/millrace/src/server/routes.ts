@@ -44,11 +44,15 @@ export function allRoutes(app: App, options: RoutesOptions): readonly Route[] {
       summary: 'Get this OpenAPI document',
       isPublic: true,
       responses: { 200: json({ type: 'object' }, 'The OpenAPI 3.1 document') },
-      handle: () => new Response(document, { headers: { 'content-type': 'application/json' } }),
+      handle: () => new Response(document(), { headers: { 'content-type': 'application/json' } }),
     },
   ]
-  // Built once: it is public, so requests for it must be cheap.
-  const document = JSON.stringify(openApi([...routes, ...protocolRoutes]))
+  let text: string | undefined
+  /** Built once: it is public, so requests for it must be cheap. */
+  function document() {
+    text ??= JSON.stringify(openApi([...routes, ...protocolRoutes]))
+    return text
+  }
   return routes
 }
 

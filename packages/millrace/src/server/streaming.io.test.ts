@@ -127,6 +127,26 @@ describe('server-sent events', () => {
     expect(contiguousText(entries, head)).toBe(whole)
   })
 
+  test('that are requested behind other responses come after them', async () => {
+    const { url, thread, whole } = await serveStory({ times: 1 })
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk
+    })
+    for (const path of ['/openapi.json', '/healthz', '/threads/one/events'])
+      socket.write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`)
+    await until(() => text.includes('retry: 1000'))
+    await thread.send('Tell me.')
+    await until(() => text.includes('"run-end"'))
+    expect(text.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(3)
+    const stream = text.slice(text.indexOf('retry: 1000'))
+    const entries = [...stream.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data ?? '') as Entry)
+    expect(entries.map(({ from, seq }) => from ?? seq)[0]).toBe(1)
+    expect(contiguousText(entries)).toBe(whole)
+  })
+
   test('an idle stream sends heartbeats', async () => {
     const { url } = await serveStory({ heartbeatMs: 10 } as object)
     const response = await fetch(`${url}/threads/one/events`)

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { WebSocketServer } from 'ws'
+import type { WebSocketServer } from 'ws'
 import type { MillraceError } from '../protocol/index.ts'
 import type { SocketConnection } from '../protocols/index.ts'
 import { closeCodes, httpError } from '../protocols/index.ts'
@@ -57,7 +57,10 @@ export function upgrades(options: UpgradesOptions): Upgrade {
   const servers = new Map<number, WebSocketServer>()
 
   /** The largest frame is a setting of the server that opens the socket. */
-  function serverFor(maxPayload: number): WebSocketServer {
+  async function serverFor(maxPayload: number): Promise<WebSocketServer> {
+    // Loaded for the first WebSocket: its modules and those of Node that it needs take as long to load
+    // as ours, and a server should answer soon after it starts.
+    const { WebSocketServer } = await import('ws')
     const known = servers.get(maxPayload)
     if (known) return known
     const server = new WebSocketServer({
@@ -90,6 +93,7 @@ export function upgrades(options: UpgradesOptions): Upgrade {
     try {
       if (!match) throw httpError(400, 'invalid_input', 'malformed request')
       const { caller, handler } = await admit(incoming, socket, request, match)
+      const server = await serverFor(match.route?.bodyBytes ?? limits.frameBytes)
       let connection: SocketConnection | undefined
       const free = streams.open(caller.key, () => connection?.close(closeCodes.goingAway, 'going away'))
       caller.countStream()
@@ -103,7 +107,7 @@ export function upgrades(options: UpgradesOptions): Upgrade {
         release()
       }
       subprotocols.set(incoming, handler.subprotocols ?? [])
-      serverFor(match.route?.bodyBytes ?? limits.frameBytes).handleUpgrade(incoming, socket, head, (ws) => {
+      server.handleUpgrade(incoming, socket, head, (ws) => {
         connection = handler.open(ws, socket)
       })
       return connection
