@@ -154,8 +154,10 @@ interface ModelSettings {
 }
 
 interface ModelStream extends AsyncIterable<ModelEvent> {
-  batches?(): AsyncIterable<readonly ModelEvent[]>
+  pushTo?(onEvents: OnEvents): Promise<void>
 }
+
+type OnEvents = (events: readonly ModelEvent[]) => boolean | Promise<boolean>
 
 interface PartEndEvent {
   readonly type: 'part-end'

@@ -461,7 +461,7 @@ interface DetectOptions {
   readonly model?: string | undefined
   readonly env?: Environment | undefined
   readonly timeoutMs?: number | undefined
-  readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
+  readonly fetch?: Fetch | undefined
   readonly local?: Readonly<Record<string, string>> | undefined
 }
 
@@ -608,6 +608,8 @@ interface FeedbackEvent {
   readonly user?: string
 }
 
+type Fetch = (url: string, init: RequestInit) => Promise<Response>
+
 interface FetchAccess {
   readonly kind: 'fetch'
   readonly host: string
@@ -645,6 +647,7 @@ interface FollowOptions {
 
 interface Following extends AsyncIterableIterator<Entry, undefined> {
   ready(): Entry | undefined
+  listen(onEntries: (entries: readonly Entry[]) => boolean): Promise<void> | undefined
 }
 
 interface ForkOptions {
@@ -981,7 +984,7 @@ interface ModelSettings {
 }
 
 interface ModelStream extends AsyncIterable<ModelEvent> {
-  batches?(): AsyncIterable<readonly ModelEvent[]>
+  pushTo?(onEvents: OnEvents): Promise<void>
 }
 
 interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata' | 'forkedFrom'> {
@@ -989,6 +992,8 @@ interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata
   readonly caller?: string | undefined
   readonly priority?: Priority | undefined
 }
+
+type OnEvents = (events: readonly ModelEvent[]) => boolean | Promise<boolean>
 
 type OnLimit =
   | 'end'
@@ -2173,6 +2178,7 @@ type ValueOf<Result> = [
     >['value']
 
 interface Watch {
+  readonly isReliable?: boolean | undefined
   follow(threadId: string): void
   unfollow(threadId: string): void
   close(): void
@@ -2382,6 +2388,7 @@ export {
   type ModelRequest,
   type ModelSettings,
   type ModelStream,
+  type OnEvents,
   type Outcome,
   PROTOCOL_VERSION,
   type Permission,

@@ -142,8 +142,10 @@ interface ModelSettings {
 }
 
 interface ModelStream extends AsyncIterable<ModelEvent> {
-  batches?(): AsyncIterable<readonly ModelEvent[]>
+  pushTo?(onEvents: OnEvents): Promise<void>
 }
+
+type OnEvents = (events: readonly ModelEvent[]) => boolean | Promise<boolean>
 
 interface OpenAIChatOptions extends HttpModelOptions<ChatExtra> {
   readonly sendReasoning?: SendReasoning | undefined

@@ -536,6 +536,7 @@ interface FollowOptions {
 
 interface Following extends AsyncIterableIterator<Entry, undefined> {
   ready(): Entry | undefined
+  listen(onEntries: (entries: readonly Entry[]) => boolean): Promise<void> | undefined
 }
 
 interface ForkOptions {
@@ -559,6 +560,7 @@ interface Frames {
   readonly headers: Readonly<Record<string, string>>
   open?(): Frame
   entry(entry: Entry): Frame | undefined
+  entries?(entries: readonly Entry[]): Uint8Array
   isDone?(): boolean
   end?(): Frame
   fail?(error: PublicError): Frame
@@ -832,7 +834,7 @@ interface ModelSettings {
 }
 
 interface ModelStream extends AsyncIterable<ModelEvent> {
-  batches?(): AsyncIterable<readonly ModelEvent[]>
+  pushTo?(onEvents: OnEvents): Promise<void>
 }
 
 interface MountedProtocol {
@@ -858,6 +860,8 @@ interface NewThreadOptions {
   readonly request?: ThreadCreateOptions['request']
   readonly exported?: ThreadCreateOptions['exported']
 }
+
+type OnEvents = (events: readonly ModelEvent[]) => boolean | Promise<boolean>
 
 type OnLimit =
   | 'end'
@@ -2135,6 +2139,7 @@ interface VoiceSession {
 }
 
 interface Watch {
+  readonly isReliable?: boolean | undefined
   follow(threadId: string): void
   unfollow(threadId: string): void
   close(): void

@@ -565,6 +565,7 @@ interface SqliteStoreOptions {
   readonly busyMs?: number | undefined
   readonly pollMs?: number | undefined
   readonly allowNetworkFilesystem?: boolean | undefined
+  readonly worker?: boolean | undefined
   readonly now?: (() => number) | undefined
 }
 
@@ -841,6 +842,7 @@ interface UserMessage {
 type UserPart = TextPart | ImagePart | FilePart
 
 interface Watch {
+  readonly isReliable?: boolean | undefined
   follow(threadId: string): void
   unfollow(threadId: string): void
   close(): void

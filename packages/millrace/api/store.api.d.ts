@@ -838,6 +838,7 @@ interface UserMessage {
 type UserPart = TextPart | ImagePart | FilePart
 
 interface Watch {
+  readonly isReliable?: boolean | undefined
   follow(threadId: string): void
   unfollow(threadId: string): void
   close(): void

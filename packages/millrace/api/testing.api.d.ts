@@ -371,7 +371,7 @@ interface ModelSettings {
 }
 
 interface ModelStream extends AsyncIterable<ModelEvent> {
-  batches?(): AsyncIterable<readonly ModelEvent[]>
+  pushTo?(onEvents: OnEvents): Promise<void>
 }
 
 interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata' | 'forkedFrom'> {
@@ -379,6 +379,8 @@ interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata
   readonly caller?: string | undefined
   readonly priority?: Priority | undefined
 }
+
+type OnEvents = (events: readonly ModelEvent[]) => boolean | Promise<boolean>
 
 type OpenStore = (storage: {
   readonly name: string
@@ -1107,6 +1109,7 @@ interface UserMessage {
 type UserPart = TextPart | ImagePart | FilePart
 
 interface Watch {
+  readonly isReliable?: boolean | undefined
   follow(threadId: string): void
   unfollow(threadId: string): void
   close(): void

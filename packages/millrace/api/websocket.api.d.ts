@@ -200,6 +200,7 @@ interface FollowOptions {
 
 interface Following extends AsyncIterableIterator<Entry, undefined> {
   ready(): Entry | undefined
+  listen(onEntries: (entries: readonly Entry[]) => boolean): Promise<void> | undefined
 }
 
 type ImagePart =

@@ -40,6 +40,7 @@ export type {
   ModelRequest,
   ModelSettings,
   ModelStream,
+  OnEvents,
   Outcome,
   Permission,
   Price,

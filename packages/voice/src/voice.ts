@@ -1,6 +1,7 @@
 import type { Voice } from 'millrace/server'
 import type { VoiceOptions } from './options.ts'
 import { readVoiceOptions } from './options.ts'
+import { segmenter } from './segmenter.ts'
 import type { ResumableSession } from './session.ts'
 import { openSession } from './session.ts'
 
@@ -11,6 +12,8 @@ import { openSession } from './session.ts'
 export function voice(options: VoiceOptions): Voice {
   const settings = readVoiceOptions(options)
   const { speech, listener } = settings
+  // Now, and not while a listener waits for the first word.
+  segmenter('word')
   /** Sessions that a reconnecting client can resume, by name. */
   const sessions = new Map<string, ResumableSession>()
   return {

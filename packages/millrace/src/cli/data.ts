@@ -17,11 +17,14 @@ export function dataPath(given: string | undefined, env: Environment = process.e
   return join(base, 'millrace', 'threads.db')
 }
 
-/** Opens a database file. Creates it if it does not exist, unless `mustExist` is set. */
-export function openData(
-  path: string,
-  { mustExist = false }: { readonly mustExist?: boolean } = {},
-): ThreadStore {
+export interface OpenData {
+  /** Whether to reject if the file does not exist, instead of creating it. */
+  readonly mustExist?: boolean
+  /** Whether a worker thread writes: its start takes as long as everything else that a question needs. */
+  readonly worker?: boolean
+}
+
+export function openData(path: string, { mustExist = false, worker = false }: OpenData = {}): ThreadStore {
   if (mustExist && !existsSync(path))
     throw new MillraceError({
       op: 'millrace',
@@ -32,7 +35,7 @@ export function openData(
   const before = process.umask(0o077)
   try {
     createFolder(dirname(path))
-    return sqliteStore(path)
+    return sqliteStore(path, { worker })
   } finally {
     process.umask(before)
   }

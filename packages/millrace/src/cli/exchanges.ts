@@ -1,4 +1,3 @@
-import { exchangeFolder } from '../server/index.ts'
 import type { ExchangeStore, ThreadStore } from '../threads/index.ts'
 import { loadPostgres } from './open-store.ts'
 import type { StoreAddress } from './store-address.ts'
@@ -8,7 +7,10 @@ import type { StoreAddress } from './store-address.ts'
  * file, under its name, since the folder may hold several database files.
  */
 export async function exchangesOf(address: StoreAddress, store: ThreadStore): Promise<ExchangeStore> {
-  if (address.kind === 'sqlite') return exchangeFolder(`${address.path}-exchanges`)
+  if (address.kind === 'sqlite') {
+    const { exchangeFolder } = await import('../server/index.ts')
+    return exchangeFolder(`${address.path}-exchanges`)
+  }
   const { postgresExchanges } = await loadPostgres('a PostgreSQL store')
   return postgresExchanges(store)
 }

@@ -25,7 +25,7 @@ export async function serveMcp({ words, flags }: CommandLine, output: Output): P
   })
   const agents = await agentsToServe(words[0], flags, 'mcp')
   const address = storeAddress(flags)
-  const store = await openStore(address)
+  const store = await openStore(address, { worker: true })
   const telemetry = verboseLogs(flags, logLinesOn(output))
   const app = millrace({ agents, store, exchanges: await exchangesOf(address, store), telemetry })
   const server = mcpServer(app)

@@ -1,4 +1,5 @@
 import type { ThreadStore } from '../threads/index.ts'
+import type { OpenData } from './data.ts'
 import { openData } from './data.ts'
 import { loadPackage } from './packages.ts'
 import type { StoreAddress } from './store-address.ts'
@@ -12,10 +13,7 @@ export function loadPostgres(flag: string) {
  * Opens a store and checks that it can be used. A file is created if it does not exist, unless
  * `mustExist` is set.
  */
-export async function openStore(
-  address: StoreAddress,
-  options: { readonly mustExist?: boolean } = {},
-): Promise<ThreadStore> {
+export async function openStore(address: StoreAddress, options: OpenData = {}): Promise<ThreadStore> {
   if (address.kind === 'sqlite') return openData(address.path, options)
   const { postgresStore } = await loadPostgres('a PostgreSQL store')
   const store = postgresStore(address.url, { listenUrl: address.listenUrl })

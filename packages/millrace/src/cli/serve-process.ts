@@ -1,4 +1,3 @@
-import cluster from 'node:cluster'
 import { onInterrupt } from './interrupts.ts'
 import type { Output } from './output.ts'
 
@@ -34,11 +33,7 @@ export function portEnvironment(port: number): NodeJS.ProcessEnv {
   return { [portVariable]: String(port) }
 }
 
-export function serveProcess(output: Output): ServeProcess {
-  return cluster.isWorker ? supervisedProcess(output) : onlyProcess(output)
-}
-
-function onlyProcess(output: Output): ServeProcess {
+export function onlyProcess(output: Output): ServeProcess {
   return {
     output,
     async ending() {
@@ -50,7 +45,7 @@ function onlyProcess(output: Output): ServeProcess {
 }
 
 /** What it prints until it listens is left to the supervisor, which prints it once for all. */
-function supervisedProcess(output: Output): ServeProcess {
+export function supervisedProcess(output: Output): ServeProcess {
   const { [portVariable]: port } = process.env
   // Processes that tools start must not inherit it.
   delete process.env[portVariable]

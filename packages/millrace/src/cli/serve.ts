@@ -1,4 +1,3 @@
-import cluster from 'node:cluster'
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { invalidInput, MillraceError } from '../protocol/index.ts'
 import type { Auth, Protocol, ServedApp } from '../server/index.ts'
@@ -12,9 +11,8 @@ import { logLinesOn } from './log-lines.ts'
 import { loadPostgres, openStore } from './open-store.ts'
 import type { Output } from './output.ts'
 import { loadPackage } from './packages.ts'
-import { superviseProcesses } from './processes.ts'
 import type { ServeProcess } from './serve-process.ts'
-import { serveProcess } from './serve-process.ts'
+import { onlyProcess, supervisedProcess } from './serve-process.ts'
 import type { ServeSettings } from './serve-settings.ts'
 import { serveSettings } from './serve-settings.ts'
 import { agentsToServe, printNotices } from './served-agents.ts'
@@ -38,9 +36,14 @@ async function loadMcpProtocol(): Promise<Protocol> {
 /** Serves the agents of a file, or one configured by the flags, until a signal arrives. */
 export async function serve(line: CommandLine, output: Output): Promise<number> {
   const settings = serveSettings(line.flags)
-  return settings.processes !== undefined && cluster.isPrimary
+  if (settings.processes === undefined) return serveHere(line, settings, onlyProcess(output))
+  const [{ default: cluster }, { superviseProcesses }] = await Promise.all([
+    import('node:cluster'),
+    import('./processes.ts'),
+  ])
+  return cluster.isPrimary
     ? superviseProcesses(settings.processes, settings, output)
-    : serveHere(line, settings, serveProcess(output))
+    : serveHere(line, settings, supervisedProcess(output))
 }
 
 async function serveHere(
@@ -55,7 +58,7 @@ async function serveHere(
   const otel = flags.otel ? await startOtel(output) : undefined
   const agents = flags.gateway ? await gatewayAgents(file, flags) : await agentsToServe(file, flags, 'serve')
   const voice = flags.voice === undefined || !servesClients ? undefined : await openVoice(flags.voice, output)
-  const store = await openStore(address)
+  const store = await openStore(address, { worker: true })
   const dispatcher = queue && (await loadPostgres('--queue')).bullmq(queue)
   const app = openServer({
     agents,

@@ -5,13 +5,10 @@ import { toolContent } from 'millrace'
 import { nestedRunOf } from 'millrace/internal'
 import type { Background } from './background.ts'
 import type { Command, CommandEnd, CommandSpec } from './command.ts'
-import { argvAccess, commandAccess } from './commands/commands.ts'
-import type { ShellFolders } from './commands/paths.ts'
 import type { WrittenAccess } from './commands/plain-line.ts'
 import { commandEnvironment } from './environment.ts'
 import { runToEnd } from './foreground.ts'
 import { expandGlobs } from './globs.ts'
-import { leavesBehind } from './left-behind.ts'
 import { followAccessLinks } from './links.ts'
 import { outputStore } from './output-store.ts'
 import { type CommandReport, callOutput, outcomeText } from './result-text.ts'
@@ -57,7 +54,7 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
   const proxy = typeof network === 'boolean' ? undefined : hostProxy(network)
 
   async function access(input: ShellInput): Promise<readonly Access[]> {
-    const accesses = accessAsWritten(input).flatMap((one) =>
+    const accesses = (await accessAsWritten(input)).flatMap((one) =>
       expandGlobs(one, root).map((found) => followAccessLinks(found, root)),
     )
     // With full network access a command could send out what it reads.
@@ -67,23 +64,25 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
   }
 
   /** The accesses as written, before globs and links are resolved. */
-  function accessAsWritten(input: ShellInput): readonly WrittenAccess[] {
+  async function accessAsWritten(input: ShellInput): Promise<readonly WrittenAccess[]> {
+    // The parser of bash is most of what the shell tool loads.
+    const { argvAccess, commandAccess } = await import('./commands/commands.ts')
     const home = settings.env.HOME ?? process.env.HOME ?? homedir()
     const folders = { root, cwd: expectedWorkingDirectory(root, input.cwd), home }
     switch (input.form) {
       case 'line':
-        return lineAccess(input.line, folders)
+        return lineAccess(input.line)
       case 'lines':
-        return input.lines.flatMap((line) => lineAccess(line, folders))
+        return input.lines.flatMap(lineAccess)
       case 'argv':
         return argvAccess(input.argv, folders, input.env)
     }
-  }
 
-  /** The syntax of other shells is not known. */
-  function lineAccess(line: string, folders: ShellFolders): readonly WrittenAccess[] {
-    const isKnown = ['bash', 'sh', 'dash', 'ash'].includes(basename(program))
-    return isKnown ? commandAccess(line, folders) : [{ kind: 'run', command: line, opaque: true }]
+    /** The syntax of other shells is not known. */
+    function lineAccess(line: string): readonly WrittenAccess[] {
+      const isKnown = ['bash', 'sh', 'dash', 'ash'].includes(basename(program))
+      return isKnown ? commandAccess(line, folders) : [{ kind: 'run', command: line, opaque: true }]
+    }
   }
 
   async function run(input: ShellInput, context: ToolContext): Promise<unknown> {
@@ -130,7 +129,7 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
       const outcome = await runToEnd(command, { timeoutMs, signal, progress, onStart }).finally(tidy)
       const { head, tail } = outcome.output.read()
       // The sandbox ends with its command, so remaining processes cannot be counted.
-      const leftBehind = isSandboxed && leavesBehind(line)
+      const leftBehind = isSandboxed && (await import('./left-behind.ts')).leavesBehind(line)
       return { ...outcome, leftBehind, denial: denialOf(head + tail, outcome, line, tidy?.()) }
     }
 

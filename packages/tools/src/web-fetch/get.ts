@@ -1,9 +1,9 @@
 import type { LookupAddress } from 'node:dns'
 import type { IncomingMessage, RequestOptions } from 'node:http'
-import { request as httpRequest } from 'node:http'
-import { request as httpsRequest } from 'node:https'
-import type { LookupFunction } from 'node:net'
+import { nodeHttp, nodeHttps } from '../node-http.ts'
+import { acceptEncoding } from './body.ts'
 import { connectionFailure } from './failures.ts'
+import { fixedLookup } from './fixed-lookup.ts'
 import { addressOf } from './target.ts'
 
 /**
@@ -26,7 +26,7 @@ export function get(
     host: addressOf(url),
     ...(url.port && { port: url.port }),
     path: url.pathname + url.search,
-    headers,
+    headers: { ...headers, 'accept-encoding': acceptEncoding },
     signal,
     // No keep-alive, and no proxy from the environment, which would look up the name again.
     agent: false,
@@ -35,7 +35,8 @@ export function get(
     autoSelectFamilyAttemptTimeout: 1_000,
     maxHeaderSize: 64 * 1024,
   }
-  const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(options)
+  const http = url.protocol === 'https:' ? nodeHttps() : nodeHttp()
+  const request = http.request(options)
   return new Promise((resolve, reject) => {
     const fail = (error?: unknown) => reject(connectionFailure(url, error))
     request.on('response', (response) => {
@@ -48,13 +49,4 @@ export function get(
     request.on('close', fail)
     request.end()
   })
-}
-
-/** A lookup function that always returns these addresses, which have been checked. */
-export function fixedLookup(addresses: readonly LookupAddress[]): LookupFunction {
-  return (_, { all }, callback) => {
-    const [first] = addresses
-    if (all) callback(null, [...addresses])
-    else callback(null, first?.address ?? '', first?.family)
-  }
 }

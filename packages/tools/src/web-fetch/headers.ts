@@ -1,7 +1,6 @@
-import { validateHeaderName, validateHeaderValue } from 'node:http'
 import type { Problem } from 'millrace/internal'
 import { isObject, kindOf, messageOf } from 'millrace/internal'
-import { acceptEncoding } from './body.ts'
+import { nodeHttp } from '../node-http.ts'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -27,13 +26,9 @@ const defaults = {
   accept: 'text/markdown, text/html, application/xhtml+xml, */*;q=0.8',
 }
 
-/** The request headers for a page and for redirects. */
+/** The request headers for a page and for redirects, without `accept-encoding`. */
 export function headersFor(option: HeadersOption): (url: URL, first: URL) => Headers {
-  return (url, first) => ({
-    ...defaults,
-    ...customHeaders(option, url, first),
-    'accept-encoding': acceptEncoding,
-  })
+  return (url, first) => ({ ...defaults, ...customHeaders(option, url, first) })
 }
 
 export function headersProblem(value: unknown): Problem {
@@ -58,6 +53,7 @@ function customHeaders(option: HeadersOption, url: URL, first: URL): Headers {
 
 function headerProblem(name: string, content: unknown): Problem {
   if (reserved.has(name.toLowerCase())) return `must not have '${name}', which the tool sets itself`
+  const { validateHeaderName, validateHeaderValue } = nodeHttp()
   try {
     validateHeaderName(name)
     validateHeaderValue(name, content as string)

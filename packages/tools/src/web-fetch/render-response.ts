@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { STATUS_CODES } from 'node:http'
 import { type ToolContent, toolContent } from 'millrace'
+import { nodeHttp } from '../node-http.ts'
 import { type Body, readBody, sizeOf } from './body.ts'
 import { decodeText } from './charset.ts'
 import { type BodyKind, bodyKindOf, imageTypeOf, type MediaType, mediaTypeOf, sniff } from './media-type.ts'
@@ -117,7 +117,7 @@ async function failureOf(url: URL, response: IncomingMessage, options: RenderOpt
   const kind = bodyKindOf(type)
   const wait = headers['retry-after']
   const notes = [
-    `${quoted(url.href)} returned ${status} ${STATUS_CODES[status] ?? ''}`.trim(),
+    `${quoted(url.href)} returned ${status} ${nodeHttp().STATUS_CODES[status] ?? ''}`.trim(),
     status === 401 || status === 403 ? 'It may require sign-in, which this tool does not support' : '',
     wait ? `It asks to retry later: ${quoted(wait.slice(0, 40))} (seconds, or a date)` : '',
   ]

@@ -13,9 +13,7 @@ import {
   wholeNumber,
 } from 'millrace/internal'
 import { allowListOf, allowProblem } from './allow-list.ts'
-import { follow } from './follow.ts'
 import { type HeadersOption, headersFor, headersProblem } from './headers.ts'
-import { renderResponse } from './render-response.ts'
 import type { Lookup } from './resolve.ts'
 import { hostOf, parseTarget, quoted } from './target.ts'
 
@@ -67,6 +65,8 @@ export function webFetch(options: WebFetchOptions = {}): Tool<unknown, 'web_fetc
     maxResultChars: maxChars + 20_000,
     run: ({ url, offset = 0, raw = false }, { signal, checkAccess }: ToolContext) =>
       within(timeoutMs, { url, signal }, async (signal) => {
+        const { follow } = await import('./follow.ts')
+        const { renderResponse } = await import('./render-response.ts')
         const found = await follow(parseTarget(url), { ...route, checkAccess, signal })
         return renderResponse(found.url, found.response, { maxBytes, maxChars, offset, raw, signal })
       }),

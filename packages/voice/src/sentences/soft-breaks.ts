@@ -1,3 +1,4 @@
+import { segmenter } from '../segmenter.ts'
 import { clauseMarks, isLowSurrogate } from './characters.ts'
 import type { TextBuffer } from './text-buffer.ts'
 
@@ -19,8 +20,6 @@ export interface SoftBreaks {
   cut(buffer: TextBuffer, start: number, end: number, whole?: Span): number
 }
 
-const words = new Intl.Segmenter('en', { granularity: 'word' })
-const characters = new Intl.Segmenter('en', { granularity: 'grapheme' })
 const halfPair = /[\ud800-\udbff]$/
 const joining = /[\p{M}\p{Emoji_Modifier}\u200d]/u
 
@@ -44,7 +43,7 @@ export function softBreaks(maxChars: number): SoftBreaks {
       if (whole.from <= limit && whole.to > limit) return whole.to
       // One more than fits, so that the last segment is known to exceed the limit.
       const text = stuck === start ? '' : buffer.slice(start, limit + 1).replace(halfPair, '')
-      const found = text && (lastStart(words, text, maxChars * 0.3) || lastStart(characters, text, 0))
+      const found = text && (lastStart('word', text, maxChars * 0.3) || lastStart('grapheme', text, 0))
       if (found) return start + found
       stuck = start
       const [before, after] = [buffer.slice(end - 2, end - 1), buffer.slice(end - 1, end)]
@@ -55,7 +54,9 @@ export function softBreaks(maxChars: number): SoftBreaks {
 }
 
 /** The start of the last segment, if it is past `minimum`; otherwise 0. */
-function lastStart(segmenter: Intl.Segmenter, text: string, minimum: number): number {
-  const last = segmenter.segment(text).containing(text.length - 1)
+function lastStart(granularity: 'word' | 'grapheme', text: string, minimum: number): number {
+  const last = segmenter(granularity, 'en')
+    .segment(text)
+    .containing(text.length - 1)
   return last && last.index > minimum ? last.index : 0
 }

@@ -1,3 +1,4 @@
+import { segmenter } from '../segmenter.ts'
 import type { Sentence } from '../sentences/sentence.ts'
 import type { SpokenWord } from '../speech.ts'
 
@@ -25,12 +26,10 @@ export interface Segment extends Utterance {
 /** A rough speaking rate, for synthesizers without word timings whose audio is incomplete. */
 const charsPerSecond = 15
 
-const wordsOf = new Intl.Segmenter(undefined, { granularity: 'word' })
-
 /** Counts words, in any language. */
 export function countWords(text: string): number {
   let count = 0
-  for (const { isWordLike } of wordsOf.segment(text)) if (isWordLike) count++
+  for (const { isWordLike } of segmenter('word').segment(text)) if (isWordLike) count++
   return count
 }
 
@@ -82,7 +81,7 @@ function endByEstimate(
   const total = isDone && !hasFailed ? samples : Math.max(samples, estimate)
   const upTo = (played / total) * speech.length
   let end = 0
-  for (const { index, segment, isWordLike } of wordsOf.segment(speech)) {
+  for (const { index, segment, isWordLike } of segmenter('word').segment(speech)) {
     if (index + segment.length / 2 > upTo) break
     if (isWordLike) end = index + segment.length
   }

@@ -1,18 +1,12 @@
 import { type LookupAddress, lookup as systemLookup } from 'node:dns'
-import {
-  createServer,
-  request as httpRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { connect, isIP, type Server, type Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 import { messageOf } from 'millrace/internal'
+import { nodeHttp } from '../../node-http.ts'
 import { canonicalHost, hostPattern } from '../../permission/host-pattern.ts'
 import { connectionFailure } from '../../web-fetch/failures.ts'
-import { fixedLookup } from '../../web-fetch/get.ts'
+import { fixedLookup } from '../../web-fetch/fixed-lookup.ts'
 import { findAddresses, type Lookup, notPublicAmong } from '../../web-fetch/resolve.ts'
 import { addressOf, hostOf } from '../../web-fetch/target.ts'
 
@@ -135,7 +129,7 @@ export function hostProxy(
       const route = url?.protocol === 'http:' ? await routeTo(url) : badRequest
       if (!url || 'status' in route) return respond(response, route as ProxyError)
       if (response.destroyed) return
-      const upstream = httpRequest({
+      const upstream = nodeHttp().request({
         ...destination(url, route),
         method: request.method,
         path: url.pathname + url.search,
@@ -164,7 +158,7 @@ export function hostProxy(
       request.pipe(upstream)
     }
 
-    const http = createServer((request, response) => {
+    const http = nodeHttp().createServer((request, response) => {
       forward(request, response).catch(() => response.destroy())
     })
     http.on('connect', ({ url = '' }: IncomingMessage, client: Socket, head: Buffer) => {
@@ -237,6 +231,6 @@ function respond(response: ServerResponse, { status, problem }: ProxyError) {
 }
 
 function rawResponse({ status, problem }: ProxyError): string {
-  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: text/plain; charset=utf-8`
+  const head = `HTTP/1.1 ${status} ${nodeHttp().STATUS_CODES[status]}\r\nContent-Type: text/plain; charset=utf-8`
   return `${head}\r\nConnection: close\r\n\r\n${problem}.\n`
 }
