@@ -1,3 +1,5 @@
+import { commandsPart } from './commands/part.ts'
+import { serverPart } from './durable/part.ts'
 import { gatewayPart } from './gateway/part.ts'
 import type { AnyPart } from './harness/part.ts'
 import { loadPart } from './load/part.ts'
@@ -9,9 +11,11 @@ import { clientsPart } from './workloads/part.ts'
 
 export const parts: readonly AnyPart[] = [
   clientsPart,
+  commandsPart,
   gatewayPart,
   loadPart,
   pagePart,
+  serverPart,
   telemetryPart,
   uiStreamPart,
   voicePart,

@@ -68,6 +68,7 @@ const client: Client = {
   label: 'floor: by hand',
   packages: [],
   wires: ['chat', 'responses', 'messages'],
+  without: { varied: 'it finds the text by the bytes before it' },
   open(setting) {
     const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
 

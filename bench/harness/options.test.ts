@@ -6,13 +6,16 @@ const command = (...args: string[]) => readCommand(args, parts)
 
 describe('the benchmark command line', () => {
   it.each([
-    [['clients', '--work', 'sing'], '--work: unknown name "sing"; use text, short'],
+    [['clients', '--work', 'sing'], '--work: unknown name "sing"; use text, varied, short'],
     [['clients', '--client', 'nothing'], '--client: unknown name "nothing"'],
     [['clients', '--wire', 'telex'], '--wire: unknown name "telex"; use chat, responses, messages'],
     [['clients', '--repeat', '0'], '--repeat: must be a positive whole number, not "0"'],
     [['load', '--scenario', 'opera'], '--scenario: unknown name "opera"; use alone, followed, stuck, long'],
     [['load', '--store', 'opera'], '--store: unknown name "opera"; use sqlite, postgres'],
     [['load', '--store', 'postgres', '--scenario', 'long'], 'unknown name "long"; use append, steady'],
+    [['server', '--scenario', 'opera'], '--scenario: unknown name "opera"; use steady, capacity, crowd'],
+    [['commands', '--way', 'opera'], '--way: unknown name "opera"; use node, fetch, hono, millrace'],
+    [['server', '--way', 'opera'], '--way: unknown name "opera"; use hub, hub-worker, millrace'],
     [['telemetry', '--way', 'opera'], '--way: unknown name "opera"; use cost, otel, by-hand'],
     [['telemetry', '--work', 'opera'], '--work: unknown name "opera"; use text, loop'],
     [['telemetry', '--repeat', '0'], '--repeat: must be a positive whole number, not "0"'],
@@ -21,7 +24,7 @@ describe('the benchmark command line', () => {
     [['load', '--scenari', 'long'], "Unknown option '--scenari'. Did you mean '--scenario'?"],
     [
       ['laod'],
-      "Unknown part 'laod'. Did you mean 'load'? The parts are clients, gateway, load, page, telemetry, ui-stream, voice.",
+      "Unknown part 'laod'. Did you mean 'load'? The parts are clients, commands, gateway, load, page, server, telemetry, ui-stream, voice.",
     ],
     [['opera'], "Unknown part 'opera'. The parts are clients,"],
     [['--scenario', 'long'], '--scenario does not work with the part "clients"'],
@@ -33,7 +36,17 @@ describe('the benchmark command line', () => {
 
   it('runs the named parts, or all of them, and passes the other arguments on', () => {
     const named = (...args: string[]) => command(...args)?.parts.map(({ part }) => part.name)
-    expect(named()).toEqual(['clients', 'gateway', 'load', 'page', 'telemetry', 'ui-stream', 'voice'])
+    expect(named()).toEqual([
+      'clients',
+      'commands',
+      'gateway',
+      'load',
+      'page',
+      'server',
+      'telemetry',
+      'ui-stream',
+      'voice',
+    ])
     expect(named('voice', 'load', 'voice', '--quick')).toEqual(['voice', 'load'])
     expect(command('clients', '--work', 'loop', 'telemetry')).toMatchObject({
       mode: 'full',
@@ -67,7 +80,15 @@ describe('the benchmark command line', () => {
       ],
     ],
     ['load', [['--scenario', 'alone'], ['--profile']]],
+    [
+      'commands',
+      [
+        ['--way', 'node'],
+        ['--repeat', '3'],
+      ],
+    ],
     ['page', []],
+    ['server', [['--scenario', 'steady'], ['--way', 'hub'], ['--repeat', '3'], ['--profile']]],
     ['telemetry', [['--way', 'otel'], ['--repeat', '3'], ['--profile']]],
     ['voice', [['--only', 'parts']]],
   ])('saves only complete runs of %s unless --save is passed', (part, partial) => {

@@ -142,7 +142,7 @@ function wrapped(text: string, indent = ''): string {
   return lines.join('\n')
 }
 
-function markdownTable({ title, head, rows, notes }: Table): string {
+export function markdownTable({ title, head, rows, notes }: Table): string {
   const line = (cells: readonly string[]) => `| ${cells.map(escaped).join(' | ')} |`
   const ruler = `| ${head.map((_, at) => (at === 0 ? '---' : '---:')).join(' | ')} |`
   const body = rows.map(({ cells, ours }) => line(ours ? cells.map((cell) => `**${cell}**`) : cells))

@@ -1,7 +1,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { goalsTable } from '../goals.ts'
 import type { AnyPart, Saved } from './part.ts'
-import { markdown, withSection } from './report.ts'
+import { markdown, markdownTable, withSection } from './report.ts'
 
 const bench = join(import.meta.dirname, '..')
 /** For unsaved results and profiles. */
@@ -10,7 +11,7 @@ export const cache = join(bench, '.cache')
 /**
  * Writes the files of a run and returns their paths. Unsaved results go to `.cache/`, in files
  * named after the part. Saved ones go into `results.json`, under the part's name, and into the
- * README; older results that this run did not measure again stay there.
+ * README, where they also update the goals; older results that this run did not measure again stay there.
  */
 export async function writeResults(part: AnyPart, measured: Saved, save: boolean): Promise<string[]> {
   const { name } = part
@@ -23,11 +24,13 @@ export async function writeResults(part: AnyPart, measured: Saved, save: boolean
     })
   const kept: Record<string, Saved> = JSON.parse(await readFile(join(bench, 'results.json'), 'utf8'))
   const results = merged(part, kept[name], measured)
-  const page = withSection(await readFile(join(bench, 'README.md'), 'utf8'), name, markdown(part, results))
+  const saved = { ...kept, [name]: results }
+  const before = await readFile(join(bench, 'README.md'), 'utf8')
+  const page = withSection(before, name, markdown(part, results)) ?? before
   return writeAll(bench, {
-    'results.json': json({ ...kept, [name]: results }),
+    'results.json': json(saved),
     ...part.files?.(results),
-    ...(page !== undefined && { 'README.md': page }),
+    'README.md': withSection(page, 'goals', markdownTable(goalsTable(saved))) ?? page,
   })
 }
 

@@ -105,6 +105,8 @@ export interface Scenario {
   readonly rounds: number
   readonly callsPerRound: number
   readonly tools: readonly ToolSchema[]
+  /** Whether no two frames look alike. */
+  readonly isVaried?: boolean
   /** From 0. */
   round(index: number): readonly Part[]
 }
@@ -156,6 +158,8 @@ export const stampLength = 18
 const scenarios: Record<string, (...sizes: number[]) => Scenario> = {
   /** An answer. */
   text: (deltas = 20) => answerOnly([prose(deltas)]),
+  /** An answer whose frames never look alike. */
+  varied: (deltas = 20) => ({ ...answerOnly([prose(deltas)]), isVaried: true }),
   /** Three tool calls at once, then an answer. */
   loop: (deltas = 20) =>
     twoRounds(

@@ -19,6 +19,7 @@ import {
   roundOf,
 } from './render.ts'
 import { type Scenario, scenarioOf, stampLength } from './scenario.ts'
+import { varied } from './vary.ts'
 
 /** Bytes that are written together, `waitMs` after the piece before. */
 export interface Piece {
@@ -53,7 +54,8 @@ export function bodyStore() {
     const found = scenario(name)
     if (!found) return []
     const input = { name, scenario: found, round, parts: found.round(round), options }
-    const pieces = inPieces(renderers[wire](input))
+    const frames = renderers[wire](input)
+    const pieces = inPieces(found.isVaried ? varied(frames) : frames)
     bodies.set(key, pieces)
     return pieces
   }
@@ -184,17 +186,22 @@ const wires: Record<string, Wire> = {
 
 /**
  * Serves `/<scenario>/v1/<wire's path>`. The round follows from the request alone; the only state
- * is the number of requests, which `GET /requests` returns. `GET` of a path renders its answers in
- * advance.
+ * is the number of requests, which `GET /requests` returns, and the size of the last one of each round
+ * (`GET /sizes`). `GET` of a path renders its answers in advance.
  */
 function listener(): RequestListener {
   const { scenario, body, prepare } = bodyStore()
   let requests = 0
+  const sizes: number[] = []
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = request.url ?? ''
     if (url === '/requests') {
       response.end(String(requests))
+      return
+    }
+    if (url === '/sizes') {
+      response.end(JSON.stringify(sizes))
       return
     }
     const [, name = '', path = ''] = /^\/([^/]+)\/v1\/([^?]+)/.exec(url) ?? []
@@ -212,6 +219,7 @@ function listener(): RequestListener {
     const round = found.callsPerRound > 0 ? results / found.callsPerRound : 0
     if (!Number.isInteger(round) || round >= found.rounds)
       return reject(response, 400, `${results} tool results belong to no round of ${name}`)
+    sizes[round] = Buffer.byteLength(sent)
     response.writeHead(200, headers(wire, requests))
     await deliver(response, body(name, wire, round, options))
   }

@@ -37,4 +37,13 @@ export const telemetryPart: Part<Size, Options, TelemetryResults> = {
   details: ({ sets }) => [`${sets} sets of processes`],
   tables: tablesOf,
   faults: ({ faults }) => faults,
+  /** Workloads that were not measured again stay. */
+  merge: (before, now) => ({
+    ...now,
+    figures: workloads.flatMap(({ name }) => {
+      const of = ({ figures }: TelemetryResults) => figures.filter(({ work }) => work === name)
+      const measured = of(now)
+      return measured.length > 0 ? measured : of(before)
+    }),
+  }),
 }

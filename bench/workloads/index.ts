@@ -1,6 +1,6 @@
 import { longArguments, partials } from './arguments.ts'
 import { coldImport } from './import.ts'
-import { loop, short, text } from './repeated.ts'
+import { loop, short, text, varied } from './repeated.ts'
 import { overlap, rounds } from './rounds.ts'
 import { streams } from './streams.ts'
 import type { Workload } from './workload.ts'
@@ -8,6 +8,7 @@ import type { Workload } from './workload.ts'
 /** In the order of the report. */
 export const workloads: readonly Workload[] = [
   text,
+  varied,
   short,
   loop,
   longArguments,

@@ -36,7 +36,7 @@ const budgets = { full: Number.POSITIVE_INFINITY, quick: 113_000, tiny: Number.P
 export const clientsPart: Part<number, Options, Results> = {
   name: 'clients',
   title: 'Millrace compared with its peers',
-  about: 'Millrace compared with its peers and floors; 45 minutes, two with --quick',
+  about: 'Millrace compared with its peers and floors; 75 minutes, two with --quick',
   prepare: ['npm install --prefix bench --no-audit --no-fund --loglevel=error', 'tsc -p bench'],
   sizes: budgets,
   options: {

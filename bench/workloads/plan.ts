@@ -87,7 +87,7 @@ export function planOf(options: Choice, clients: readonly Known[]): Task[][] {
     const tasks = chosen
       .filter((work) => repetition < repetitionsOf(work, options))
       .flatMap((work) => tasksOf(work, options, clients, repetition))
-    return options.mode === 'full' ? oneByOne(tasks, next) : together(tasks, next)
+    return options.mode === 'full' ? oneByOne(tasks, next) : together(tasks, options.mode, next)
   }).flat()
 }
 
@@ -103,11 +103,14 @@ function oneByOne(tasks: readonly Task[], next: () => number): Task[][] {
 
 /**
  * All workloads of a client and a wire in one process, since starting one takes longer than
- * measuring. The baselines come first, in case there is not enough time for all of them.
+ * measuring. But a cold import, and a fresh process of Millrace and of the floors, need their own. The
+ * baselines come first, in case there is not enough time for all of them.
  */
-function together(tasks: readonly Task[], next: () => number): Task[][] {
-  const groups = Map.groupBy(tasks, ({ client, wire, work }) =>
-    [client.name, work.needs === 'imports' ? work.name : wire].join(' '),
+function together(tasks: readonly Task[], mode: Mode, next: () => number): Task[][] {
+  const isAlone = ({ client, work }: Task) =>
+    work.needs === 'imports' || (mode === 'quick' && isNeeded(client.name) && isFreshToo(work))
+  const groups = Map.groupBy(tasks, (task) =>
+    [task.client.name, task.wire, isAlone(task) ? task.work.name : ''].join(' '),
   )
   const first = ([task]: readonly Task[]) => (task && isBaseline(task.client.name) ? 0 : 1)
   // Tasks with a short limit come last, since exceeding it kills the process.
@@ -130,18 +133,24 @@ function tasksOf(work: Workload, options: Choice, clients: readonly Known[], rep
       ? wiresIn(client, options).filter((wire) => used.includes(wire))
       : one(client)
   }
-  return clients
-    .filter(({ only }) => only === undefined || only.includes(work.name))
-    .filter(({ name }) => options.mode !== 'quick' || !work.briefly || !isPlain(name))
-    .flatMap((client) =>
-      wiresFor(client).flatMap((wire) =>
-        work.cases(options.mode).map((size) => ({ work, case: size, client, wire, repetition })),
-      ),
-    )
+  return (
+    clients
+      .filter(({ only }) => only === undefined || only.includes(work.name))
+      // A path is another version of Millrace.
+      .filter(({ name }) => !work.onlyFloors || isNeeded(name) || name.includes('/'))
+      .filter(({ name }) => options.mode !== 'quick' || !work.briefly || !isPlain(name))
+      .flatMap((client) =>
+        wiresFor(client).flatMap((wire) =>
+          work.cases(options.mode).map((size) => ({ work, case: size, client, wire, repetition })),
+        ),
+      )
+  )
 }
 
 /** Floors and raw streams, which leave the subject of the longer workloads to their user. */
 const isPlain = (name: string) => name !== referenceName && /^floor-|-raw$/.test(name)
+
+const isFreshToo = ({ figures }: Workload) => figures.some(({ key }) => key === 'fresh')
 
 const wiresIn = (client: Known, { wires }: Choice) => wires.filter((wire) => client.wires.includes(wire))
 

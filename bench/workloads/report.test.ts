@@ -3,18 +3,22 @@ import type { Wire } from '../contract.ts'
 import { markdown, printed, withSection } from '../harness/report.ts'
 import { merged } from '../harness/write.ts'
 import { chart } from './chart.ts'
+import { workloadOf } from './index.ts'
 import { clientsPart } from './part.ts'
-import { type Results, type Row, withWorks } from './results.ts'
+import type { Known } from './plan.ts'
+import { type Results, type Row, resultsOf, withWorks } from './results.ts'
+import type { Measurement } from './run.ts'
 
 describe('the report', () => {
+  const spread = (of: number) => ({ median: of, low: of - 1, high: of + 1, values: [of - 1, of, of + 1] })
   const row = (client: string, work: string, wire: Wire, cpu: number, fields: Partial<Row> = {}): Row => ({
     work,
     case: 'small',
     client,
     wire,
     state: 'done',
-    figures: { cpu: { median: cpu, low: cpu - 1, high: cpu + 1, values: [cpu - 1, cpu, cpu + 1] } },
-    ratios: { cpu: cpu / 4 },
+    figures: { cpu: spread(cpu), fresh: spread(2 * cpu), warm: spread(cpu) },
+    ratios: { cpu: cpu / 4, fresh: cpu / 8, warm: cpu / 4 },
     ...fields,
   })
   const results: Results = {
@@ -47,9 +51,44 @@ describe('the report', () => {
     expect(at('  reference')).toBeLessThan(at('▶ Millrace'))
     expect(at('▶ Millrace')).toBeLessThan(at('  Other <SDK>'))
     expect(out).toContain('5.00 µs (4.00–6.00) 1.25×')
+    expect(out).toContain('10.0 µs (9.00–11.0) 0.63×')
     expect(out).toContain('(Other <SDK> (messages) failed: no luck)')
     expect(out).toContain('> 60 s')
     expect(out).toContain('other responses')
+  })
+
+  it.each([
+    [{ fresh: 30, warm: 5 }, 1.5],
+    [{ fresh: 10, warm: 9 }, 1.8],
+    [{ warm: 6 }, 1.2],
+  ])('counts the worse ratio of fresh and warm processes: %j', (figures, worse) => {
+    const work = workloadOf('text')
+    const [one] = work?.cases('tiny') ?? []
+    if (!work || !one) throw new Error('no workload')
+    const client = (name: string): Known => ({
+      name,
+      label: name,
+      packages: [],
+      wires: ['chat'],
+      module: undefined,
+      only: undefined,
+      without: {},
+      problem: undefined,
+    })
+    const measurement = (name: string, of: Record<string, number>): Measurement => ({
+      task: { work, case: one, client: client(name), wire: 'chat', repetition: 0 },
+      outcome: { type: 'done', figures: of },
+    })
+    const { rows } = resultsOf({
+      seed: 1,
+      clients: [],
+      measurements: [
+        measurement('floor-reference', { fresh: 20, warm: 5 }),
+        measurement('millrace', figures),
+      ],
+      unmeasured: [],
+    })
+    expect(rows.map(({ ratios }) => ratios.cpu)).toEqual([1, worse])
   })
 
   it('replaces the tables between the markers of a page', () => {

@@ -56,7 +56,7 @@ export function resultsOf({
     seed,
     packages: packagesOf(clients),
     clients: Object.fromEntries(clients.map((client) => [client.name, shown(client)])),
-    rows: rows.map((row) => ({ ...row, ratios: ratiosOf(row, find(row)) })),
+    rows: rows.map((row) => slower({ ...row, ratios: ratiosOf(row, find(row)) })),
     unmeasured: [...new Set(unmeasured.map(({ client, wire }) => `${client.name} ${wire}`))],
   }
 }
@@ -104,6 +104,23 @@ function ratiosOf({ figures }: Row, reference: Row | undefined): Record<string, 
     return base ? [[key, Number((own / base).toPrecision(4))] as const] : []
   })
   return Object.fromEntries(pairs)
+}
+
+/**
+ * Where a client was measured in a fresh process and warm, the worse one of the two counts. The
+ * reference has no worse one: its figure is that of the fresh process.
+ */
+function slower(row: Row): Row {
+  const { fresh, warm } = row.figures
+  const { fresh: first = 1, warm: later = 1 } = row.ratios
+  const worse = fresh && (!warm || first >= later) ? 'fresh' : 'warm'
+  const cpu = row.figures[worse]
+  if (!cpu) return row
+  return {
+    ...row,
+    figures: { cpu, ...row.figures },
+    ratios: { ...row.ratios, ...(row.ratios[worse] !== undefined && { cpu: row.ratios[worse] }) },
+  }
 }
 
 function packagesOf(clients: readonly Known[]): Record<string, string> {

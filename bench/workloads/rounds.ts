@@ -13,6 +13,9 @@ export const rounds: Workload = {
     { key: 'early', label: 'early rounds', unit: 'µs' },
     { key: 'late', label: 'late rounds', unit: 'µs' },
     { key: 'growth', label: 'late / early', unit: '×' },
+    { key: 'sentEarly', label: 'sent, early', unit: 'KB' },
+    { key: 'sentLate', label: 'sent, late', unit: 'KB' },
+    { key: 'perKilobyte', label: 'more CPU per KB more', unit: 'µs', ratio: true },
     { key: 'wall', label: 'wall per round', unit: 'µs' },
     { key: 'peak', label: 'peak memory', unit: 'MB' },
   ],
@@ -21,9 +24,9 @@ export const rounds: Workload = {
   wires: { full: 'one', quick: 'one', tiny: 'all' },
   briefly: true,
   cases: oneCase(
-    60_000,
+    120_000,
     {
-      full: { rounds: 200, loops: 7, ends: 20 },
+      full: { rounds: 400, loops: 3, ends: 20 },
       quick: { rounds: 30, loops: 1, ends: 10 },
       tiny: { rounds: 4, loops: 2, ends: 1 },
     },
@@ -59,11 +62,18 @@ export const rounds: Workload = {
     const early = mean(each.slice(1, 1 + ends))
     const late = mean(each.slice(-ends))
     const perRound = loops * (count + 1)
+    // A request holds the whole conversation: what it costs to send more is no fault of the client.
+    const sent = await one.sentKilobytes()
+    const sentEarly = mean(sent.slice(1, 1 + ends))
+    const sentLate = mean(sent.slice(count - ends, count))
     return {
       cpu: cpuUs / perRound,
       early,
       late,
       growth: late / early,
+      sentEarly,
+      sentLate,
+      perKilobyte: (late - early) / (sentLate - sentEarly),
       wall: (wallMs * 1000) / perRound,
       peak,
     }

@@ -9,28 +9,22 @@ import { type Case, sizeOf, type Workload } from './workload.ts'
 
 /** A delta is the time at which it was written and a space. */
 const deltaLength = stampLength + 1
-const everyMs = 100
 
 function cases(mode: Mode): Case[] {
-  const of = (streams: number, deltas: number, spreadMs: number): Case => ({
-    name: `${grouped(streams)} at once`,
-    size: {
-      streams,
-      deltas,
-      everyMs: mode === 'tiny' ? 5 : everyMs,
-      spreadMs,
-      warmUp: mode === 'full' ? 300 : 5,
-    },
+  const of = (streams: number, everyMs: number, deltas: number, spreadMs: number): Case => ({
+    name: `${grouped(streams)} at once, each a delta every ${everyMs} ms`,
+    size: { streams, deltas, everyMs, spreadMs, warmUp: mode === 'full' ? 300 : 5 },
     limitMs: 60_000,
   })
-  if (mode === 'tiny') return [of(5, 4, 10)]
-  return mode === 'quick' ? [of(100, 5, 200)] : [of(100, 40, 1500), of(1000, 40, 1500)]
+  if (mode === 'tiny') return [of(5, 5, 4, 10)]
+  if (mode === 'quick') return [of(100, 100, 5, 200)]
+  return [of(100, 100, 40, 1500), of(1000, 100, 40, 1500), of(1000, 20, 200, 1500)]
 }
 
 /** Many answers at once, each as slow as a model: how long a word takes from server to reader. */
 export const streams: Workload = {
   name: 'streams',
-  title: 'Concurrent answers of one delta per 100 ms',
+  title: 'Concurrent answers',
   needs: 'answer',
   figures: [
     { key: 'p99', label: 'delay p99', unit: 'ms' },

@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -20,6 +21,8 @@ export interface Subject {
    * differ.
    */
   check(): Promise<void>
+  /** The size of the request of each round, of the last use. */
+  sentKilobytes(): Promise<readonly number[]>
 }
 
 const models: Readonly<Record<Wire, string>> = {
@@ -91,13 +94,22 @@ export async function subject(
       if (requests !== played * scenario.rounds)
         throw new Error(`${requests} requests, expected ${played * scenario.rounds}`)
     },
+    async sentKilobytes() {
+      const sizes: readonly number[] = JSON.parse(await ask(`${url}/sizes`))
+      return sizes.slice(0, scenario.rounds).map((bytes) => bytes / 1000)
+    },
   }
   return self
 }
 
+/** Over a plain socket: what a client uses must not be loaded before its first use. */
 async function ask(url: string): Promise<string> {
-  const response = await fetch(url)
-  return response.text()
+  const { hostname, port, host, pathname } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.write(`GET ${pathname} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)
+  let response = ''
+  for await (const bytes of socket) response += bytes
+  return response.slice(response.indexOf('\r\n\r\n') + 4)
 }
 
 /** A client of `clients/` by its file name, or any file by its path. */

@@ -18,15 +18,24 @@ export function tablesOf(results: Results): Table[] {
     const byCase = Map.groupBy(rows, (row) => row.case)
     return Array.from(byCase, ([name, some]) => {
       const title = name ? `${work.title}: ${name}` : work.title
-      return tableOf(
-        results,
-        work,
-        some,
-        title,
-        work.columns === 'wires' ? wireColumns(work, some) : figureColumns(work, some),
-      )
-    })
+      return work.columns === 'wires'
+        ? wireTables(results, work, some, title)
+        : [tableOf(results, work, some, title, figureColumns(work, some))]
+    }).flat()
   })
+}
+
+/** One for fresh processes, with the worse of the two ratios, and one for warm ones. */
+function wireTables(results: Results, work: Workload, rows: readonly Row[], title: string): Table[] {
+  const [worse, fresh, warm, ...rest] = work.figures
+  const table = (what: string, main: Figure | undefined, more: readonly Figure[]) =>
+    main && isThere(main, rows)
+      ? [tableOf(results, work, rows, `${title}, ${what}`, wireColumns(main, more, rows))]
+      : []
+  return [
+    ...table('in a fresh process', fresh, worse ? [worse] : []),
+    ...table('in a warm process', warm, rest),
+  ]
 }
 
 interface Columns {
@@ -88,28 +97,34 @@ function cellOf(row: Row | undefined, { key, unit, ratio }: Figure): string {
   return `${withUnit(spread.median, unit)}${range}${against === undefined ? '' : ` ${times(against)}`}`
 }
 
-/** The main figure on each wire, and the mean of the other figures. */
-function wireColumns({ figures: [main, ...others] }: Workload, rows: readonly Row[]): Columns {
+/** The main figure on each wire, the ratios of others, and the mean of the rest. */
+function wireColumns(main: Figure, others: readonly Figure[], rows: readonly Row[]): Columns {
   const wires: Wire[] = allWires.filter((wire) => rows.some((row) => row.wire === wire))
   const more = others.filter((figure) => isThere(figure, rows))
   return {
-    head: [...wires.map((wire) => `${main?.label}, ${wire}`), ...more.map(({ label }) => label)],
+    head: [...wires.map((wire) => `${main.label}, ${wire}`), ...more.map(({ label }) => label)],
     wires: false,
     cells: (group) => [
       ...wires.map((wire) =>
-        main
-          ? cellOf(
-              group.find((row) => row.wire === wire),
-              main,
-            )
-          : '',
+        cellOf(
+          group.find((row) => row.wire === wire),
+          main,
+        ),
       ),
-      ...more.map(({ key, unit }) => {
+      ...more.map(({ key, unit, ratio }) => {
+        if (ratio) return ratiosCell(key, wires, group)
         const values = group.flatMap((row) => row.figures[key]?.median ?? [])
         return values.length > 0 ? withUnit(mean(values), unit) : '–'
       }),
     ],
   }
+}
+
+/** In the order of the wires. */
+function ratiosCell(key: string, wires: readonly Wire[], group: readonly Row[]): string {
+  const ratios = wires.map((wire) => group.find((row) => row.wire === wire)?.ratios[key])
+  if (ratios.every((ratio) => ratio === undefined)) return '–'
+  return `${ratios.map((ratio) => (ratio === undefined ? '–' : number(ratio))).join(' / ')} ×`
 }
 
 const isThere = ({ key }: Figure, rows: readonly Row[]) => rows.some((row) => row.figures[key] !== undefined)

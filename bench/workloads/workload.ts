@@ -9,7 +9,7 @@ export type Figures = Readonly<Record<string, number>>
 export interface Figure {
   readonly key: string
   readonly label: string
-  readonly unit: 'µs' | 'ms' | 'KB' | 'MB' | '×' | ''
+  readonly unit: 'µs' | 'ms' | 'KB' | 'MB' | '%' | '×' | ''
   /** Whether it is compared with the reference. */
   readonly ratio?: boolean
 }
@@ -51,6 +51,8 @@ export interface Workload {
   readonly wires: Readonly<Record<Mode, 'all' | 'one'>>
   /** A quick run leaves plain clients (floors, raw streams) out. */
   readonly briefly: boolean
+  /** Only Millrace and the floors are measured. */
+  readonly onlyFloors?: boolean
   cases(mode: Mode): readonly Case[]
   /** Runs in the client's process. Throws if the result is wrong. */
   run(job: Job): Promise<Figures>
