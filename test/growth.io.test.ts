@@ -6,6 +6,7 @@ import type { Model } from '../packages/millrace/src/index.ts'
 import { agent, tool } from '../packages/millrace/src/index.ts'
 import { anthropic } from '../packages/millrace/src/models/anthropic.ts'
 import { openai, openaiChat } from '../packages/millrace/src/models/openai.ts'
+import { pushEvents, pushedStream } from '../packages/millrace/src/protocol/index.ts'
 import type { Work, WorkCount } from './work-count.ts'
 import { countWork } from './work-count.ts'
 
@@ -112,15 +113,14 @@ describe('the cost of a round does not depend on earlier rounds, except for its 
             messages: request.messages.length,
           })
           const stream = model.stream(request, options)
-          async function* counted() {
+          return pushedStream((onEvents) => {
             let first = true
-            for await (const events of stream.batches?.() ?? []) {
+            return pushEvents(stream, (events) => {
               if (first) last = { ...count.work }
               first = false
-              yield events
-            }
-          }
-          return { ...stream, batches: counted }
+              return onEvents(events)
+            })
+          })
         },
       }
       const run = agent({ model: watched, tools: [lookUp], maxRounds: 300 }).stream('All of them.')

@@ -21,7 +21,7 @@ describe('the benchmark', () => {
       'clients',
       '--tiny',
       '--client',
-      'millrace,floor-bytes,floor-by-hand',
+      'millrace,floor-bytes,floor-by-hand,floor-dispatcher',
     )
     expect({ exit, stderr: exit === 0 ? '' : stderr }).toEqual({ exit: 0, stderr: '' })
     for (const { title } of workloads) expect(stdout).toContain(title)
@@ -34,6 +34,13 @@ describe('the benchmark', () => {
         needs === 'imports' ? 1 : allWires.length,
       )
     expect(done.find(({ work }) => work === 'text')?.ratios.cpu).toBeGreaterThan(0)
+  })
+
+  it('measures the first use of a process apart', async () => {
+    const { stdout, exit } = await bench('clients', '--tiny', '--client', 'millrace', '--work', 'short')
+    expect(exit).toBe(0)
+    expect(stdout).toContain('20 text deltas each, in a fresh process')
+    expect(stdout).toContain('20 text deltas each, in a warm process')
   })
 
   it('uses the provider SDKs and the AI SDK correctly', async () => {
