@@ -327,7 +327,7 @@ describe('the transport', () => {
   test('is SSE if a WebSocket opens but stays silent', async () => {
     const log = logOf(2)
     await using server = await logServer({ log, faults: [{ silent: true }] })
-    expect(await take(threadAt(server.url, { openMs: 50 }).follow(), 2)).toEqual(log)
+    expect(await take(threadAt(server.url, { openMs: 500 }).follow(), 2)).toEqual(log)
     expect(transportsOf(server.streams)).toEqual(['socket', 'sse'])
   })
 })
