@@ -44,38 +44,32 @@ export async function openModel(
     return { model, why }
   }
   if (name === 'simulator') return { model: await simulator() }
-  if (/^https?:/i.test(name)) return { model: await fromUrl(name, options) }
+  if (/^https?:/i.test(name)) return { model: await fromUrl(name) }
   const slash = name.indexOf('/')
   if (slash < 0) return fromBareName(name, { env, ...options })
-  return { model: await fromProvider(name.slice(0, slash), name.slice(slash + 1), { env, ...options }) }
+  return { model: await fromProvider(name.slice(0, slash), name.slice(slash + 1), env) }
 }
 
 // Each wire format is loaded only if it is used.
-const anthropic = async (id: string, { fetch }: DetectOptions) =>
-  (await import('../models/anthropic.ts')).anthropic(id, { fetch })
-const openai = async (id: string, { fetch }: DetectOptions) =>
-  (await import('../models/openai.ts')).openai(id, { fetch })
+const anthropic = async (id: string) => (await import('../models/anthropic.ts')).anthropic(id)
+const openai = async (id: string) => (await import('../models/openai.ts')).openai(id)
 const openaiChat = async (id: string, options: OpenAIChatOptions = {}) =>
   (await import('../models/openai.ts')).openaiChat(id, options)
 
-async function fromProvider(
-  provider: string,
-  id: string,
-  { env = {}, fetch }: DetectOptions,
-): Promise<Model> {
+async function fromProvider(provider: string, id: string, env: Environment): Promise<Model> {
   if (!id) throw invalidInput(op, `--model ${provider}/ has no model name: use ${provider}/NAME`)
   switch (provider) {
     case 'anthropic':
-      return anthropic(id, { fetch })
+      return anthropic(id)
     case 'openai':
-      return openai(id, { fetch })
+      return openai(id)
     case 'openai-chat':
-      return openaiChat(id, { fetch })
+      return openaiChat(id)
     case 'ollama':
-      return openaiChat(id, { baseURL: ollamaAddress(env), provider, fetch })
+      return openaiChat(id, { baseURL: ollamaAddress(env), provider })
   }
   const baseURL = Object.hasOwn(compatible, provider) ? compatible[provider] : undefined
-  if (baseURL !== undefined) return openaiChat(id, { baseURL, fetch })
+  if (baseURL !== undefined) return openaiChat(id, { baseURL })
   const names = ['anthropic', 'openai', 'openai-chat', 'ollama', ...Object.keys(compatible)]
   const like = closest(provider, names)
   throw invalidInput(
@@ -86,15 +80,15 @@ async function fromProvider(
 }
 
 /** The model name follows a `#`, since both the URL and the name may contain slashes. */
-async function fromUrl(name: string, { fetch }: DetectOptions): Promise<Model> {
+async function fromUrl(name: string): Promise<Model> {
   const [baseURL = '', id] = name.split('#', 2)
   if (!id) throw invalidInput(op, `--model ${name} has no model name: add it after a #, as in ${name}#NAME`)
-  return openaiChat(id, { baseURL, fetch })
+  return openaiChat(id, { baseURL })
 }
 
 async function fromBareName(name: string, options: DetectOptions): Promise<NamedModel> {
-  if (/^claude-/.test(name)) return { model: await anthropic(name, options) }
-  if (/^(gpt-\d|o\d)/.test(name)) return { model: await openai(name, options) }
+  if (/^claude-/.test(name)) return { model: await anthropic(name) }
+  if (/^(gpt-\d|o\d)/.test(name)) return { model: await openai(name) }
   const { model, why } = await detectModel({ ...options, model: name })
   if (!model) throw noModel(why)
   return { model, why }

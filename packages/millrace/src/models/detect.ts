@@ -196,9 +196,9 @@ async function modelsAt(
 ): Promise<string[] | undefined> {
   const signal = AbortSignal.timeout(timeoutMs)
   try {
-    const { send, bodyOf } = await import('./wire/send.ts')
+    const { send, readBody } = await import('./wire/send.ts')
     const response = await send({ url: `${url}/v1/models`, headers: {}, body: undefined, signal }, fetch)
-    const body: unknown = JSON.parse(await bodyOf(response))
+    const body: unknown = JSON.parse(await readBody(response))
     // Anything may listen on these ports: only a list of models counts.
     if (response.status !== 200 || !isObject(body) || body.object !== 'list') return undefined
     const list = Array.isArray(body.data) ? body.data : []

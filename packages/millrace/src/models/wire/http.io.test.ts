@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest'
 import type { HttpCall } from './http.ts'
 import { openStream } from './http.ts'
 import type { Fetch } from './http-response.ts'
+import { readBody } from './send.ts'
 import {
   callTo,
   failureFrom,
@@ -10,7 +11,6 @@ import {
   key,
   overEachTransport,
   tcpServer,
-  textOf,
   unusedAddress,
 } from './wire.test-kit.ts'
 
@@ -33,7 +33,7 @@ overEachTransport('by %s', (usual) => {
     test('is a JSON POST that accepts an event stream', async () => {
       await using server = await httpServer((_, response) => response.writeHead(200, sse).end('data: 1\n\n'))
       const stream = await openStream(callBy(`${server.url}/v1/x?api-version=1`, { body: { text: 'é🙂' } }))
-      expect(await textOf(stream)).toBe('data: 1\n\n')
+      expect(await readBody(stream)).toBe('data: 1\n\n')
       expect(server.requests).toMatchObject([
         {
           method: 'POST',
@@ -242,7 +242,7 @@ overEachTransport('by %s', (usual) => {
     ])('is recognized by its content type: %s', async (type) => {
       const fetch = respondingWith('data: 1\n\n', { headers: { 'content-type': type } })
       const stream = await openStream(callBy('https://host.test', { fetch }))
-      expect(await textOf(stream)).toBe('data: 1\n\n')
+      expect(await readBody(stream)).toBe('data: 1\n\n')
     })
 
     test('is accepted without a content type', async () => {
@@ -250,14 +250,14 @@ overEachTransport('by %s', (usual) => {
         socket.end('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\ndata: 1\n\n')
       })
       const stream = await openStream(callBy(server.url))
-      expect(await textOf(stream)).toBe('data: 1\n\n')
+      expect(await readBody(stream)).toBe('data: 1\n\n')
     })
 
     test('may have no body', async () => {
       const stream = await openStream(
         callBy('https://host.test', { fetch: respondingWith(null, { status: 204 }) }),
       )
-      expect(await textOf(stream)).toBe('')
+      expect(await readBody(stream)).toBe('')
     })
   })
 

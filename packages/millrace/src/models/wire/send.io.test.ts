@@ -5,17 +5,8 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Dispatcher } from './dispatcher.ts'
 import { sendByDispatcher } from './dispatcher.ts'
 import { openStream } from './http.ts'
-import { send } from './send.ts'
-import {
-  callTo,
-  failureFrom,
-  httpServer,
-  key,
-  nodeTransports,
-  sendBy,
-  tcpServer,
-  textOf,
-} from './wire.test-kit.ts'
+import { readBody, send } from './send.ts'
+import { callTo, failureFrom, httpServer, key, nodeTransports, sendBy, tcpServer } from './wire.test-kit.ts'
 
 const sse = { 'content-type': 'text/event-stream' }
 const { signal } = new AbortController()
@@ -29,7 +20,7 @@ describe.each(nodeTransports)('by %s', (transport) => {
   describe('a request', () => {
     test('has a user agent, and asks for no compression', async () => {
       await using server = await greeting()
-      expect(await textOf(await post(server.url))).toBe('data: 1\n\n')
+      expect(await readBody(await post(server.url))).toBe('data: 1\n\n')
       expect(server.requests[0]?.headers).toMatchObject({
         'user-agent': 'millrace',
         'accept-encoding': 'identity',
@@ -43,7 +34,7 @@ describe.each(nodeTransports)('by %s', (transport) => {
         ports.add(request.socket.remotePort)
         response.writeHead(200, sse).end('data: 1\n\n')
       })
-      for (let count = 0; count < 10; count++) await textOf(await post(server.url))
+      for (let count = 0; count < 10; count++) await readBody(await post(server.url))
       expect(server.requests).toHaveLength(10)
       // At most two: a connection is released a moment after its response has ended.
       expect(ports.size).toBeLessThan(5)
@@ -56,7 +47,7 @@ describe.each(nodeTransports)('by %s', (transport) => {
       )
       const response = await post(`${server.url}/long`)
       // Gives the server time to send everything.
-      for (let count = 0; count < 20; count++) await textOf(await post(server.url))
+      for (let count = 0; count < 20; count++) await readBody(await post(server.url))
       const sizes: number[] = []
       for (let bytes = await response.read(); bytes; bytes = await response.read()) sizes.push(bytes.length)
       response.close()
@@ -76,7 +67,7 @@ describe.each(nodeTransports)('by %s', (transport) => {
       expect(response).toMatchObject({ status: 200, isRedirect: false })
       expect(response.headers.get('x-a')).toBe('b')
       expect(response.headers.get('x-b')).toBeNull()
-      expect(await textOf(response)).toBe('hello')
+      expect(await readBody(response)).toBe('hello')
     })
 
     test.each([
@@ -87,7 +78,7 @@ describe.each(nodeTransports)('by %s', (transport) => {
       await using server = await httpServer((_, response) =>
         response.writeHead(200, { ...sse, 'content-encoding': encoding }).end(compress('data: 1\n\n')),
       )
-      expect(await textOf(await openStream(callTo(server.url)))).toBe('data: 1\n\n')
+      expect(await readBody(await openStream(callTo(server.url)))).toBe('data: 1\n\n')
     })
 
     test('that is compressed and cut off is a broken connection', async () => {
@@ -96,7 +87,7 @@ describe.each(nodeTransports)('by %s', (transport) => {
         response.writeHead(200, { ...sse, 'content-encoding': 'gzip' }).end(half),
       )
       const response = await openStream(callTo(server.url))
-      await expect(textOf(response)).rejects.toThrow('unexpected end of file')
+      await expect(readBody(response)).rejects.toThrow('unexpected end of file')
     })
 
     test('that is compressed is stopped by an abort', async () => {
@@ -134,7 +125,7 @@ describe.each(nodeTransports)('by %s', (transport) => {
         await using server = await httpServer((_, response) =>
           response.writeHead(200, { ...sse, 'content-encoding': encoding }).end('data: 1\n\n'),
         )
-        expect(await textOf(await openStream(callTo(server.url)))).toBe('data: 1\n\n')
+        expect(await readBody(await openStream(callTo(server.url)))).toBe('data: 1\n\n')
       },
     )
 
@@ -174,17 +165,17 @@ describe('a global fetch that was replaced', () => {
     const usualFetch = globalThis.fetch
     const seen = vi.fn<typeof fetch>((...args) => usualFetch(...args))
     vi.stubGlobal('fetch', seen)
-    expect(await textOf(await post(server.url))).toBe('data: 1\n\n')
+    expect(await readBody(await post(server.url))).toBe('data: 1\n\n')
     expect(seen).toHaveBeenCalledOnce()
     vi.unstubAllGlobals()
-    await textOf(await post(server.url))
+    await readBody(await post(server.url))
     expect(seen).toHaveBeenCalledOnce()
   })
 
   test('gets every request too if it is only bound', async () => {
     await using server = await greeting()
     vi.stubGlobal('fetch', fetch.bind(globalThis))
-    await textOf(await post(server.url))
+    await readBody(await post(server.url))
     expect(server.requests[0]?.headers['user-agent']).not.toBe('millrace')
   })
 })
@@ -211,7 +202,7 @@ describe.each([
         return dispatch(options, handler)
       }),
     )
-    expect(await textOf(await post(server.url))).toBe('data: 1\n\n')
+    expect(await readBody(await post(server.url))).toBe('data: 1\n\n')
     expect(origins).toEqual([server.url])
     expect(server.requests[0]?.headers['user-agent']).toBe('millrace')
   })
@@ -221,7 +212,7 @@ describe.each([
     await using proxy = await httpServer((_, response) => response.writeHead(200, sse).end('data: 2\n\n'))
     const agent = new undici.ProxyAgent({ uri: proxy.url, proxyTunnel: false })
     undici.setGlobalDispatcher(agent)
-    expect(await textOf(await post('http://host.test/v1?x=1'))).toBe('data: 2\n\n')
+    expect(await readBody(await post('http://host.test/v1?x=1'))).toBe('data: 2\n\n')
     expect(proxy.requests[0]?.url).toBe('http://host.test/v1?x=1')
     await agent.close()
   })

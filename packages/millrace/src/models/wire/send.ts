@@ -60,7 +60,7 @@ async function sendByFetch({ url, headers, body, signal }: HttpRequest, fetch: F
 }
 
 /** The whole body as text. Releases the connection. */
-export async function bodyOf(response: HttpResponse): Promise<string> {
+export async function readBody(response: HttpResponse): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
   try {

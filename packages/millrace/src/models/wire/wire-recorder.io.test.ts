@@ -5,6 +5,7 @@ import { anthropic } from '../anthropic.ts'
 import { wires } from '../every-model.test-kit.ts'
 import { openai, openaiChat } from '../openai.ts'
 import { openStream } from './http.ts'
+import { readBody } from './send.ts'
 import {
   callTo,
   drain,
@@ -13,7 +14,6 @@ import {
   key,
   overEachTransport,
   tcpServer,
-  textOf,
   unusedAddress,
 } from './wire.test-kit.ts'
 import { wireListener, wiretap } from './wiretap.test-kit.ts'
@@ -164,7 +164,7 @@ overEachTransport('secrets, over %s', (fetch) => {
       response.end(`${key.slice(9)} indeed\n\ndata: after`)
     })
     const answer = await openStream(callTo(server.url, { fetch, wire }))
-    expect(await textOf(answer)).toContain(key)
+    expect(await readBody(answer)).toContain(key)
     expect(captured[0]?.pieces).toEqual(['data: before\n\n', 'data: it is [key] indeed\n\n', 'data: after'])
   })
 
@@ -176,7 +176,7 @@ overEachTransport('secrets, over %s', (fetch) => {
     })
     const { captured, wire } = wireListener()
     const answer = await openStream(callTo(server.url, { fetch, wire }))
-    await expect(textOf(answer)).rejects.toThrow()
+    await expect(readBody(answer)).rejects.toThrow()
     answer.close()
     expect(captured[0]?.pieces).toEqual(['data: it is [key]'])
   })
@@ -195,7 +195,7 @@ overEachTransport('a response, over %s', (fetch) => {
       response.end()
     })
     const { captured, wire } = wireListener()
-    await textOf(await openStream(callTo(server.url, { fetch, wire })))
+    await readBody(await openStream(callTo(server.url, { fetch, wire })))
     expect(captured[0]?.pieces.join('')).toBe(said)
   })
 
@@ -207,7 +207,7 @@ overEachTransport('a response, over %s', (fetch) => {
     })
     const { captured, wire } = wireListener()
     const answer = await openStream(callTo(server.url, { fetch, wire, signal: controller.signal }))
-    const reading = textOf(answer).catch(() => '')
+    const reading = readBody(answer).catch(() => '')
     await expect.poll(() => captured[0]?.pieces).toEqual(['data: one\n\n'])
     controller.abort()
     await reading

@@ -9,7 +9,7 @@ import type { ModelEvent, ModelStream } from '../../protocol/index.ts'
 import { MillraceError } from '../../protocol/index.ts'
 import * as dispatcher from './dispatcher.ts'
 import type { HttpCall } from './http.ts'
-import type { Fetch, HttpResponse } from './http-response.ts'
+import type { Fetch } from './http-response.ts'
 
 interface Seen {
   readonly method: string | undefined
@@ -119,16 +119,6 @@ export function overEachTransport(title: string, tests: (fetch: Fetch | undefine
     sendBy(transport)
     tests(undefined)
   })
-}
-
-/** Reads a whole body. */
-export async function textOf(answer: HttpResponse): Promise<string> {
-  let text = ''
-  const decoder = new TextDecoder()
-  for (let bytes = await answer.read(); bytes; bytes = await answer.read())
-    text += decoder.decode(bytes, { stream: true })
-  answer.close()
-  return text
 }
 
 /** The error that `work` rejects with. Checks that it is our error and shows no key. */
