@@ -4,7 +4,7 @@ import type { AppGauges, MillraceError } from '../protocol/index.ts'
 import { scriptedModel } from '../testing/index.ts'
 import type { AppOptions, Dispatcher, ThreadStore, WokenThread } from './index.ts'
 import { memoryStore, millrace } from './index.ts'
-import { eventsOf, heldTool, startApp, textIn, untilIdle } from './threads.test-kit.ts'
+import { eventsOf, heldTool, openStore, startApp, textIn, untilIdle } from './threads.test-kit.ts'
 
 const patienceMs = 5000
 
@@ -215,6 +215,25 @@ describe('a dispatcher', () => {
     })
     while (!isClosed) await vi.advanceTimersByTimeAsync(100)
   })
+})
+
+test('a process renews leases while it has some, and otherwise writes nothing', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const store = openStore()
+  const renew = vi.fn(store.renew)
+  const held = heldTool('wait')
+  const model = scriptedModel([[{ call: 'wait', input: {} }], 'Done.'])
+  const agents = agent({ name: 'helper', model, tools: [held.tool] })
+  const app = startApp({ agents, store: { ...store, renew }, leaseMs: 3000 })
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(renew).not.toHaveBeenCalled()
+
+  await app.thread('t').send('Well?')
+  await held.startedTimes(1)
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(renew).toHaveBeenCalledOnce()
+  held.runs[0]?.release()
+  await untilIdle(app.thread('t'))
 })
 
 describe('a process that only serves threads', () => {
