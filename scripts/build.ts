@@ -69,7 +69,7 @@ const groups: Readonly<Record<string, Group[]>> = {
     { name: 'sqlite', test: /src\/log\/sqlite/, ...initial },
     { name: 'invisible', test: /src\/tools\/invisible/ },
     // What every command needs, and what several do: a question needs nearly all of it.
-    { name: 'command-line', test: /src\/cli\/(exit-codes|json-lines|terminal\/clean)/ },
+    { name: 'command-line', test: /src\/cli\/(exit-codes|json-lines|version|terminal\/clean)/ },
     { name: 'commands', test: /src\/cli\/(?!main|run)/, minShareCount: 3 },
   ],
 }
