@@ -46,6 +46,7 @@ interface AnswerCall {
   readonly changedInput?: CallView['input']
   readonly problem?: string
   readonly requests: readonly ToolRequest[]
+  readonly display?: NonNullable<CallView['display']>
   readonly printed: string
   readonly progress: readonly unknown[]
   readonly messages: readonly ThreadMessage[]

@@ -83,6 +83,8 @@ export interface AnswerCall {
   readonly problem?: string
   /** What waits for a decision, or for a result (`wants`), in this call or in its sub-agent. */
   readonly requests: readonly ToolRequest[]
+  /** How to show it, if its tool says so. */
+  readonly display?: NonNullable<CallView['display']>
   /** The end of its output so far, if it reports output. */
   readonly printed: string
   /** The last few progress reports. */

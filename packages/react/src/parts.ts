@@ -74,7 +74,7 @@ function callReader(call: CallView, innerList: (view: LogView) => Inner): Reader
   let requests: readonly ToolRequest[] = []
   return {
     read(): AnswerCall {
-      const { state, changedInput, problem, printed, result, provider, startedAt, endedAt } = call
+      const { state, display, changedInput, problem, printed, result, provider, startedAt, endedAt } = call
       if (call.inner) inner ??= innerList(call.inner)
       requests = reuse(requests, openRequests(call))
       return {
@@ -88,6 +88,7 @@ function callReader(call: CallView, innerList: (view: LogView) => Inner): Reader
         printed,
         progress: [...call.progress],
         messages: inner?.read() ?? [],
+        ...(display && { display }),
         ...(changedInput && { changedInput }),
         ...(problem !== undefined && { problem }),
         ...(result && { result }),

@@ -1,6 +1,6 @@
 import { memoryLog } from '../log/index.ts'
-import type { ApprovalEvent, Model, RunEvent, RunState } from '../protocol/index.ts'
-import { invalidInput, isObject, kindOf, messageOf } from '../protocol/index.ts'
+import type { ApprovalEvent, MetadataState, Model, RunEvent, RunState } from '../protocol/index.ts'
+import { foldMetadata, invalidInput, isObject, kindOf, messageOf } from '../protocol/index.ts'
 import type { Replacement, Schema, Tool, Toolbox, ToolContext } from '../tools/index.ts'
 import { isHandover, nestedRunOf, noticesOf, toolContent } from '../tools/index.ts'
 import type { AsToolOptions } from './as-tool.ts'
@@ -9,12 +9,12 @@ import { checkChangedInput, readDecisions } from './decisions.ts'
 import { describeAgent } from './describe.ts'
 import type { AgentInput } from './input.ts'
 import { readHistory, readInput, readLog, readUserMessage } from './input.ts'
-import type { AgentInternals } from './internals.ts'
+import type { AgentInternals, RunExtension } from './internals.ts'
 import { agentInternals } from './internals.ts'
 import type { Loop, LoopStart } from './loop.ts'
 import { startLoop } from './loop.ts'
 import type { AgentOptions, DraftOf, LoopOptions, OutputOf, RunOptions } from './options.ts'
-import { checkAgentOptions, checkChoice, mergeRunOptions } from './options.ts'
+import { checkAgentOptions, checkChoice, mergeRunOptions, withMore } from './options.ts'
 import type { Plan } from './plan.ts'
 import { openPlan } from './plan.ts'
 import type { Decision, Run, RunResult, StartedRun } from './run.ts'
@@ -67,6 +67,7 @@ interface WithDecisions {
 interface RunSetup {
   /** The run it resumes, and the decisions that run waited for. */
   readonly previous?: RunState
+  readonly metadata?: MetadataState | undefined
   readonly decisions?: readonly ApprovalEvent[]
   readonly start: LoopStart
 }
@@ -116,9 +117,9 @@ export function agent<
     overrides?: Partial<LoopOptions<Context>>,
   ): StartedRun<Context> {
     const options = mergeOptions(run, op, overrides)
-    const { previous, decisions = [], start } = setup(options)
+    const { previous, metadata, decisions = [], start } = setup(options)
     const runId = newRunId()
-    const log = memoryLog(previous)
+    const log = memoryLog(previous, metadata)
     const loop = startLoop(runId, { log, start, onEnd: () => log.close() }, options)
     if (run.signal) cancelWith(run.signal, loop)
     for (const decision of decisions) loop.signal(decision)
@@ -138,6 +139,7 @@ export function agent<
       const previous = readLog(events, op)
       return {
         previous,
+        metadata: foldMetadata(events),
         decisions: readDecisions(decisions, previous, { tools: tools(), policy: settings.permission }, op),
         start: {},
       }
@@ -191,8 +193,9 @@ export function agent<
         context: ToolContext<Context>,
       ) => {
         const run = { signal: context.signal, context: context.context }
-        const { relay, observe, telemetry, policies, granted, budget } = nestedRunOf(context)
-        const parentRun = { policies, granted, budget, runSignal: context.runSignal }
+        const { relay, observe, telemetry, policies, granted, budget, metadata, thread } =
+          nestedRunOf(context)
+        const parentRun = { policies, granted, budget, metadata, thread, runSignal: context.runSignal }
         const overrides = {
           relay: relay && ((event: RunEvent) => relay(event, name)),
           commit: context.commit,
@@ -229,15 +232,27 @@ export function agent<
         await checkChangedInput(event, state, tools, op)
         return event
       },
-      start(log, start, { context, conversation, budget, ...more }) {
-        const run = { context: context as Context, conversation, budget }
+      start(log, start, { context, conversation, metadata, budget, extension, ...more }) {
+        const run = { context: context as Context, conversation, metadata, budget }
         const options = mergeOptions(run, 'thread.run', { ...more, inThread: true })
-        return startLoop(newRunId(), { log, start }, options)
+        return startLoop(newRunId(), { log, start }, extension ? extended(options, extension) : options)
       },
       describe: () => describeAgent(settings),
       notices,
     } satisfies AgentInternals,
   } as unknown as ReturnType<typeof agent<Tools, Output, Context, Name, Replaced>>
+}
+
+function extended<Context>(
+  options: LoopOptions<Context>,
+  { tools, policies }: RunExtension,
+): LoopOptions<Context> {
+  const acceptsTools = options.models[0]?.capabilities.tools
+  return {
+    ...options,
+    ...(acceptsTools && { tools: () => withMore(options.tools(), tools()) }),
+    parentPolicies: policies,
+  }
 }
 
 function newRunId(): string {

@@ -4,6 +4,7 @@ import type {
   ApprovalEvent,
   InputMessage,
   InputUserMessage,
+  JsonObject,
   Message,
   ObserveCall,
   RunRequest,
@@ -12,6 +13,7 @@ import type {
   UserMessage,
 } from '../protocol/index.ts'
 import { invalidInput, isObject, kindOf } from '../protocol/index.ts'
+import type { PolicyChain, Tool } from '../tools/index.ts'
 import type { Budget } from './budget-options.ts'
 import type { Loop, LoopStart } from './loop.ts'
 import type { Decision } from './run.ts'
@@ -21,6 +23,14 @@ import type { Decision } from './run.ts'
  * another.
  */
 export const agentInternals = Symbol.for('millrace.agentInternals')
+
+/** What this process adds to the runs of a thread, such as the tools of an editor. */
+export interface RunExtension {
+  /** Read before each round. A tool of the agent with the same name takes precedence. */
+  readonly tools: () => readonly Tool[]
+  /** Rules on top of the agent's. The strictest decision wins. */
+  readonly policies: PolicyChain
+}
 
 /** What a thread needs from an agent. */
 export interface AgentInternals {
@@ -49,10 +59,13 @@ export interface AgentInternals {
       readonly observe?: ObserveCall | undefined
       readonly telemetry?: Telemetry | undefined
       readonly conversation: string
+      /** The metadata of the thread, unless the log has changed it. */
+      readonly metadata?: JsonObject | undefined
       /** Replaces limits of the agent's budget. */
       readonly budget?: Budget | undefined
       readonly budgetStore?: BudgetStore | undefined
       readonly parentTraces: readonly string[]
+      readonly extension?: RunExtension | undefined
     },
   ): Loop
   /** How it is set up. */

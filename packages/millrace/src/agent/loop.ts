@@ -3,6 +3,7 @@ import type {
   ApprovalEvent,
   InputEvent,
   Message,
+  Model,
   Outcome,
   ReachedLimit,
   RunEvent,
@@ -25,6 +26,7 @@ import { policyChain, repeatDetector, toolRuntime } from '../tools/index.ts'
 import type { Reached } from './budget.ts'
 import { askedAmount, checkBudgetStore, runBudget, unlimitedBudget } from './budget.ts'
 import { interrupted } from './interrupted.ts'
+import { runMetadata } from './metadata.ts'
 import type { LoopOptions } from './options.ts'
 import { readAnswer } from './output.ts'
 import { resumeCalls, unansweredCalls, unknownOutcome, unstartedCalls } from './resume-calls.ts'
@@ -142,6 +144,7 @@ export function startLoop<Context>(
     commit: options.commit,
     observe: options.observe,
     telemetry,
+    model: () => merge(log.run.request).models[0] as Model,
     clock,
     runId,
     originId: log.run.originId,
@@ -151,9 +154,15 @@ export function startLoop<Context>(
     maxResultChars: options.maxResultChars,
     maxOutputChars: options.maxOutputChars,
     repeats,
-    policies: policyChain({ policy: options.permission, granted, parent: options.parentRun?.policies }),
+    policies: policyChain({
+      policy: options.permission,
+      granted,
+      parent: options.parentRun?.policies ?? options.parentPolicies,
+    }),
     granted,
+    thread: options.inThread ? conversation : options.parentRun?.thread,
     budget: budget?.shared ?? unlimitedBudget(shared),
+    metadata: options.parentRun?.metadata ?? runMetadata(log, options.metadata, emit),
     runSignal: options.parentRun?.runSignal,
     beforeCall: options.beforeCall,
     afterCall: options.afterCall,

@@ -1,6 +1,7 @@
 import type { BudgetStore } from '../log/index.ts'
 import type {
   Clock,
+  JsonObject,
   Model,
   ModelSettings,
   ObserveCall,
@@ -20,6 +21,7 @@ import {
   isObject,
   kindOf,
   mergeSettings,
+  metadataProblem,
   nameOf,
   oneOf,
   settingsProblem,
@@ -34,8 +36,10 @@ import type {
   CompiledSchema,
   InferInput,
   InferValue,
+  Metadata,
   NestedRun,
   Policy,
+  PolicyChain,
   RepeatLimits,
   Replacement,
   Schema,
@@ -162,6 +166,8 @@ export interface RunOptions<Context = unknown> {
   readonly budget?: Budget | undefined
   /** The conversation id to report to telemetry. */
   readonly conversation?: string | undefined
+  /** What `context.metadata()` of tools is at the start. Default: `{}`. */
+  readonly metadata?: JsonObject | undefined
 }
 
 export const agentDefaults = {
@@ -226,15 +232,21 @@ export interface LoopOptions<Context> extends WithDefaults, Pick<AgentOptions<Co
   readonly observe?: ObserveCall | undefined
   readonly telemetry: Telemetry | undefined
   readonly conversation: string | undefined
+  /** The metadata before the first entry that changes it. */
+  readonly metadata: JsonObject | undefined
   /** The run belongs to a thread. */
   readonly inThread?: boolean | undefined
   /** What the thread's user and agent spend per day. Only runs of a thread have it. */
   readonly budgetStore?: BudgetStore | undefined
   /** The trace contexts of the inputs it answers. */
   readonly parentTraces?: readonly string[] | undefined
+  /** Rules from outside of the agent. */
+  readonly parentPolicies?: PolicyChain | undefined
   /** The run whose tool call started this one. */
   readonly parentRun?:
-    | (Pick<NestedRun, 'policies' | 'granted' | 'budget'> & Pick<ToolContext, 'runSignal'>)
+    | (Pick<NestedRun, 'policies' | 'granted' | 'budget'> &
+        Partial<Pick<NestedRun, 'thread'>> &
+        Pick<ToolContext, 'runSignal'> & { readonly metadata?: Metadata | undefined })
     | undefined
 }
 
@@ -305,6 +317,7 @@ const runTable: OptionTable<RunOptions> = {
   runMs: agentTable.runMs,
   budget: agentTable.budget,
   conversation: someText,
+  metadata: metadataProblem,
 }
 
 const notNegative = (value: unknown) =>
@@ -320,7 +333,7 @@ const retryTable: OptionTable<RetryOptions> = {
 export function checkAgentOptions<Context>(
   options: AgentOptions<Context>,
   op: string,
-): Omit<LoopOptions<Context>, 'context' | 'planOnly' | 'conversation'> {
+): Omit<LoopOptions<Context>, 'context' | 'planOnly' | 'conversation' | 'metadata'> {
   if (!isObject(options as unknown))
     throw invalidInput(op, `agent() takes one object of options, not ${kindOf(options)}`)
   checkOptions(options, agentTable, { op, what: 'the agent option' })
@@ -363,7 +376,7 @@ export function checkAgentOptions<Context>(
 
 /** Overrides the agent's options with those of one run. */
 export function mergeRunOptions<Context>(
-  agent: Omit<LoopOptions<Context>, 'context' | 'planOnly' | 'conversation'>,
+  agent: Omit<LoopOptions<Context>, 'context' | 'planOnly' | 'conversation' | 'metadata'>,
   run: RunOptions<Context>,
   op: string,
 ): Omit<LoopOptions<Context>, 'planOnly'> {
@@ -385,6 +398,7 @@ export function mergeRunOptions<Context>(
     runMs: run.runMs ?? agent.runMs,
     budget: mergeBudgets(agent.budget, run.budget),
     conversation: run.conversation,
+    metadata: run.metadata,
   }
 }
 

@@ -7,13 +7,14 @@ import type {
   Feedback,
   FollowOptions,
   InputUserMessage,
+  JsonObject,
   RespondOptions,
   RewindOptions,
   SendOptions,
   StateOptions,
   ThreadView,
 } from '../protocol/index.ts'
-import { invalidInput, isMillraceError, someText, wholeNumber } from '../protocol/index.ts'
+import { anObject, invalidInput, isMillraceError, someText, wholeNumber } from '../protocol/index.ts'
 import { cancelable } from './cancelable.ts'
 import { entries } from './follow.ts'
 import type { Http } from './http.ts'
@@ -80,6 +81,11 @@ export interface RemoteThread {
   testScript(): Promise<string>
   /** Gives the thread a title. */
   rename(title: string): Promise<number>
+  /**
+   * Changes the thread's metadata by a JSON merge patch (RFC 7396): fields that are null are
+   * removed, all others are set.
+   */
+  updateMetadata(patch: JsonObject): Promise<number>
   /**
    * Says what the user thinks of the answer of a run: `run` is the id of its first `run-start`.
    * Without `rating` and `note`, withdraws what the user said before.
@@ -218,6 +224,14 @@ export function remoteThread(id: string, options: RemoteOptions): RemoteThread {
       const op = 'client.rename'
       checkArgument(op, 'title', someText(title))
       const answer = await http.request({ op, method: 'PATCH', path, body: { title }, repeatable: true })
+      return (answer as { seq: number }).seq
+    },
+
+    async updateMetadata(patch) {
+      const op = 'client.updateMetadata'
+      checkArgument(op, 'patch', anObject(patch))
+      const body = { metadata: patch }
+      const answer = await http.request({ op, method: 'PATCH', path, body, repeatable: true })
       return (answer as { seq: number }).seq
     },
 

@@ -118,6 +118,14 @@ describe.each(transports)('with the real server, over %s', (transport) => {
     const rest = await all(thread.follow({ after: hanging, until: hanging }))
     expect(rest.at(-1)?.event).toMatchObject({ type: 'run-end', outcome: 'canceled' })
 
+    const before = await thread.updateMetadata({ color: 'red', size: { width: 1 } })
+    await thread.updateMetadata({ color: null })
+    expect((await thread.state()).metadata).toEqual({ size: { width: 1 } })
+    const [entry] = await thread.read({ after: before - 1, limit: 1 })
+    expect(entry?.event).toEqual({ type: 'metadata', patch: { color: 'red', size: { width: 1 } } })
+    const noPatch = await errorOf(thread.updateMetadata('x' as never))
+    expect(noPatch).toMatchObject({ code: 'invalid_input', op: 'client.updateMetadata' })
+
     const fork = await thread.fork(seq)
     expect((await fork.state()).forkedFrom).toEqual({ id: thread.id, seq })
   })

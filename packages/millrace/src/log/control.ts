@@ -1,7 +1,9 @@
-import type { Entry, ThreadEvent, ThreadState, UserMessage } from '../protocol/index.ts'
-import { applyEntry, emptyThread, isNewRun } from '../protocol/index.ts'
+import type { Entry, MetadataState, ThreadEvent, ThreadState, UserMessage } from '../protocol/index.ts'
+import { applyEntry, applyMetadata, emptyThread, isNewRun } from '../protocol/index.ts'
 import type { Log } from './read-log.ts'
 import { findLast, readLog } from './read-log.ts'
+import type { SnapshotSource } from './snapshot.ts'
+import { fromSnapshot } from './snapshot.ts'
 
 const emptyMessage: UserMessage = { role: 'user', content: '' }
 
@@ -21,6 +23,18 @@ export async function controlAt(log: Log, at: number): Promise<ThreadState> {
   return state
 }
 
+/**
+ * Returns the metadata of a thread at a number of its log; undefined if nothing up to there has
+ * changed it. Reads the log from the last snapshot before that number.
+ */
+export async function metadataAt(log: Log & SnapshotSource, at: number): Promise<MetadataState | undefined> {
+  const saved = await fromSnapshot(log, async ({ thread }) => thread, at)
+  let metadata = saved?.metadata
+  for await (const page of readLog(log, { after: saved?.head ?? 0, upTo: at }))
+    for (const { event } of page) if (event.type === 'metadata') metadata = applyMetadata(metadata, event)
+  return metadata
+}
+
 /** Applies the next entry to a state without messages. */
 export function applyControl(state: ThreadState, entry: Entry): void {
   const event = withoutContent(entry.event)
@@ -37,7 +51,7 @@ function inputsOf(event: ThreadEvent): readonly number[] {
 /** Events that do not affect what happens next. */
 const contentOnly: ReadonlySet<ThreadEvent['type']> = new Set<ThreadEvent['type']>([
   ...(['text', 'reasoning', 'part-end', 'tool-input', 'provider-tool'] as const),
-  ...(['checkpoint', 'summary', 'playback'] as const),
+  ...(['checkpoint', 'summary', 'playback', 'metadata'] as const),
 ])
 
 /** The content fields of the other events, emptied. */

@@ -1,9 +1,10 @@
-import type { Delta, RunEvent, RunState, ThreadState } from '../protocol/index.ts'
+import type { Delta, MetadataState, RunEvent, RunState, ThreadState } from '../protocol/index.ts'
 import {
   applyAppended,
   emptyThread,
   joinedEvent,
   lastChars,
+  numberMetadata,
   textOfDelta,
   withText,
 } from '../protocol/index.ts'
@@ -37,9 +38,9 @@ export interface LogReader extends AsyncIterableIterator<RunEvent, undefined> {
  */
 const maxWaiting = 1024
 
-/** `resumed` is the run that this one resumes. */
-export function memoryLog(resumed?: RunState): MemoryLog {
-  return new RunLog(resumed)
+/** `resumed` is the run that this one resumes, and `metadata` what its events made of that. */
+export function memoryLog(resumed?: RunState, metadata?: MetadataState): MemoryLog {
+  return new RunLog(resumed, metadata)
 }
 
 /**
@@ -54,10 +55,14 @@ class RunLog implements MemoryLog {
   readonly followers: Reader[] = []
   readonly #state: ThreadState
 
-  constructor(resumed: RunState | undefined) {
-    const state: ThreadState = { ...emptyThread(), run: resumed }
+  constructor(resumed: RunState | undefined, metadata: MetadataState | undefined) {
+    const state: ThreadState = { ...emptyThread(), run: resumed, metadata }
     this.#state = state
-    this.buffer = deltaBuffer((event) => applyAppended(state, event))
+    this.buffer = deltaBuffer((event) => {
+      applyAppended(state, event)
+      // Nothing else writes to this log.
+      if (event.type === 'metadata') numberMetadata(state.metadata)
+    })
   }
 
   get state() {

@@ -6,6 +6,7 @@ import { isExpired } from './lease.ts'
 import type { MemoryFacts } from './memory-facts.ts'
 import { memoryFacts, searchThread } from './memory-facts.ts'
 import { memorySpending } from './memory-spending.ts'
+import { patchedThread, patchesIn } from './patched.ts'
 import { reserveAt } from './rates.ts'
 import type {
   CallerUsage,
@@ -45,12 +46,12 @@ interface SizedEntry extends PackedEntry {
   readonly bytes: number
 }
 
-/** A thread in memory. `info` never changes after creation; the other fields do. */
+/** A thread in memory. `info` only changes with the metadata. */
 interface MemoryThread {
-  readonly info: Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata' | 'forkedFrom' | 'createdAt'>
+  info: Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata' | 'forkedFrom' | 'createdAt'>
   /** Counts threads in the order of their creation. */
   readonly n: number
-  readonly metadataChars: number
+  metadataChars: number
   readonly priority: Priority
   label: ThreadLabel
   readonly facts: MemoryFacts
@@ -196,6 +197,19 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
     order.delete(thread)
     order.add(thread)
     return entry
+  }
+
+  function patch(thread: MemoryThread, events: readonly ThreadEvent[]) {
+    const patches = patchesIn(events)
+    if (patches.length === 0) return
+    const { title } = thread.label
+    const { metadata, search } = patchedThread(
+      { ...thread.info, ...(title !== undefined && { title }) },
+      patches,
+    )
+    thread.info = { ...thread.info, metadata }
+    thread.metadataChars = JSON.stringify(metadata).length
+    thread.label = { title, search }
   }
 
   function addKey(thread: MemoryThread, key: string, seq: number) {
@@ -449,6 +463,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
           const entries = events.map((event) =>
             write(thread, event, { waiting: -inputsTakenBy(event), tokens: tokensOf(event) }),
           )
+          patch(thread, events)
           Object.assign(thread, { batch: number, batchEntries: entries })
           listeners.changed(lease.threadId, thread.head)
           return entries
@@ -468,6 +483,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): ThreadStore {
         const entry = write(thread, event, { waiting: isWaitingInput(event) ? 1 : 0 })
         addKey(thread, key, entry.seq)
         if (label && (relabel || thread.label.title === undefined)) thread.label = label
+        patch(thread, [event])
         thread.due ??= entry.at
         listeners.changed(threadId, entry.seq)
         if (thread.owner === undefined) listeners.runnable()

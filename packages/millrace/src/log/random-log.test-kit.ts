@@ -5,6 +5,7 @@ import {
   conversationOf,
   emptyThread,
   isOpen,
+  metadataEvent,
   nextThreadAction,
   noUsage,
   queuedInputs,
@@ -27,7 +28,17 @@ const kinds = [
     'suspend',
     'resume',
   ] as const),
-  ...(['end', 'retract', 'summary', 'summary', 'playback', 'correct', 'relay', 'rewind'] as const),
+  ...([
+    'end',
+    'retract',
+    'summary',
+    'summary',
+    'playback',
+    'correct',
+    'relay',
+    'rewind',
+    'metadata',
+  ] as const),
 ]
 
 /** A step to try; it is skipped where it would be invalid. */
@@ -142,6 +153,10 @@ function eventFor(kind: (typeof kinds)[number], n: number, state: ThreadState): 
       const keys = [...(run?.answers.keys() ?? []), `${run?.originId} ${run?.round}`]
       const [origin = '', round = '0'] = (keys[n % keys.length] ?? '').split(' ')
       return run ? { type: 'playback', run: origin, round: Number(round), chars: n % 40 } : undefined
+    }
+    case 'metadata': {
+      const patch = { step: n, [`field${n % 5}`]: n % 3 === 0 ? null : { [`inner${n % 2}`]: n } }
+      return metadataEvent(state.metadata, patch, { step: 0, field0: 'first' })
     }
     case 'end':
       if (!active) return undefined

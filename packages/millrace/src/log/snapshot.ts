@@ -37,20 +37,21 @@ const maxTries = 4
 /**
  * Reads a value by the last snapshot of a thread. If `read` returns undefined, because the snapshot
  * is damaged or one of its parts was trimmed after a fork, the previous snapshot is tried. Returns
- * undefined if no snapshot is usable.
+ * undefined if no snapshot up to `upTo` is usable.
  */
 export async function fromSnapshot<Value>(
   { store, threadId }: SnapshotSource,
   read: (snapshot: Snapshot) => Promise<Value | undefined>,
+  upTo?: number,
 ): Promise<Value | undefined> {
-  let upTo: number | undefined
+  let last = upTo
   for (let tries = 0; tries < maxTries; tries++) {
-    const head = await store.snapshot(threadId, upTo)
+    const head = await store.snapshot(threadId, last)
     if (!head) return undefined
     const snapshot = readHead(head.state)
     const value = snapshot && (await read(snapshot))
     if (value !== undefined) return value
-    upTo = head.seq - 1
+    last = head.seq - 1
   }
   return undefined
 }

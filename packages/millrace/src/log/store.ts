@@ -21,6 +21,7 @@ export interface ThreadLabel {
   readonly search: string
 }
 
+/** `metadata` is as after the thread's first entries, if it has any. */
 export interface NewThread extends Pick<ThreadInfo, 'id' | 'agent' | 'user' | 'metadata' | 'forkedFrom'> {
   /** Without it the thread has no title and searches do not find it. */
   readonly label?: ThreadLabel | undefined
@@ -283,10 +284,13 @@ export interface Watch {
  * repeated with the same arguments, and then writes nothing twice and returns the same as before. A
  * store takes the time from a single clock, so that the leases of all its users can be compared.
  *
+ * The metadata of a thread changes with each `metadata` event that `append` and `signal` write, in
+ * the same transaction: `patchedThread` returns it, and the text that searches match from then on.
+ *
  * A store counts what callers use. When it is passed quotas, it checks them in the same transaction
  * as the write, so that several processes together cannot exceed them. A quota is used up when the
  * caller has reached it; the call that reaches it may overshoot. Stored bytes are the lengths of
- * events as JSON, plus about 256 per thread and its metadata. A fork counts what it shares as if it
+ * events as JSON, plus about 256 per thread and the metadata it was created with. A fork counts what it shares as if it
  * were a copy, since the shared part is kept for as long as the fork exists. A message waits from
  * its `signal` until an appended `run-start` or `round-start` names it in `inputs`. A run is a
  * lease that has not expired.

@@ -423,5 +423,5 @@ async function threadLog(folded: Folded, options: ThreadLogOptions): Promise<Thr
 
 /** Whether an event comes from outside a run. */
 function isSignal({ type }: ThreadEvent): boolean {
-  return ['input', 'approval', 'stop', 'playback', 'rewind', 'title', 'feedback'].includes(type)
+  return ['input', 'approval', 'stop', 'playback', 'rewind', 'title', 'metadata', 'feedback'].includes(type)
 }

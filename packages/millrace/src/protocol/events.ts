@@ -230,6 +230,29 @@ export interface Permission {
   readonly rule: string
 }
 
+export type CallKind =
+  | 'read'
+  | 'edit'
+  | 'delete'
+  | 'move'
+  | 'search'
+  | 'execute'
+  | 'think'
+  | 'fetch'
+  | 'other'
+
+/** How a user interface, such as an editor, shows a tool call. Paths are absolute. */
+export interface CallDisplay {
+  readonly kind?: CallKind
+  readonly title?: string
+  /** The files that it reads or changes, and the line to show. */
+  readonly locations?: readonly { readonly path: string; readonly line?: number }[]
+  /** The texts that it replaces. Without `oldText`, the whole file. */
+  readonly diff?: readonly { readonly path: string; readonly oldText?: string; readonly newText: string }[]
+  /** The id of the terminal in the editor where it runs. */
+  readonly terminal?: string
+}
+
 /**
  * A tool call starts to run. `input` is present only if a hook or a person changed the model's
  * input.
@@ -241,10 +264,13 @@ export interface ToolStartEvent<Name extends string = string, Input = JsonObject
   readonly attempt: number
   readonly input?: Input
   readonly permission?: Permission
+  /** Absent if the approval request of the call has it. */
+  readonly display?: CallDisplay
 }
 
 /**
  * A running call reports progress: the tool's own `data`, or an `event` of the sub-agent it runs.
+ * `{ display }` as `data` changes how the call is shown.
  */
 export interface ToolProgressEvent {
   readonly type: 'tool-progress'
@@ -318,6 +344,7 @@ export interface ApprovalRequestEvent<Name extends string = string, Input = Json
    */
   readonly remember?: { readonly rules: readonly string[]; readonly for: readonly RememberFor[] }
   readonly budget?: ReachedLimit
+  readonly display?: CallDisplay
 }
 
 /** `always` goes beyond this thread, if the agent stores such rules. */
@@ -412,6 +439,17 @@ interface TitleEvent {
 }
 
 /**
+ * The metadata of the thread was changed, by a user, a program or a running tool. `patch` is a JSON
+ * merge patch (RFC 7396): its `null` values remove fields. Not part of the conversation.
+ */
+export interface MetadataEvent {
+  readonly type: 'metadata'
+  readonly patch: JsonObject
+  /** What the thread was created with, unless that is nothing. Only the first one of a log counts. */
+  readonly initial?: JsonObject
+}
+
+/**
  * A user's opinion of the answer of a run. `run` is the first of a chain of resumed runs. The last
  * one of a user counts; without `rating` and `note` it withdraws what that user said before.
  */
@@ -483,6 +521,7 @@ export type RunEvent<Calls = CallEvent> =
   | ToolProgressEvent
   | ApprovalEvent
   | InputEvent
+  | MetadataEvent
   | SummaryEvent
   | RunEndEvent
 

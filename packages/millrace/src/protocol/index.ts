@@ -30,6 +30,8 @@ export { endFrame, entryFrame, eventStreamHeaders, heartbeatFrame } from './even
 export type {
   ApprovalEvent,
   ApprovalRequestEvent,
+  CallDisplay,
+  CallKind,
   CallStatus,
   DoneEvent,
   Entry,
@@ -99,6 +101,17 @@ export type {
   UserPart,
 } from './messages.ts'
 export { PROTOCOL_VERSION, textOf, textOfResult, toolCallsOf } from './messages.ts'
+export type { MetadataState } from './metadata.ts'
+export {
+  applyMetadata,
+  foldMetadata,
+  maxMetadataBytes,
+  mergePatch,
+  metadataEvent,
+  metadataProblem,
+  numberMetadata,
+  readPatch,
+} from './metadata.ts'
 export type {
   Model,
   ModelCapabilities,

@@ -323,6 +323,9 @@ export function applyEvent(state: RunState, event: RunEvent): void {
       return
     case 'summary':
       return replaceOldest(state, event)
+    // It belongs to the thread.
+    case 'metadata':
+      return
     case 'run-end':
       countSpend(state.spent, event)
       state.outcome = event.outcome

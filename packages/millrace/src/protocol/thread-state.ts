@@ -9,6 +9,8 @@ import type {
   ThreadEvent,
 } from './events.ts'
 import type { Message, UserMessage } from './messages.ts'
+import type { MetadataState } from './metadata.ts'
+import { appendMetadata, applyMetadata, numberMetadata } from './metadata.ts'
 import type { RunRequest } from './run-request.ts'
 import type { RunState } from './run-state.ts'
 import {
@@ -71,6 +73,8 @@ export interface ThreadState {
   workedFrom: number
   workedUntil: number
   error: ErrorJson | undefined
+  /** Undefined until an entry changes it: then it is what the thread was created with. */
+  metadata: MetadataState | undefined
 }
 
 export function emptyThread(): ThreadState {
@@ -89,6 +93,7 @@ export function emptyThread(): ThreadState {
     workedFrom: 0,
     workedUntil: 0,
     error: undefined,
+    metadata: undefined,
   }
 }
 
@@ -107,6 +112,7 @@ const signals: ReadonlySet<string> = new Set([
   'playback',
   'rewind',
   'title',
+  'metadata',
   'feedback',
 ])
 
@@ -127,6 +133,7 @@ export function applyNumber(state: ThreadState, { seq, at, event }: Entry): void
   state.head = seq
   countTime(state, event, at)
   if (event.type === 'approval') recordDecision(state, event, seq)
+  if (event.type === 'metadata') numberMetadata(state.metadata)
 }
 
 function apply(state: ThreadState, event: ThreadEvent, seq: number | undefined): void {
@@ -155,6 +162,9 @@ function apply(state: ThreadState, event: ThreadEvent, seq: number | undefined):
     // What the model reads does not depend on these.
     case 'title':
     case 'feedback':
+      return
+    case 'metadata':
+      state.metadata = (seq === undefined ? appendMetadata : applyMetadata)(state.metadata, event)
       return
     case 'rewind':
       return rewind(state, event, seq ?? state.head)

@@ -27,6 +27,7 @@ export interface ThreadInfo {
   readonly title?: string
   /** The owner; absent if callers are not identified. */
   readonly user?: string
+  /** As it is now: users, programs and tools may change it. */
   readonly metadata?: JsonObject
   readonly forkedFrom?: { readonly id: string; readonly seq: number }
   /** Milliseconds since the Unix epoch; `updatedAt` is the time of the last entry. */
@@ -58,7 +59,7 @@ export interface ThreadPage {
 }
 
 /** The state of a thread, folded from its log. */
-export interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status'> {
+export interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status' | 'metadata'> {
   /** The conversation so far, including queued inputs and text that is still being generated. */
   readonly messages: readonly Message[]
   /**
@@ -101,10 +102,11 @@ export function snapshotOf(
   state: ThreadState,
   messages: readonly Message[] = conversationOf(state),
 ): ThreadSnapshot {
-  const { head, run, error } = state
+  const { head, run, error, metadata } = state
   return {
     head,
     status: statuses[nextThreadAction(state).type],
+    ...(metadata && { metadata: metadata.current }),
     messages,
     approvals: approvalsOf(state),
     queued: queuedInputs(state).map(({ seq, mode }) => ({ seq, mode })),

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 import { sqliteStore } from '../log/sqlite.ts'
+import type { ThreadEvent } from '../protocol/index.ts'
 import type { Lease, ListOptions, StoredThread, ThreadFacts, ThreadStore } from '../threads/index.ts'
 import { memoryStore } from '../threads/index.ts'
 import { storeSuite } from './store-suite.ts'
@@ -26,6 +27,10 @@ describe('the SQLite store', () => {
   const cases = storeSuite({ open: ({ name, now }) => sqliteStore(join(folder, `${name}.db`), { now }) })
   for (const { name, run } of cases) it(name, run)
 })
+
+function withoutPatch(event: ThreadEvent): ThreadEvent {
+  return event.type === 'metadata' ? { ...event, patch: {} } : event
+}
 
 const titles = new Map<string, string | undefined>()
 
@@ -301,6 +306,13 @@ const brokenStores: Record<string, (store: ThreadStore) => Partial<ThreadStore>>
   }),
   'never replaces a label': (store) => ({
     signal: (id, key, event, { relabel, ...options } = {}) => store.signal(id, key, event, options),
+  }),
+  'ignores changes of metadata in signals': (store) => ({
+    signal: (id, key, event, options) => store.signal(id, key, withoutPatch(event), options),
+  }),
+  'ignores changes of metadata in batches': (store) => ({
+    append: (batches) =>
+      store.append(batches.map((batch) => ({ ...batch, events: batch.events.map(withoutPatch) }))),
   }),
   'does not notify watchers': (store) => ({ watch: () => store.watch({}) }),
   'does not report runnable threads': (store) => ({

@@ -11,6 +11,7 @@ import { labelCases } from './store-suite/labels.ts'
 import { leaseCases } from './store-suite/leases.ts'
 import { listCases } from './store-suite/lists.ts'
 import { logCases } from './store-suite/logs.ts'
+import { metadataCases } from './store-suite/metadata.ts'
 import { packingCases } from './store-suite/packing.ts'
 import { quotaCases } from './store-suite/quotas.ts'
 import { reserveCases } from './store-suite/reserve.ts'
@@ -52,6 +53,7 @@ export function storeSuite(options: StoreSuiteOptions): readonly StoreCase[] {
     ...labelCases,
     ...listCases,
     ...factCases,
+    ...metadataCases,
     ...logCases,
     ...packingCases,
     ...leaseCases,

@@ -1,4 +1,4 @@
-import type { Agent, Budget } from '../agent/index.ts'
+import type { Agent, Budget, RunExtension } from '../agent/index.ts'
 import { checkBudget, combineTelemetry, internalsOf, telemetryProblem } from '../agent/index.ts'
 import type { Budget as Buffer, KeyedEntry, Priority, Quotas, ThreadStore } from '../log/index.ts'
 import { budget, groupCommit, memoryStore, threadFollowers, threadLogs } from '../log/index.ts'
@@ -8,7 +8,6 @@ import type {
   JsonObject,
   MillraceError,
   OptionTable,
-  Problem,
   SpendingOptions,
   SpendingRow,
   Telemetry,
@@ -25,6 +24,7 @@ import {
   invalidInput,
   isObject,
   kindOf,
+  metadataProblem,
   oneOf,
   outcomes,
   searchWords,
@@ -186,14 +186,22 @@ const appInternals = Symbol.for('millrace.appInternals')
 
 interface AppInternals {
   findInputs(key: string, limit: number): Promise<readonly KeyedEntry[]>
+  extendRuns(extension: (thread: ThreadInfo) => RunExtension | undefined): void
 }
+
+const internalsOfApp = (app: App) => (app as App & { readonly [appInternals]: AppInternals })[appInternals]
 
 /**
  * The inputs that were sent with an idempotency key, in the threads of all users: those created last
  * come first. For the server, which hides the threads that a caller may not see.
  */
 export function findInputs(app: App, key: string, limit: number): Promise<readonly KeyedEntry[]> {
-  return (app as App & { readonly [appInternals]: AppInternals })[appInternals].findInputs(key, limit)
+  return internalsOfApp(app).findInputs(key, limit)
+}
+
+/** Adds something to all runs that start or are resumed in this process from now on. */
+export function extendRuns(app: App, extension: (thread: ThreadInfo) => RunExtension | undefined): void {
+  internalsOfApp(app).extendRuns(extension)
 }
 
 const atLeast = (min: number) => (value: unknown) =>
@@ -225,19 +233,6 @@ const appTable: OptionTable<AppOptions> = {
   budget: anObject,
   telemetry: telemetryProblem,
   onError: aFunction,
-}
-
-/**
- * Metadata is part of every list and every run, so it is meant for labels. Larger data belongs in
- * messages.
- */
-const maxMetadataBytes = 16 * 1024
-
-function metadataProblem(value: unknown): Problem {
-  const problem = anObject(value)
-  if (problem) return problem
-  const bytes = new TextEncoder().encode(JSON.stringify(value)).length
-  return bytes > maxMetadataBytes && `must be at most ${maxMetadataBytes} bytes of JSON, not ${bytes}`
 }
 
 const threadTable: OptionTable<ThreadOptions> = {
@@ -343,6 +338,7 @@ export function millrace(options: AppOptions): App {
     onFlushed: telemetry && ((flush) => appTelemetry?.flushed(flush)),
   })
   const logs = threadLogs({ store, followers, commits, cacheBytes })
+  let extension: Parameters<AppInternals['extendRuns']>[0] = () => undefined
   const pool = runPool({
     store,
     logs,
@@ -351,6 +347,7 @@ export function millrace(options: AppOptions): App {
     changed: followers.changed,
     agents,
     context,
+    extension: (thread) => extension(thread),
     exchanges,
     budget: options.budget,
     telemetry,
@@ -476,6 +473,9 @@ export function millrace(options: AppOptions): App {
       async findInputs(key, limit) {
         shared.checkOpen('app.findInputs')
         return store.findKey(`input:${key}`, limit)
+      },
+      extendRuns(added) {
+        extension = added
       },
     } satisfies AppInternals,
     close(options = {}) {

@@ -167,6 +167,22 @@ describe('an exported thread', () => {
       'more than any thread can cost',
     ],
     [
+      'a strange display',
+      exportOf({ type: 'tool-start', callId: 'c', name: 'pay', attempt: 1, display: { title: { x: 1 } } }),
+      "'display' 'title' must be text",
+    ],
+    [
+      'a strange display in progress',
+      exportOf({ type: 'tool-progress', callId: 'c', data: { display: { locations: [{ path: 7 }] } } }),
+      "'path' must be text",
+    ],
+    ['a strange patch', exportOf({ type: 'metadata', patch: ['x'] }), "'patch' must be an object"],
+    [
+      'metadata that grows too long',
+      exportOf(...['a', 'b'].map((name) => ({ type: 'metadata', patch: { [name]: 'x'.repeat(9000) } }))),
+      'its metadata must be at most 16384 bytes',
+    ],
+    [
       'a strange message',
       exportOf({ ...hello, message: { role: 'user', content: [{ type: 'text' }] } }),
       "'message' is invalid",

@@ -9,6 +9,7 @@ import {
   isRunEvent,
   kindOf,
   messageOf,
+  metadataProblem,
   nameOf,
   nextThreadAction,
   PROTOCOL_VERSION,
@@ -61,6 +62,9 @@ export async function readExported(exported: ExportedThread, op: string) {
   const { nanos, tokens, ms } = spentIn(state)
   if (Math.max(nanos, tokens, ms) > Number.MAX_SAFE_INTEGER)
     throw damaged('it has cost more than any thread can cost')
+  // Every list with the thread would return it.
+  const problem = state.metadata && metadataProblem(state.metadata.current)
+  if (problem) throw damaged(`its metadata ${problem}`)
   const title = typeof thread.title === 'string' ? titleFrom(thread.title) : ''
   return { entries, ...(title && { title }) }
 }

@@ -1,4 +1,5 @@
 import type {
+  CallKind,
   CallStatus,
   ErrorJson,
   InputEvent,
@@ -16,6 +17,7 @@ import {
   isRunEvent,
   kindOf,
   messageOf,
+  metadataProblem,
   nameOf,
   oneOf,
   outcomes,
@@ -111,6 +113,27 @@ const opaque = optional(shape({ provider: text }))
 const error = shape({ op: text, code: text, message: text } satisfies Partial<Record<keyof ErrorJson, Check>>)
 const limit = optional(shape({ scope: text, kind: text, limit: amount, spent: amount }))
 const permission = optional(shape({ decision: text, rule: text }))
+const kind = choice<CallKind>({
+  read: true,
+  edit: true,
+  delete: true,
+  move: true,
+  search: true,
+  execute: true,
+  think: true,
+  fetch: true,
+  other: true,
+})
+const display = optional(
+  shape({
+    kind: optional(kind),
+    title: optional(text),
+    locations: optional(listOf(shape({ path: text, line: optional(count) }))),
+    diff: optional(listOf(shape({ path: text, oldText: optional(text), newText: text }))),
+    terminal: optional(text),
+  }),
+)
+const progress = shape({ display })
 const cost = optional(shape({ usd: amount, prices: text }))
 const paid = { usage: optional(amounts), estimate: optional(amounts), cost }
 const failed = optional(shape({ model: text, ...paid }))
@@ -163,10 +186,11 @@ const fieldsOf: AllFields = {
     timings: optional(amounts),
     metadata: optional(anObject),
   },
-  'tool-start': { ...named, attempt: count, input: optional(anObject), permission },
+  'tool-start': { ...named, attempt: count, input: optional(anObject), permission, display },
   'tool-progress': {
     ...call,
-    data: optional(anything),
+    // Anything else is progress of the tool's own.
+    data: optional((value) => isObject(value) && isObject(value.display) && progress(value)),
     event: optional((value) => nestedProblem(value)),
     name: optional(text),
     agent: optional(text),
@@ -190,6 +214,7 @@ const fieldsOf: AllFields = {
     permission,
     remember: optional(shape({ rules: listOf(text), for: listOf(text) })),
     budget: limit,
+    display,
   },
   approval: {
     ...call,
@@ -222,6 +247,7 @@ const fieldsOf: AllFields = {
     request: dropped,
   },
   title: { title: text },
+  metadata: { patch: metadataProblem, initial: optional(metadataProblem) },
   // Callers cannot speak for others.
   feedback: { run: text, rating: optional(oneOf('up', 'down')), note: optional(text), user: dropped },
 }

@@ -15,7 +15,7 @@ export type {
 } from '../log/index.ts'
 export { entryBytes, entryJson, findLast, maxShareOfCaller, memoryStore, readLog } from '../log/index.ts'
 export type { App, AppOptions, ThreadsOptions } from './app.ts'
-export { findInputs, millrace } from './app.ts'
+export { extendRuns, findInputs, millrace } from './app.ts'
 export type { Dispatcher, DispatcherWork, WokenThread, WorkOptions } from './dispatcher.ts'
 
 export { memoryExchanges } from './exchanges/memory.ts'

@@ -5,6 +5,7 @@ import {
   entryBytes,
   findLast,
   followThread,
+  metadataAt,
   pause,
   readLog,
   threadNotFound,
@@ -15,6 +16,7 @@ import type {
   ExchangePage,
   ExchangePageOptions,
   FollowOptions,
+  JsonObject,
   OptionTable,
   Playback,
   RespondOptions,
@@ -29,6 +31,7 @@ import {
   anObject,
   anything,
   checkOptions,
+  foldMetadata,
   invalidInput,
   isMillraceError,
   isNewRun,
@@ -37,8 +40,10 @@ import {
   kindOf,
   logPosition,
   MillraceError,
+  metadataEvent,
   nameOf,
   oneOf,
+  readPatch,
   someText,
   titleFrom,
   titleOf,
@@ -144,8 +149,11 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
 
   /** Returns false if the thread exists. */
   function createThread({ entries, keys, title }: Beginning = {}): Promise<boolean> {
-    const label = labelOf(requested, entries, title)
-    return countRejections(store.create({ ...requested, label }, { entries, keys, quotas }))
+    // What an imported log has changed is in the log.
+    const metadata = foldMetadata(entries?.map(({ event }) => event) ?? [])?.current ?? requested.metadata
+    const thread = { ...requested, ...(metadata && { metadata }) }
+    const label = labelOf(thread, entries, title)
+    return countRejections(store.create({ ...thread, label }, { entries, keys, quotas }))
   }
 
   /** The log of a thread that begins with a history. */
@@ -240,9 +248,19 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
   /** The state of the thread, valid in the current turn of the event loop, and its agent. */
   async function currentState(op: string) {
     const known = await info(op)
-    const { createdAt, head } = known
-    const state = await logs.state({ id, createdAt, caller: requested.caller }, head)
-    return { state, agent: agentOf(known, op) }
+    return { state: await stateOf(known), agent: agentOf(known, op) }
+  }
+
+  function stateOf({ createdAt, head }: ThreadInfo) {
+    return logs.state({ id, createdAt, caller: requested.caller }, head)
+  }
+
+  /** The metadata at a number of the log. */
+  async function metadataOf(known: ThreadInfo, at: number): Promise<JsonObject | undefined> {
+    // Then nothing has ever set it.
+    if (!known.metadata) return undefined
+    const changed = await metadataAt(log, at)
+    return changed?.current ?? (await stateOf(known)).metadata?.initial ?? known.metadata
   }
 
   async function exchangePage(options: ExchangePageOptions): Promise<ExchangePage> {
@@ -443,6 +461,15 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
       return (await countRejections(written)).seq
     },
 
+    async updateMetadata(patch) {
+      const op = 'thread.updateMetadata'
+      const known = await info(op)
+      const { metadata = {} } = known
+      const read = readPatch(patch, metadata, op)
+      const event = metadataEvent((await stateOf(known)).metadata, read, metadata)
+      return (await countRejections(signal(undefined, event, { quotas }))).seq
+    },
+
     async feedback(run, given) {
       const op = 'thread.feedback'
       if (!isObject(given as unknown))
@@ -473,7 +500,8 @@ export function openThread(requested: NewThread, shared: Shared): Thread {
           op,
           `atSeq must be a number from 0 to ${known.head}, the end of the thread's log, not ${String(atSeq)}`,
         )
-      const { agent, metadata } = known
+      const { agent } = known
+      const metadata = await metadataOf(known, atSeq)
       const { user = known.user, caller = user } = options
       const state = await controlAt(log, atSeq)
       const forked: NewThread = {

@@ -26,7 +26,16 @@ export interface RunPool {
 export interface RunPoolOptions
   extends Pick<
     WorkerOptions,
-    'store' | 'logs' | 'changed' | 'context' | 'exchanges' | 'budget' | 'telemetry' | 'maxLosses' | 'onError'
+    | 'store'
+    | 'logs'
+    | 'changed'
+    | 'context'
+    | 'extension'
+    | 'exchanges'
+    | 'budget'
+    | 'telemetry'
+    | 'maxLosses'
+    | 'onError'
   > {
   readonly agents: ReadonlyMap<string, AgentInternals>
   readonly dispatcher: Dispatcher

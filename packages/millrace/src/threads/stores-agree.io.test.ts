@@ -48,7 +48,13 @@ const searchable = fc.string({
   maxLength: 6,
 })
 const label = fc.record({ title: words, search: searchable }, { requiredKeys: ['search'] })
+const metadata = fc.dictionary(
+  words,
+  fc.oneof(words, fc.constant(null), fc.dictionary(words, fc.constantFrom(null, 1), { maxKeys: 2 })),
+  { maxKeys: 3 },
+)
 const event: fc.Arbitrary<ThreadEvent> = fc.oneof(
+  fc.record({ type: fc.constant('metadata' as const), patch: metadata }),
   fc.record({
     type: fc.constantFrom('text' as const, 'reasoning' as const),
     text: fc.string({ minLength: 1, maxLength: 4 }),

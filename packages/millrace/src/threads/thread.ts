@@ -11,6 +11,7 @@ import type {
   FollowOptions,
   InputMessage,
   InputUserMessage,
+  JsonObject,
   Playback,
   RespondOptions,
   RewindOptions,
@@ -127,6 +128,12 @@ export interface Thread {
   reportPlayback(playback: Playback): Promise<number>
   /** Gives the thread a title, in place of the start of its first message. */
   rename(title: string): Promise<number>
+  /**
+   * Changes the metadata by a JSON merge patch (RFC 7396): fields that are null are removed, all
+   * others are set. Resolves with the number of the entry. Rejects with `invalid_input` if the
+   * metadata would become longer than 16 KiB of JSON.
+   */
+  updateMetadata(patch: JsonObject): Promise<number>
   /**
    * Records what a user thinks of the answer of a run: `run` is the id of its first `run-start`. The
    * last feedback of a user for a run counts; without `rating` and `note` it withdraws what the user

@@ -1,4 +1,4 @@
-import type { AgentInternals, Budget, Loop } from '../agent/index.ts'
+import type { AgentInternals, Budget, Loop, RunExtension } from '../agent/index.ts'
 import type { Hold, HoldResult, Lease, ThreadLog, ThreadLogs, ThreadStore } from '../log/index.ts'
 import type { Telemetry, ThreadInfo, WaitingInput } from '../protocol/index.ts'
 import {
@@ -52,6 +52,7 @@ export interface WorkerOptions {
   /** Replaces limits of the agent's budget. */
   readonly budget?: Budget | undefined
   readonly context: (thread: ThreadInfo) => unknown
+  readonly extension: (thread: ThreadInfo) => RunExtension | undefined
   readonly exchanges: ExchangeRecorder | undefined
   readonly telemetry: Telemetry | undefined
   readonly leaseMs: number
@@ -105,10 +106,15 @@ export function startWorker(options: WorkerOptions): Worker {
     log?.close({ lost: true })
   }
 
+  function currentInfo(): ThreadInfo {
+    const metadata = log?.state.metadata?.current ?? options.info.metadata
+    return { ...options.info, ...(metadata && { metadata }) }
+  }
+
   async function contextOf(): Promise<RunSetup> {
     try {
       // A context that never resolves must not block releasing the thread.
-      return { context: await Promise.race([options.context(options.info), leaving.promise]) }
+      return { context: await Promise.race([options.context(currentInfo()), leaving.promise]) }
     } catch (thrown) {
       // The error may contain secrets, and everyone who can see the thread can read its log.
       const message = 'creating the context for the thread failed'
@@ -183,6 +189,7 @@ export function startWorker(options: WorkerOptions): Worker {
       observe: exchanges?.observe,
       telemetry: options.telemetry,
       conversation: threadId,
+      metadata: options.info.metadata,
       budget: options.budget,
       budgetStore: {
         agent: options.info.agent,
@@ -191,6 +198,7 @@ export function startWorker(options: WorkerOptions): Worker {
         free: (id) => log.free(id),
       },
       parentTraces: inputs.flatMap(({ trace }) => trace ?? []),
+      extension: options.extension(currentInfo()),
     })
     ranSomething = true
     // The thread may have been stopped while the context was created.

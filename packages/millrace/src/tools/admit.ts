@@ -7,6 +7,7 @@ import type {
   ToolCallEvent,
 } from '../protocol/index.ts'
 import { messageOf } from '../protocol/index.ts'
+import { displayOf } from './display.ts'
 import { isThenable, mapMaybeAsync } from './map-maybe-async.ts'
 import type { Resumed } from './nested-run.ts'
 import type { Access, PolicyDecision } from './policy.ts'
@@ -166,6 +167,7 @@ function checkApproval<Context>(
           input,
           ...(reasons.length > 0 && { reason: reasons.join('; ') }),
           ...(askDecision && { permission: permissionOf(askDecision) }),
+          ...displayOf(ready),
           // A tool that requires approval itself requires it each time.
           ...(askDecision?.rules &&
             !needsApproval(toolResult) && {

@@ -7,8 +7,8 @@ export { isHandover } from './handover.ts'
 export { escapeInvisible, replaceInvisible } from './invisible.ts'
 export { jsonSchemaProblem } from './json-schema.ts'
 export { isThenable } from './map-maybe-async.ts'
-export type { NestedRun, Resumed } from './nested-run.ts'
-export { nestedRunOf } from './nested-run.ts'
+export type { Metadata, NestedRun, Resumed } from './nested-run.ts'
+export { nestedRun, nestedRunOf } from './nested-run.ts'
 export { pending } from './pending.ts'
 export type {
   Access,
@@ -20,6 +20,7 @@ export type {
   PolicyRequest,
   RunAccess,
 } from './policy.ts'
+export type { PolicyChain } from './policy-chain.ts'
 export { policyChain } from './policy-chain.ts'
 export type { BeforeCall, BeforeCallResult } from './prepare.ts'
 export type { RepeatLimits } from './repeats.ts'

@@ -1,5 +1,5 @@
 import type { SharedBudget } from '../log/index.ts'
-import type { ApprovalEvent, ObserveCall, RunEvent, Telemetry } from '../protocol/index.ts'
+import type { ApprovalEvent, JsonObject, Model, ObserveCall, RunEvent, Telemetry } from '../protocol/index.ts'
 import type { PolicyChain } from './policy-chain.ts'
 import type { ToolContext } from './tool.ts'
 
@@ -8,6 +8,10 @@ export const nestedRun = Symbol.for('millrace.nestedRun')
 
 /** What a tool that starts a nested run, as `agent.asTool()` does, needs from its parent run. */
 export interface NestedRun {
+  /** The id of the thread that the run, or the run that called it, belongs to. */
+  readonly thread: string | undefined
+  /** The model of the run. */
+  readonly model: (() => Model) | undefined
   /** Passes on an event of the nested run of this agent. */
   relay(event: RunEvent, agent?: string): void
   /** Observes the model calls of the nested run. */
@@ -20,7 +24,16 @@ export interface NestedRun {
   readonly granted: (() => readonly string[]) | undefined
   /** The budgets that the nested run spends too. */
   readonly budget: SharedBudget | undefined
+  /** The metadata of the thread, which the nested run shares. */
+  readonly metadata: Metadata
   readonly resumed: Resumed | undefined
+}
+
+/** The metadata that the tools of a run read and change. */
+export interface Metadata {
+  current(): JsonObject
+  /** Throws `invalid_input` if the patch cannot be applied. */
+  update(patch: JsonObject): void
 }
 
 /**

@@ -7,8 +7,8 @@ import type { Access, Policy, PolicyDecision, PolicyRequest } from './policy.ts'
  */
 export interface PolicyChain {
   decide(call: PolicyRequest): PolicyDecision | Promise<PolicyDecision>
-  /** One of these agents is read-only. */
-  readonly readOnly: boolean
+  /** Whether one of these agents is read-only. A user may change that while it runs. */
+  isReadOnly(): boolean
   /** Whether rules can be remembered permanently. */
   readonly canRemember: boolean
   /** Resolves when the rules are saved. */
@@ -32,7 +32,7 @@ export function policyChain({
 }): PolicyChain | undefined {
   if (!policy) return parent
   return {
-    readOnly: policy.readOnly === true || parent?.readOnly === true,
+    isReadOnly: () => policy.readOnly === true || parent?.isReadOnly() === true,
     canRemember: policy.memory !== undefined || parent?.canRemember === true,
     decide(call) {
       const own = policy.decide(call, granted())

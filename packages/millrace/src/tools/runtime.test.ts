@@ -64,6 +64,7 @@ function setUp(tools: readonly Tool[], more: Partial<RuntimeOptions<unknown>> = 
     timeoutMs: 300_000,
     maxResultChars: 50_000,
     maxOutputChars: 1_000_000,
+    metadata: { current: () => ({}), update: () => {} },
     repeats: undefined,
     policies: undefined,
     runSignal: undefined,

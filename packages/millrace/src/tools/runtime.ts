@@ -4,6 +4,7 @@ import type {
   CallStatus,
   Clock,
   JsonObject,
+  Model,
   ObserveCall,
   Permission,
   RunEvent,
@@ -26,11 +27,12 @@ import {
 import type { AdmitOptions, CallRequest, Ready } from './admit.ts'
 import { admitCall, permissionOf } from './admit.ts'
 import { cutParts, toParts } from './content.ts'
+import { displayOf } from './display.ts'
 import type { Execution, RunningCall } from './execute.ts'
 import { executeCall } from './execute.ts'
 import { handoverReason } from './handover.ts'
 import { mapMaybeAsync } from './map-maybe-async.ts'
-import type { NestedRun } from './nested-run.ts'
+import type { Metadata, NestedRun } from './nested-run.ts'
 import { nestedRun } from './nested-run.ts'
 import { pendingRequests } from './pending.ts'
 import type { Access } from './policy.ts'
@@ -60,6 +62,8 @@ export interface RuntimeOptions<Context> extends AdmitOptions<Context> {
   readonly commit: (() => Promise<void>) | undefined
   readonly observe?: ObserveCall | undefined
   readonly telemetry?: RunTelemetry | undefined
+  /** The model of the run, for tools that need one. */
+  readonly model?: (() => Model) | undefined
   readonly clock: Clock
   /** The first run of a chain of resumed runs: the stable part of idempotency keys. */
   readonly originId: string
@@ -69,6 +73,10 @@ export interface RuntimeOptions<Context> extends AdmitOptions<Context> {
   readonly maxOutputChars: number
   /** The rules that people have allowed so far, for nested runs. */
   readonly granted?: (() => readonly string[]) | undefined
+  /** What tools read and change with `context.metadata()` and `context.updateMetadata()`. */
+  readonly metadata: Metadata
+  /** The thread that the run belongs to. */
+  readonly thread?: string | undefined
   /** What nested runs may spend. */
   readonly budget?: SharedBudget | undefined
   /** The signal of the parent run, if any. */
@@ -242,7 +250,9 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     wake()
   }
 
-  function emitStart({ request: { call, attempt } }: CallTask, { input, policyCheck }: Ready) {
+  function emitStart({ request }: CallTask, ready: Ready) {
+    const { call, attempt, approvalRequest, decision } = request
+    const { input, policyCheck } = ready
     emit({
       type: 'tool-start',
       callId: call.callId,
@@ -250,6 +260,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       attempt,
       ...(!isSame(input, call.input) && { input }),
       ...(policyCheck && { permission: permissionOf(policyCheck.result) }),
+      ...(!(approvalRequest?.display && !decision?.input) && displayOf(ready)),
     })
   }
 
@@ -273,6 +284,15 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
     const report = (progress: Omit<ToolProgressEvent, 'type' | 'callId'>) => {
       if (listening && task.state === 'running') emit({ type: 'tool-progress', callId, ...progress })
     }
+    const { metadata } = options
+    const updateMetadata = (patch: JsonObject) => {
+      if (!listening || task.state !== 'running')
+        throw invalidInput(
+          'context.updateMetadata',
+          `the call '${callId}' has ended: it can no longer change metadata`,
+        )
+      metadata.update(patch)
+    }
     const toolContext = {
       callId,
       runId,
@@ -280,6 +300,8 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       context,
       idempotencyKey: `${originId}:${callId}`,
       progress: (data: unknown) => report({ data: toJson(data) }),
+      metadata: () => structuredClone(metadata.current()),
+      updateMetadata,
       spend(cost: { readonly usd: number }) {
         task.nanos = (task.nanos ?? 0) + nanosOf(cost)
       },
@@ -287,6 +309,8 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
       runSignal: runSignal.signal(),
       checkAccess: (access: Access) => checkAccess(ready, access),
       [nestedRun]: {
+        model: options.model,
+        thread: options.thread,
         relay: (event: RunEvent, agent?: string) =>
           report({
             event,
@@ -297,6 +321,7 @@ export function toolRuntime<Context>(options: RuntimeOptions<Context>): ToolRunt
         policies,
         granted: options.granted,
         budget: options.budget,
+        metadata: { current: metadata.current, update: updateMetadata },
         resumed: task.request.resumed,
       } satisfies NestedRun,
     }

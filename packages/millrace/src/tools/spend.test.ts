@@ -33,6 +33,7 @@ function call(given: Tool) {
     timeoutMs: 300_000,
     maxResultChars: 50_000,
     maxOutputChars: 50_000,
+    metadata: { current: () => ({}), update: () => {} },
     repeats: undefined,
     policies: undefined,
     runSignal: undefined,

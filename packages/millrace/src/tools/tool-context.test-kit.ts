@@ -15,6 +15,8 @@ export function toolContext(
     attempt: 1,
     progress: (data) => void progressed.push(data),
     spend: ({ usd }) => void spent.push(usd),
+    metadata: () => ({}),
+    updateMetadata: () => {},
     commit: async () => {},
     checkAccess: async () => undefined,
     context: undefined,

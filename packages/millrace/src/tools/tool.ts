@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { JsonObject, OptionTable, ToolSpec } from '../protocol/index.ts'
+import type { CallDisplay, JsonObject, OptionTable, ToolSpec } from '../protocol/index.ts'
 import {
   aFunction,
   anything,
@@ -37,6 +37,17 @@ export interface ToolContext<Context = unknown> {
   /** Reports progress. The data must be JSON. */
   progress(data: unknown): void
   /**
+   * A copy of the metadata of the thread, as it is now. Outside of a thread, it starts as the run
+   * option `metadata`. A sub-agent has that of the run that called it.
+   */
+  metadata(): JsonObject
+  /**
+   * Changes the metadata by a JSON merge patch (RFC 7396): fields that are null are removed. Clients
+   * see the change as they see progress. Throws `invalid_input` if the patch is not an object, if
+   * the metadata would become too long, or if the call has ended.
+   */
+  updateMetadata(patch: JsonObject): void
+  /**
    * Reports what the call costs, such as the price of a paid API. Amounts add up, and the call's
    * result has their sum, also if the call fails, times out or is canceled. What a call reports
    * after that is ignored. If the process crashes, what the attempt had reported is lost: a call that
@@ -44,7 +55,7 @@ export interface ToolContext<Context = unknown> {
    * number of at least 0.
    */
   spend(cost: { readonly usd: number }): void
-  /** Resolves when all progress so far is durable; outside of a thread, at once. */
+  /** Resolves when all progress and changes so far are durable; outside of a thread, at once. */
   commit(): Promise<void>
   /**
    * Checks the agent's rules for an access that the call discovers, such as the target of a link or
@@ -122,6 +133,11 @@ export interface ToolOptions<S extends Schema, Context, Name extends string = st
    * only a rule for the whole tool can allow it.
    */
   readonly access?: ((input: InferValue<S>) => readonly Access[] | Promise<readonly Access[]>) | undefined
+  /**
+   * How user interfaces show a call with this input, also while it waits for approval. It is part of
+   * the log. `context.progress({ display })` changes it later. If it throws, the call has none.
+   */
+  readonly display?: ((input: InferValue<S>) => CallDisplay) | undefined
 }
 
 /**
@@ -144,6 +160,7 @@ export interface Tool<Context = any, Name extends string = string, Input = unkno
   readonly maxResultChars: number | undefined
   readonly polling: boolean
   readonly access: ((input: never) => readonly Access[] | Promise<readonly Access[]>) | undefined
+  readonly display?: ((input: never) => CallDisplay) | undefined
   /**
    * Identifies the description of a remote tool, which may change. Approvals apply only to this
    * fingerprint.
@@ -196,6 +213,7 @@ export function tool<
     maxResultChars,
     polling,
     access,
+    display,
     strict,
   } = options
   const fail = (problem: string): never => {
@@ -226,6 +244,7 @@ export function tool<
     maxResultChars,
     polling: polling ?? false,
     access: access as Tool['access'],
+    ...(display && { display }),
   }
 }
 
@@ -245,6 +264,7 @@ const toolTable: OptionTable<ToolOptions<Schema, unknown>> = {
   maxResultChars: wholeNumber(1),
   polling: yesOrNo,
   access: aFunction,
+  display: aFunction,
   strict: yesOrNo,
 }
 

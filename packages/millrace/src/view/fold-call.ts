@@ -1,6 +1,7 @@
 import type {
   ApprovalEvent,
   ApprovalRequestEvent,
+  CallDisplay,
   JsonValue,
   ProviderToolEvent,
   ThreadEvent,
@@ -117,16 +118,24 @@ export function startCall(call: CallView, change: Change, event: ToolStartEvent)
   call.startedAt = at
   call.attempts = event.attempt
   call.changedInput = event.input
+  showAs(call, change, event.display)
   setState(change, call, pendingState(call))
 }
 
 export function addProgress(call: CallView, change: Change, data: JsonValue): void {
+  const { output, display } = (data ?? {}) as { output?: unknown; display?: CallDisplay }
+  if (showAs(call, change, display)) return
   change.progress = data
   call.progress.push(data)
   call.progressCount++
-  const { output } = (data ?? {}) as { output?: unknown }
   if (typeof output === 'string') call.printed = (call.printed + output).slice(-maxPrinted)
   if (call.progress.length > maxProgress) call.progress.shift()
+}
+
+function showAs(call: CallView, change: Change, display: CallDisplay | undefined): boolean {
+  if (typeof display !== 'object' || !display) return false
+  change.display = call.display = { ...call.display, ...display }
+  return true
 }
 
 export function endCall(call: CallView, change: Change, event: ToolResultEvent): void {
@@ -141,6 +150,7 @@ export function requestApproval(call: CallView, change: Change, request: Approva
   // A resumed sub-agent repeats the requests that are still open.
   if (call.approvals.some((one) => one.request.callId === request.callId && !one.decision)) return
   call.approvals.push({ request, at })
+  if (request.callId === call.callId) showAs(call, change, request.display)
   // Also set if it already waits for another decision.
   change.state = call.state = 'asking'
 }

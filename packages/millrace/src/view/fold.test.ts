@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
 import { sized } from '../../../../test/size.ts'
 import { agent, tool } from '../index.ts'
-import type { Message, ThreadEvent } from '../protocol/index.ts'
+import type { JsonValue, Message, ThreadEvent } from '../protocol/index.ts'
 import { applyEntry as applyToThread, conversationOf, emptyThread } from '../protocol/index.ts'
 import type { ScriptRound } from '../testing/index.ts'
 import { scriptedModel } from '../testing/index.ts'
@@ -353,4 +353,27 @@ test('the times of a tool call in a real run are in order', async () => {
     endedAt,
   ])
   expect(statusOf(log)).toBe('idle')
+})
+
+test('the display of a call grows by what its events add, and is not that of its sub-agent', () => {
+  const progress = (data: JsonValue): ThreadEvent => ({ type: 'tool-progress', callId: 'c1', data })
+  const request = (callId: string, title: string): ThreadEvent => ({
+    ...{ type: 'approval-request', callId, name: 'look', input: {} },
+    display: { kind: 'edit', title },
+  })
+  const log = logOf(
+    input('Hello'),
+    starts({ inputs: [1] }),
+    round(1),
+    call('c1'),
+    request('c1', 'Edit a'),
+    request('c1/c2', 'Edit b'),
+    progress({ display: { terminal: 't' } }),
+    progress({ display: 'none' }),
+    progress({ display: null, left: 3 }),
+  )
+  const { display, progress: reported, approvals } = onlyCall(log)
+  expect(display).toEqual({ kind: 'edit', title: 'Edit a', terminal: 't' })
+  expect(reported).toEqual([{ display: 'none' }, { display: null, left: 3 }])
+  expect(approvals.map(({ request }) => request.display?.title)).toEqual(['Edit a', 'Edit b'])
 })

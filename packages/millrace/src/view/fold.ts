@@ -2,11 +2,12 @@ import type {
   Entry,
   FeedbackEvent,
   InputEvent,
+  JsonObject,
   ThreadStatus,
   ToolProgressEvent,
   UserMessage,
 } from '../protocol/index.ts'
-import { countSpend } from '../protocol/index.ts'
+import { countSpend, mergePatch } from '../protocol/index.ts'
 import {
   addArguments,
   addProgress,
@@ -29,10 +30,12 @@ export interface ViewOptions {
    * `round` keeps only the current round, for followers that do not need the past. Default: `all`.
    */
   readonly keep?: 'all' | 'round'
+  /** The thread's metadata at the entry that the view starts after, or at a later one. */
+  readonly metadata?: JsonObject | undefined
 }
 
-export function createView({ keep = 'all' }: ViewOptions = {}): LogView {
-  return emptyView('', keep === 'round')
+export function createView({ keep = 'all', metadata }: ViewOptions = {}): LogView {
+  return { ...emptyView('', keep === 'round'), ...(metadata && { metadata }) }
 }
 
 function emptyView(keyPrefix: string, onlyRound: boolean): LogView {
@@ -94,6 +97,10 @@ function fold(view: LogView, change: Change): void {
       return applyPlayback(view, event)
     case 'title':
       view.title = event.title
+      return
+    case 'metadata':
+      view.metadata = mergePatch(view.metadata ?? event.initial ?? {}, event.patch)
+      change.metadata = event.patch
       return
     case 'feedback':
       return addFeedback(view, change, event)

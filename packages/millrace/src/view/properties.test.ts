@@ -69,6 +69,7 @@ const event: fc.Arbitrary<ThreadEvent> = fc.oneof(
   round.map((chars) => ({ type: 'playback', run: 'run_1', round: 1, chars }) as const),
   fc.constant({ type: 'feedback', run: 'run_1', rating: 'up' } as const),
   fc.constant({ type: 'title', title: 'Orders' } as const),
+  round.map((step) => ({ type: 'metadata', patch: { step, done: null } }) as const),
 )
 
 /** With every delta split into single characters, as it may have been written. */

@@ -1,6 +1,7 @@
 import type {
   ApprovalEvent,
   ApprovalRequestEvent,
+  CallDisplay,
   CallStatus,
   ContextUse,
   Entry,
@@ -106,6 +107,8 @@ export interface CallView extends RowBase {
   /** Why it cannot run as the model wrote it. */
   problem?: string | undefined
   attempts: number
+  /** How to show it. Its fields are replaced as the call reports new ones. */
+  display?: CallDisplay | undefined
   /** The rule that allowed it, asked a person or denied it. */
   rule?: string | undefined
   /** The end of its output so far, if it reports output. */
@@ -243,6 +246,11 @@ export interface LogView {
   readonly runs: RunView[]
   /** The title that a user gave it. */
   title?: string | undefined
+  /**
+   * Its metadata, once an entry has changed it, or from the start if `createView` was given it. Each
+   * change makes a new object.
+   */
+  metadata?: JsonObject | undefined
   /** The number of the last entry; 0 if there is none. */
   head: number
   version: number
@@ -310,6 +318,8 @@ export interface Change {
   state?: CallState
   /** The progress that the call reported. */
   progress?: JsonValue
+  /** How to show the call, if that changed. */
+  display?: CallDisplay
   /** What changed in the call's sub-agent. */
   inner?: Change
   /** The request of the round failed and is sent again. */
@@ -317,6 +327,8 @@ export interface Change {
   notice?: NoticeView
   /** The conversation was rewound: rows were replaced. */
   rewound?: true
+  /** The metadata was changed by this JSON merge patch. */
+  metadata?: JsonObject
   /** Inputs that a run read for the first time. */
   read?: readonly InputView[]
   delta: string

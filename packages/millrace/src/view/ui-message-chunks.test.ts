@@ -139,6 +139,12 @@ describe('an answer as one message of the AI SDK', () => {
     })
   })
 
+  test('says nothing of how a call is shown', () => {
+    const display: ThreadEvent = { type: 'tool-progress', callId: 'a', data: { display: { title: 'x' } } }
+    const before = said(call('a'))
+    expect(chunksOf(entriesOf([...before, display]))).toEqual(chunksOf(entriesOf(before)))
+  })
+
   test('starts a step again after a retraction, and keeps the steps before it', async () => {
     const parts = await partsFrom(
       ...said(

@@ -1,7 +1,9 @@
 import type { Entry } from 'millrace'
-import { badBatch, byteLength, inputsTakenBy, sumOf, toColumn, tokensOf } from 'millrace/internal'
+import { badBatch, byteLength, inputsTakenBy, patchesIn, sumOf, toColumn, tokensOf } from 'millrace/internal'
 import type { AppendResult, Batch, ThreadStore } from 'millrace/store'
 import { int4s, int8s, texts } from './arrays.ts'
+import type { Query } from './database.ts'
+import { threadPatcher } from './metadata.ts'
 import type { StoreParts } from './parts.ts'
 import { countSpending, spendingJson } from './spending.ts'
 
@@ -21,6 +23,7 @@ export function appending({ database, sql, now, changes }: StoreParts) {
   const { table, time, nextPlace, countMinute, addEntries } = sql
   const ms = '(SELECT ms FROM now)'
   const op = 'store.append'
+  const patchThread = threadPatcher(sql)
 
   /**
    * One statement for all batches. The fence is a join with the lease; a row that another
@@ -61,6 +64,18 @@ export function appending({ database, sql, now, changes }: StoreParts) {
       WHERE o.thread = held.n AND o.id = f.id
     )`)
 
+  /** Changes the metadata of the threads that were written, in the same transaction. */
+  async function appendAndPatch(batches: readonly Batch[], append: (query: Query) => Promise<AppendedRow[]>) {
+    return database.transaction(op, async (query) => {
+      const rows = await append(query)
+      for (const [index, { lease, events }] of batches.entries()) {
+        const patches = rows[index]?.grown === null ? [] : patchesIn(events)
+        if (patches.length > 0) await patchThread(query, toColumn(lease.threadId), patches)
+      }
+      return rows
+    })
+  }
+
   function resultOf(row: AppendedRow, { lease, number, events }: Batch): AppendResult {
     if (!row.held) return row.present ? 'busy' : 'fenced'
     const { batch, batch_head, batch_at, grown, ms } = row
@@ -95,10 +110,13 @@ export function appending({ database, sql, now, changes }: StoreParts) {
         int4s(freed.flatMap((ids, index) => ids.map(() => index + 1))),
         texts(freed.flat().map(toColumn)),
       ]
-      const rows =
-        spending || freed.some((ids) => ids.length > 0)
-          ? await database.query<AppendedRow>(op, spendingText, [...values, ...more])
-          : await database.query<AppendedRow>(op, plainText, values)
+      const isPlain = !spending && freed.every((ids) => ids.length === 0)
+      const append = (query: Query): Promise<AppendedRow[]> =>
+        isPlain ? query(plainText, values) : query(spendingText, [...values, ...more])
+      const hasPatches = batches.some((batch) => patchesIn(batch.events).length > 0)
+      const rows = hasPatches
+        ? await appendAndPatch(batches, append)
+        : await append((text, values) => database.query(op, text, values))
       const results = batches.map((batch, index) => resultOf(rows[index] as AppendedRow, batch))
       for (const [index, result] of results.entries()) {
         const last = Array.isArray(result) ? (result.at(-1) as Entry | undefined) : undefined

@@ -5,11 +5,13 @@ import {
   inputQuotas,
   isWaitingInput,
   optional,
+  patchesIn,
   priorityOf,
   threadNotFound,
   toColumn,
 } from 'millrace/internal'
 import type { ThreadStore } from 'millrace/store'
+import { threadPatcher } from './metadata.ts'
 import type { StoreParts } from './parts.ts'
 import type { ReadOne } from './reads.ts'
 
@@ -17,6 +19,8 @@ import type { ReadOne } from './reads.ts'
 export function signaling({ readOne, ...parts }: StoreParts & { readonly readOne: ReadOne }) {
   const { database, sql, now, changes, readUsage } = parts
   const { table, time, nextPlace, count, countMinute, addEntries } = sql
+
+  const patchThread = threadPatcher(sql)
 
   const lockForSignal = `
     WITH ${time}
@@ -68,6 +72,11 @@ export function signaling({ readOne, ...parts }: StoreParts & { readonly readOne
           checkQuotas(await readUsage(query, caller), quotas, inputQuotas, { op, time: ms })
         const isSet = label && (known.untitled || relabel)
         const labeled = isSet && query(setLabel, [n, optional(label.title), label.search])
+        const patches = patchesIn([event])
+        if (patches.length > 0) {
+          await labeled
+          await patchThread(query, id, patches)
+        }
         const values = [now(), id, toColumn(key), text, byteLength(text), isWaitingInput(event) ? 1 : 0]
         const [[written]] = await Promise.all([
           commit<{ head: number; owned: boolean; ms: number }>(signalText, values),

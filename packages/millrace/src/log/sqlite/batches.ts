@@ -1,5 +1,6 @@
-import type { Entry } from '../../protocol/index.ts'
+import type { Entry, JsonObject } from '../../protocol/index.ts'
 import { rememberJson } from '../entry-json.ts'
+import { patchesIn } from '../patched.ts'
 import type { CountedSpend } from '../spending.ts'
 import { spendsIn } from '../spending.ts'
 import type { AppendResult, Batch } from '../store.ts'
@@ -21,6 +22,7 @@ export interface BatchColumns {
   /** What few batches have, by their index. */
   readonly freed: ReadonlyMap<number, readonly string[]>
   readonly spends: ReadonlyMap<number, readonly CountedSpend[]>
+  readonly patches: ReadonlyMap<number, readonly JsonObject[]>
   /** The events of all batches as JSON. */
   readonly texts: readonly string[]
 }
@@ -44,6 +46,7 @@ export function batchColumns(batches: readonly Batch[]): BatchColumns {
   const tokens: number[] = []
   const freed = new Map<number, readonly string[]>()
   const spends = new Map<number, readonly CountedSpend[]>()
+  const patches = new Map<number, readonly JsonObject[]>()
   const texts: string[] = []
   for (const { lease, number, events, freed: ended } of batches) {
     const index = threads.length
@@ -57,9 +60,11 @@ export function batchColumns(batches: readonly Batch[]): BatchColumns {
     if (ended && ended.length > 0) freed.set(index, ended)
     const spent = spendsIn(events)
     if (spent.length > 0) spends.set(index, spent)
+    const patched = patchesIn(events)
+    if (patched.length > 0) patches.set(index, patched)
     for (const event of events) texts.push(JSON.stringify(event))
   }
-  return { threads, owners, epochs, numbers, counts, inputs, tokens, freed, spends, texts }
+  return { threads, owners, epochs, numbers, counts, inputs, tokens, freed, spends, patches, texts }
 }
 
 /**

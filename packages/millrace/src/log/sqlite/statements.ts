@@ -157,6 +157,9 @@ export function prepareStatements(database: DatabaseSync) {
     setSearch: sql(
       'INSERT INTO searches (thread, text) VALUES (?, ?) ON CONFLICT DO UPDATE SET text = excluded.text',
     ),
+    setMetadata: sql(`
+      INSERT INTO searches (thread, text, metadata) VALUES (?, ?, ?)
+      ON CONFLICT DO UPDATE SET text = excluded.text, metadata = excluded.metadata`),
     setFacts: sql(`
       INSERT INTO searches (thread, text, outcome, error, nanos) VALUES (?, '', ?, ?, ?)
       ON CONFLICT DO UPDATE SET outcome = excluded.outcome, error = excluded.error, nanos = excluded.nanos`),

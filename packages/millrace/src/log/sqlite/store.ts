@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Entry } from '../../protocol/index.ts'
 import { logProblem } from '../entries.ts'
 import { rememberJson } from '../entry-json.ts'
+import { patchesIn } from '../patched.ts'
 import type { Lease, ThreadStore } from '../store.ts'
 import { badLog } from '../store-errors.ts'
 import { isWaitingInput, waitingIn } from '../usage.ts'
@@ -97,6 +98,7 @@ export function databaseStore(database: DatabaseSync, options: DatabaseStoreOpti
       const waiting = isWaitingInput(event) ? 1 : 0
       const { entry, seq, at, owned, ...thread } = await writer.signal(threadId, key, {
         event: text,
+        patches: patchesIn([event]),
         waiting,
         quotas,
         label,

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
-import type { Entry } from '../../protocol/index.ts'
+import type { Entry, JsonObject } from '../../protocol/index.ts'
+import { patchedThread } from '../patched.ts'
 import { reserveAt } from '../rates.ts'
 import type {
   Lease,
@@ -26,7 +27,7 @@ import { entryReader } from './read-entries.ts'
 import type { HeadRow, SignaledRow } from './reader.ts'
 import { roomFinder } from './reader.ts'
 import type { LogSegment, ThreadRow } from './rows.ts'
-import { fromColumn, optional, originIn, priorityOf, toColumn } from './rows.ts'
+import { fromColumn, infoOf, optional, originIn, priorityOf, toColumn } from './rows.ts'
 import type { WholeSnapshot } from './snapshots.ts'
 import { snapshotWriter } from './snapshots.ts'
 import { spendingWriter } from './spending.ts'
@@ -69,6 +70,8 @@ interface ForkedLog {
 interface WrittenSignal {
   /** As JSON. */
   readonly event: string
+  /** If it changes metadata. */
+  readonly patches: readonly JsonObject[]
   /** How many messages are waiting because of it. */
   readonly waiting: number
   readonly quotas: Quotas | undefined
@@ -246,6 +249,14 @@ export function threadWriter(database: DatabaseSync, options: WriterOptions): Th
     sql.setSearch.run(n, search)
   }
 
+  /** Changes the metadata of a thread, and what searches find of it. */
+  function patch(threadId: string, patches: readonly JsonObject[]): void {
+    const row = threadRow(threadId)
+    if (!row) return
+    const { metadata, search } = patchedThread(infoOf(row, now()), patches)
+    sql.setMetadata.run(row.n, search, JSON.stringify(metadata))
+  }
+
   function addFacts(n: number, { outcome, error, nanos, tools, texts }: ThreadFacts): void {
     sql.setFacts.run(n, outcome ?? null, optional(error), nanos)
     for (const name of tools) sql.addTool.run(n, toColumn(name))
@@ -337,6 +348,8 @@ export function threadWriter(database: DatabaseSync, options: WriterOptions): Th
       times.push(at)
       const answered = takeQueued(thread.n, batches.inputs[index] as number)
       spending.add(thread.n, batches.spends.get(index) ?? [])
+      const patches = batches.patches.get(index)
+      if (patches) patch(lease.threadId, patches)
       if (thread.caller !== null)
         total.add(thread.caller, {
           bytes: batch.bytes,
@@ -413,7 +426,7 @@ export function threadWriter(database: DatabaseSync, options: WriterOptions): Th
       return written
     },
 
-    signal: (threadId, key, { event, waiting, quotas, label, relabel }) => {
+    signal: (threadId, key, { event, patches, waiting, quotas, label, relabel }) => {
       const op = 'store.signal'
       return write(op, (): SignalResult => {
         const row = headOf(op, threadId)
@@ -431,6 +444,7 @@ export function threadWriter(database: DatabaseSync, options: WriterOptions): Th
         const bytes = addEntry(n, seq, at, event)
         sql.growBySignal.run(seq, at, nextPlace(), at, bytes, waiting, n)
         if (label && (untitled || relabel)) setLabel(n, label)
+        if (patches.length > 0) patch(threadId, patches)
         sql.addSignal.run(n, toColumn(key), seq)
         callers.count(caller, { bytes, waiting }, at)
         poller.ownWrite()
