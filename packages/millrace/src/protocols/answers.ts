@@ -1,4 +1,4 @@
-import type { Entry, RunRequest, RunStartEvent } from '../protocol/index.ts'
+import type { ApprovalAnswer, Entry, RunRequest, RunStartEvent } from '../protocol/index.ts'
 import { isMillraceError, isNewRun } from '../protocol/index.ts'
 import type { Thread } from '../threads/index.ts'
 import { findLast, readLog } from '../threads/index.ts'
@@ -87,22 +87,52 @@ export function placeOf(
   return { isShown: true, run: next.kind === 'end' ? next.run : next.round.run }
 }
 
+/** The id of a user's message in the messages of a client that did not send it. */
+export function inputId(seq: number): string {
+  return `input-${seq}`
+}
+
+/**
+ * The number of the input for a message's id, if there is one, and the key for the next version of
+ * the message: an edited message keeps its id.
+ */
+export async function inputOf(thread: Thread, id: string, head: number) {
+  const [, number] = /^input-(\d{1,15})$/.exec(id) ?? []
+  let input = number !== undefined && Number(number) <= head ? Number(number) : undefined
+  let key = id
+  for (let version = 2; ; version++) {
+    const found = await thread.inputOf(key)
+    if (found === undefined) return { input, key }
+    input = found
+    key = `${id}~${version}`
+  }
+}
+
 /** What a client sends in answer to calls, by the ids of the calls. */
 export interface CallAnswers {
-  readonly decisions: ReadonlyMap<string, { readonly approved: boolean; readonly reason?: string }>
+  readonly decisions: ReadonlyMap<string, Omit<ApprovalAnswer, 'request'>>
   readonly results: ReadonlyMap<string, { readonly output: unknown; readonly isError: boolean }>
 }
 
-/** Applies the decisions and results that a thread waits for. Everything else is ignored. */
-export async function answerCalls(thread: Thread, { decisions, results }: CallAnswers): Promise<void> {
+/**
+ * Applies the decisions and results that a thread waits for. Everything else is ignored. `request`
+ * replaces the request of the run.
+ */
+export async function answerCalls(
+  thread: Thread,
+  { decisions, results }: CallAnswers,
+  request?: RunRequest,
+): Promise<void> {
   if (decisions.size + results.size === 0) return
   const { approvals } = await thread.state({ bytes: 0 })
-  for (const { callId, wants } of approvals) {
+  const answered = approvals.filter(({ callId, wants }) => (wants ? results : decisions).has(callId))
+  for (const { callId, wants } of answered) {
     const decision = decisions.get(callId)
     const result = results.get(callId)
+    const more = callId === answered.at(-1)?.callId ? { request } : {}
     try {
-      if (wants && result) await thread.respond(callId, result.output, { isError: result.isError })
-      else if (!wants && decision) await thread.approve(callId, decision)
+      if (wants && result) await thread.respond(callId, result.output, { isError: result.isError, ...more })
+      else if (decision) await thread.approve(callId, { ...decision, ...more })
     } catch (error) {
       // Another client was first.
       if (!isMillraceError(error) || error.code !== 'conflict') throw error

@@ -1,7 +1,8 @@
-import type { Clock } from '../protocol/index.ts'
+import type { Clock, MillraceError } from '../protocol/index.ts'
 import { systemClock } from '../protocol/index.ts'
 import type { Answer } from './answers.ts'
 import { stopAnswer } from './answers.ts'
+import type { StreamSlot } from './protocol.ts'
 
 /**
  * For protocols in which a client stops an answer by closing its connection. A connection may also
@@ -14,6 +15,8 @@ export interface Disconnects {
    * fine.
    */
   join(answer: Answer): (left: { readonly isCut: boolean }) => void
+  /** Counts a reader until its response ends. `isDone` says whether it has received all of it. */
+  joinSlot(slot: Pick<StreamSlot, 'signal'>, answer: Answer, isDone: () => boolean): void
   /** Whether the last reader of a thread, or of any thread, was cut off and may come back. */
   isDue(threadId?: string): boolean
   /** The reader has come back: nothing is stopped. */
@@ -59,16 +62,26 @@ export function disconnects({ graceMs, onError, clock = systemClock }: Disconnec
     due.set(id, { answer, cancel: clock.after(graceMs, () => void stopNow(id)) })
   }
 
+  function join(answer: Answer) {
+    const { id } = answer.thread
+    cancel(id)
+    readers.set(id, (readers.get(id) ?? 0) + 1)
+    let hasLeft = false
+    return ({ isCut }: { readonly isCut: boolean }) => {
+      if (!hasLeft) leave(answer, isCut)
+      hasLeft = true
+    }
+  }
+
   return {
-    join(answer) {
-      const { id } = answer.thread
-      cancel(id)
-      readers.set(id, (readers.get(id) ?? 0) + 1)
-      let hasLeft = false
-      return ({ isCut }) => {
-        if (!hasLeft) leave(answer, isCut)
-        hasLeft = true
-      }
+    join,
+    joinSlot({ signal }, answer, isDone) {
+      const leave = join(answer)
+      signal.addEventListener('abort', () => {
+        // Also aborted after the end, and by the server if it closes or access was revoked.
+        const { code } = signal.reason as MillraceError
+        leave({ isCut: !isDone() && code === 'invalid_input' })
+      })
     },
     isDue: (threadId) => (threadId === undefined ? due.size > 0 : due.has(threadId)),
     keep: (threadId) => void cancel(threadId),

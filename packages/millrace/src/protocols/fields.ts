@@ -133,7 +133,7 @@ export function parseJson(text: string, { op, what }: { op: string; what: string
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw invalidInput(op, `${what} is not valid JSON: ${messageOf(error)}`)
+    throw invalidInput(op, `${what} is not valid JSON: ${messageOf(error)}`, error)
   }
 }
 

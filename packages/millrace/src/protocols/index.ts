@@ -1,3 +1,5 @@
+export type { AgUiOptions } from './ag-ui/index.ts'
+export { agUi } from './ag-ui/index.ts'
 export type { AiSdkUiOptions } from './ai-sdk-ui/index.ts'
 export { aiSdkUi } from './ai-sdk-ui/index.ts'
 export { anthropicApi } from './anthropic/index.ts'
@@ -11,6 +13,7 @@ export {
   requestField,
   requestOptions,
 } from './commands.ts'
+export { derivedId, findThread } from './derived-id.ts'
 export type { Field, Fields } from './fields.ts'
 export {
   checkFields,

@@ -112,7 +112,7 @@ export async function writeThread(response: ServerResponse, stream: ThreadStream
   }
   try {
     for (;;) {
-      const listening = entries.listen?.(onEntries)
+      const listening = frames.isDone?.() ? undefined : entries.listen?.(onEntries)
       if (listening) await listening
       if (frames.isDone?.()) break
       if (output.writableNeedDrain && (await waitForDrain(output, stuckMs, signal)) !== 'drained')

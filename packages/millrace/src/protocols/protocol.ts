@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type {
+  AgentInfo,
   Entry,
   FollowOptions,
   JsonObject,
@@ -47,6 +48,15 @@ export interface ProtocolHost {
    * clients send these fields on purpose: callers who may inspect can send all of them.
    */
   readonly clientOptions: ClientOptions
+  /** Whether callers have to authenticate, except on public routes. */
+  readonly authenticates: boolean
+  /** What everyone may know about an agent. */
+  describe(agent: string): AgentInfo
+  /**
+   * A thread for work that no request is waiting for, such as notifications: without the details of
+   * internal errors if callers authenticate. Check access with `context.caller` before.
+   */
+  openThread(threadId: string): Thread
   /**
    * The error as a client may see it. An error that the client did not cause gets an id, and is
    * reported to the server's owner under that id.

@@ -86,6 +86,20 @@ describe.each(['over Node', 'as a web stream'])('events %s', (output) => {
     return (await fetch(`http://127.0.0.1:${await answering(feed)}`)).body
   }
 
+  test('end as soon as the frames are done, although more may follow', async () => {
+    const { entries, taken, ...more } = testStream(3)
+    const feed = {
+      ...more,
+      // Nothing else ever arrives.
+      entries: {
+        next: () => entries.next(),
+        listen: () => (taken() < 3 ? undefined : new Promise<void>(() => {})),
+      },
+      frames: { ...eventFrames(), isDone: () => taken() === 3 },
+    }
+    expect(idsIn(await new Response(await open(feed)).text())).toEqual(upTo(3))
+  })
+
   test('are all sent, and then the end', async () => {
     const feed = testStream(1000)
     const text = await new Response(await open(feed)).text()

@@ -17,6 +17,7 @@ import {
   answerTo,
   currentAnswer,
   findBefore,
+  inputOf,
   placeOf,
   readThread,
 } from '../answers.ts'
@@ -159,20 +160,4 @@ export function chats({ agent, defaultAgent, clientOptions, readers, replayMs }:
 
 function withChunks(answer: Answer, continueAfter?: number): ChatAnswer {
   return { ...answer, chunks: uiMessageChunks({ ...answer, continueAfter }) }
-}
-
-/**
- * The number of the input for a message's id, if there is one, and the key for the next version of
- * the message: an edited message keeps its id.
- */
-async function inputOf(thread: Thread, id: string, head: number) {
-  const [, number] = /^input-(\d{1,15})$/.exec(id) ?? []
-  let input = number !== undefined && Number(number) <= head ? Number(number) : undefined
-  let key = id
-  for (let version = 2; ; version++) {
-    const found = await thread.inputOf(key)
-    if (found === undefined) return { input, key }
-    input = found
-    key = `${id}~${version}`
-  }
 }

@@ -1,4 +1,4 @@
-import type { MillraceError, OptionTable } from '../../protocol/index.ts'
+import type { OptionTable } from '../../protocol/index.ts'
 import { checkOptions, invalidInput, oneOf, someText, wholeNumber } from '../../protocol/index.ts'
 import { sseEnd, sseOfChunks, uiMessageChunks, uiMessageHeaders } from '../../view/index.ts'
 import { disconnects } from '../disconnect.ts'
@@ -59,12 +59,7 @@ export function aiSdkUi(options: AiSdkUiOptions = {}): Protocol {
 
       function follow(slot: StreamSlot, answer: ChatAnswer): Response {
         const { thread, after, chunks } = answer
-        const leave = readers.join(answer)
-        slot.signal.addEventListener('abort', () => {
-          // Also aborted after the end, and by the server if it closes or access was revoked.
-          const { code } = slot.signal.reason as MillraceError
-          leave({ isCut: !chunks.isDone && code === 'invalid_input' })
-        })
+        readers.joinSlot(slot, answer, () => chunks.isDone)
         return slot.follow(thread, { after, until: 'idle' }, answerFrames(answer))
       }
 

@@ -280,10 +280,14 @@ export function answerFold({ start }: { readonly start: number }, writer: Answer
 function resultOf(parts: readonly ToolResultPart[], isError: boolean): NonNullable<AnswerCall['result']> {
   const [first] = parts
   const value = parts.length === 1 && first?.type === 'json' ? first.value : undefined
-  const text = parts
+  return { text: resultText(parts), value, isError }
+}
+
+/** A result as text, with values as JSON. */
+export function resultText(parts: readonly ToolResultPart[]): string {
+  return parts
     .map((part) =>
       part.type === 'text' ? part.text : part.type === 'json' ? JSON.stringify(part.value) : `[${part.type}]`,
     )
     .join('\n')
-  return { text, value, isError }
 }

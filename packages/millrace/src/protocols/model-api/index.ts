@@ -1,4 +1,4 @@
-export { answerFold } from './answer-fold.ts'
+export { answerFold, resultText } from './answer-fold.ts'
 export type { AnswerCall, AnswerEnd, AnswerWriter } from './answer-writer.ts'
 export { approvalWords } from './approval-words.ts'
 export type { ModelApi } from './model-api.ts'
