@@ -20,6 +20,7 @@ export type {
   ApprovalAnswer,
   ApprovalRequestEvent,
   AssistantMessage,
+  CallDisplay,
   Clock,
   ContextUse,
   Cost,

@@ -34,6 +34,8 @@ export {
   minuteOf,
   optional,
   packEntries,
+  patchedThread,
+  patchesIn,
   placeOfCursor,
   priorityOf,
   readEntries,
@@ -58,6 +60,7 @@ export type { Fetch } from './models/index.ts'
 export { failureOf, isSafeToShow, secretsIn, secretsInUrl, withoutSecrets } from './models/index.ts'
 export type {
   AppGauges,
+  ApprovalEvent,
   AppTelemetry,
   AssistantDraft,
   AssistantPart,
@@ -95,6 +98,7 @@ export {
   countSpend,
   duration,
   errorListener,
+  eventStreamHeaders,
   fillThreadHtml,
   invalidInput,
   isNewRun,
@@ -111,6 +115,7 @@ export {
   sleep,
   someText,
   spendOf,
+  sseReader,
   systemClock,
   textOfResult,
   toJson,
@@ -123,7 +128,15 @@ export {
   yesOrNo,
 } from './protocol/index.ts'
 export { eventHandler } from './telemetry/index.ts'
-export { findLast } from './threads/index.ts'
-export type { FetchAccess, PathAccess, PolicyRequest, RunAccess } from './tools/index.ts'
-export { escapeInvisible, jsonSchemaProblem, nestedRunOf, replaceInvisible } from './tools/index.ts'
+export { extendRuns, findLast } from './threads/index.ts'
+export type { FetchAccess, PathAccess, PolicyChain, PolicyRequest, RunAccess } from './tools/index.ts'
+export {
+  escapeInvisible,
+  isHandover,
+  jsonSchemaProblem,
+  nestedRun,
+  nestedRunOf,
+  pending,
+  replaceInvisible,
+} from './tools/index.ts'
 export { decodeEntities } from './view/markdown/index.ts'

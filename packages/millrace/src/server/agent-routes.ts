@@ -49,7 +49,7 @@ export function agentRoutes(app: App): Route[] {
 }
 
 /** What everyone who may use the agent can know. */
-function infoOf({ name, description, starters, tools, models, isSimulated }: AgentDetails): AgentInfo {
+export function infoOf({ name, description, starters, tools, models, isSimulated }: AgentDetails): AgentInfo {
   return {
     name,
     ...(description !== undefined && { description }),

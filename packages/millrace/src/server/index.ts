@@ -1,4 +1,5 @@
 export type {
+  AgUiOptions,
   AiSdkUiOptions,
   Caller,
   ClientOption,
@@ -26,7 +27,7 @@ export type {
   VoiceOutlet,
   VoiceSession,
 } from '../protocols/index.ts'
-export { aiSdkUi, anthropicApi, httpError, openaiApi } from '../protocols/index.ts'
+export { agUi, aiSdkUi, anthropicApi, httpError, openaiApi } from '../protocols/index.ts'
 export type { ExchangeFolderOptions } from './exchange-folder.ts'
 export { exchangeFolder } from './exchange-folder.ts'
 export type { ListeningServer } from './listen.ts'

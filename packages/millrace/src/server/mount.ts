@@ -3,10 +3,12 @@ import type { ClientOptions, MountedProtocol, Protocol, ProtocolHost, Route } fr
 import { defaultClientOptions, errorReport, inspectorOptions } from '../protocols/index.ts'
 import type { App } from '../threads/index.ts'
 import { admission } from './admission.ts'
+import { infoOf } from './agent-routes.ts'
 import { callers } from './callers.ts'
 import { httpHandler } from './handler.ts'
 import type { ServerSettings } from './options.ts'
 import { originCheck } from './origin-check.ts'
+import { publicThread } from './public-thread.ts'
 import { router } from './router.ts'
 import { openStreams } from './streams.ts'
 
@@ -38,6 +40,9 @@ export function mountProtocols(app: App, { settings, protocols, ownRoutes, isClo
     heartbeatMs,
     stuckMs,
     clientOptions,
+    authenticates: Boolean(settings.auth),
+    describe: (agent) => infoOf(app.describe(agent)),
+    openThread: (id) => (settings.auth ? publicThread(app.thread(id), {}) : app.thread(id)),
     publicError: (thrown) => publicError(thrown, onError),
     onError,
   }

@@ -45,6 +45,9 @@ describe('openapi.json', () => {
     const host = {
       ...{ ...settings, clientOptions },
       agents: app.agents,
+      authenticates: false,
+      describe: () => ({}) as never,
+      openThread: app.thread,
       publicError: () => ({}) as never,
       onError: () => {},
     }
@@ -192,8 +195,10 @@ describe('openapi.json', () => {
     const thread = { id: 'one', agent: 'asker' }
     await check('importThread', '/import', { body: { version: 2, thread, entries } })
     await check('importThread', '/import', { body: { version: 99, thread, entries: [] } })
-    await check('renameThread', '/threads/one', { body: { title: 'A rope' } })
-    await check('renameThread', '/threads/none', { body: { title: 'A rope' } })
+    await check('changeThread', '/threads/one', { body: { title: 'A rope' } })
+    await check('changeThread', '/threads/one', { body: { metadata: { color: 'red', size: null } } })
+    await check('changeThread', '/threads/one', { body: {} })
+    await check('changeThread', '/threads/none', { body: { title: 'A rope' } })
     await check('giveFeedback', '/threads/one/feedback', { body: { run: runId, rating: 'up', note: 'Yes.' } })
     await check('giveFeedback', '/threads/none/feedback', { body: { run: runId } })
     await check('listThreads', '/threads?outcome=completed&tool=cut_rope&minUsd=0&since=0&search=again')

@@ -73,6 +73,8 @@ export const preflightHeaders = {
     'traceparent, tracestate',
     // Sent by MCP clients, with and without sessions.
     'mcp-protocol-version, mcp-session-id, mcp-method, mcp-name',
+    // Sent by A2A clients.
+    'a2a-version, a2a-extensions',
     // Sent by `openai`, `@anthropic-ai/sdk` and other clients of these APIs. Browsers that let a page
     // set user-agent ask for it. A wildcard does not work with credentials.
     'x-thread-id, x-api-key, user-agent, openai-organization, openai-project',

@@ -26,6 +26,49 @@ describe('PATCH /threads/:id', () => {
     expect(empty.status).toBe(400)
   })
 
+  test('changes the metadata by a merge patch', async () => {
+    const server = desk({ auth: byToken })
+    const created = await server.ask('POST', '/threads', {
+      body: { metadata: { plan: 'free', state: { a: 1, b: { c: 2 } } } },
+      as: 'ada',
+    })
+    const { id } = (await created.json()) as { id: string }
+    const change = async (body: unknown, as = 'ada') => {
+      const response = await server.ask('PATCH', `/threads/${id}`, { body, as })
+      return [response.status, await response.json()]
+    }
+    expect(await change({ metadata: { state: { a: null, b: { d: 3 } } } })).toEqual([200, { seq: 1 }])
+    const shown = await server.ask('GET', `/threads/${id}`, { as: 'ada' })
+    expect(await shown.json()).toMatchObject({
+      head: 1,
+      metadata: { plan: 'free', state: { b: { c: 2, d: 3 } } },
+    })
+    const rejected = (message: string) => [
+      400,
+      { error: { code: 'invalid_input', message: expect.stringContaining(message) } },
+    ]
+    expect(await change({ metadata: ['x'] })).toEqual(rejected("'metadata'"))
+    expect(await change({ metadata: { state: 'x'.repeat(20_000) } })).toEqual(rejected('16384 bytes'))
+    for (const body of [{}, { title: 'x', metadata: {} }])
+      expect(await change(body)).toEqual(rejected("either 'title' or 'metadata'"))
+    expect((await change({ metadata: { state: 1 } }, 'bob'))[0]).toBe(404)
+    expect(await change({ metadata: { state: {}, plan: 'pro' } })).toEqual([
+      403,
+      { error: { code: 'auth', message: expect.stringContaining("the field 'plan'") } },
+    ])
+    expect((await server.app.thread(id).info()).head).toBe(1)
+  })
+
+  test('changes all metadata for users who may inspect, and without auth', async () => {
+    const auth = () => ({ user: 'ada', canInspect: true })
+    for (const server of [desk({ auth }), desk()]) {
+      const { thread } = await answered(server, 'ada')
+      const body = { metadata: { plan: 'pro' } }
+      expect((await server.ask('PATCH', `/threads/${thread.id}`, { body })).status).toBe(200)
+      expect(await thread.info()).toMatchObject({ metadata: { plan: 'pro' } })
+    }
+  })
+
   test('is only for those who may see it', async () => {
     const server = desk({ auth: byToken })
     const { thread } = await answered(server, 'ada')

@@ -1,4 +1,4 @@
-import type { ExportedThread, Feedback } from '../protocol/index.ts'
+import type { ExportedThread, Feedback, JsonObject } from '../protocol/index.ts'
 import { outcomes } from '../protocol/index.ts'
 import type { ClientOptions, Fields, NewThreadOptions, Route, RouteContext } from '../protocols/index.ts'
 import {
@@ -61,7 +61,13 @@ const listFields: Fields = {
   until: numberField({ min: 0, description: 'Changed at or before this time.' }),
 }
 
-const renameFields: Fields = { title: required(textField({ max: 1000 })) }
+const changeFields: Fields = {
+  title: textField({ max: 1000 }),
+  metadata: objectField({
+    description:
+      "A JSON merge patch (RFC 7396): fields that are null are removed, all others are set. Fields other than 'state' can only be changed by users whose auth returns canInspect: true.",
+  }),
+}
 const feedbackFields: Fields = {
   run: required(textField({ max: 256, description: "The id of the run's first `run-start`." })),
   rating: choiceField('up', 'down'),
@@ -177,13 +183,19 @@ export function threadRoutes({ agents }: App, { limits, clientOptions }: ThreadR
     {
       method: 'PATCH',
       path: '/threads/:id',
-      name: 'renameThread',
-      summary: 'Give a thread a title',
-      body: renameFields,
-      responses: { 200: json(ref('Written'), 'The thread was renamed') },
+      name: 'changeThread',
+      summary: 'Give a thread a title, or change its metadata',
+      body: changeFields,
+      responses: { 200: json(ref('Written'), 'The thread was changed') },
       async handle({ caller, params, body }) {
+        const { title, metadata } = body as { title?: string; metadata?: JsonObject }
+        // Each is an entry of its own, so one request could not write both or nothing.
+        if ((title === undefined) === (metadata === undefined))
+          throw httpError(400, 'invalid_input', "the body must have either 'title' or 'metadata'")
         const { thread } = await caller.getThread(params.id as string)
-        return Response.json({ seq: await thread.rename(body.title as string) })
+        if (metadata) checkOwnFields(metadata, caller)
+        const seq = metadata ? await thread.updateMetadata(metadata) : await thread.rename(title as string)
+        return Response.json({ seq })
       },
     },
     {
@@ -229,4 +241,15 @@ export function threadRoutes({ agents }: App, { limits, clientOptions }: ThreadR
       },
     },
   ]
+}
+
+/** `state` is shared with clients. The other fields of metadata may be what the server relies on. */
+function checkOwnFields(metadata: JsonObject, { canInspect }: RouteContext['caller']) {
+  const other = Object.keys(metadata).find((name) => name !== 'state')
+  if (other !== undefined && !canInspect)
+    throw httpError(
+      403,
+      'auth',
+      `the field '${other}' of the metadata can only be changed by users whose auth returns canInspect: true. Clients can change the field 'state'`,
+    )
 }
