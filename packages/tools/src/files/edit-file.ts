@@ -1,13 +1,15 @@
 import type { JsonSchema } from 'millrace'
 import { type Tool, type ToolContext, tool } from 'millrace'
+import { callDisplay } from '../display.ts'
 import { queueChange } from './change-queue.ts'
+import { editorFile } from './editor-file.ts'
 import { applyEdits, type Edit, type Edited, lineAt } from './edits.ts'
 import { quotedPath } from './failures.ts'
 import { numbered } from './lines.ts'
 import { requirePermission } from './permit.ts'
 import { replaceFile } from './replace.ts'
 import { similarNames } from './similar-names.ts'
-import { binaryKindOf, decodeText, encodeText, isDecodingError, notText, sizeOf } from './text.ts'
+import { binaryKindOf, decodeFile, encodeText, notText, sizeOf } from './text.ts'
 import { notRegular, openResolved, type ResolvedPath, type Workspace } from './workspace.ts'
 
 interface EditInput extends Partial<Edit> {
@@ -60,9 +62,22 @@ export function editFileTool(workspace: Workspace): Tool {
       ...(await workspace.access('read', path)),
       ...(await workspace.access('write', path)),
     ],
+    display: (input) => {
+      const shown = workspace.shown(input.path)
+      return callDisplay({
+        kind: 'edit',
+        title: `Edit ${input.path}`,
+        locations: shown.map((path) => ({ path })),
+        diff: shown.flatMap((path) =>
+          editsOf(input).map(({ old_text, new_text }) => ({ path, oldText: old_text, newText: new_text })),
+        ),
+      })
+    },
     run: async (input, context: ToolContext) => {
       const edits = editsOf(input)
-      return queueChange(workspace, input.path, (resolved) => editResolved(resolved, edits, context))
+      return queueChange(workspace, input.path, (resolved) =>
+        editResolved(workspace, resolved, edits, context),
+      )
     },
   })
 }
@@ -77,6 +92,7 @@ function editsOf({ edits, old_text, new_text, replace_all = false }: EditInput):
 }
 
 async function editResolved(
+  workspace: Workspace,
   resolved: ResolvedPath,
   edits: readonly Edit[],
   context: ToolContext,
@@ -100,27 +116,26 @@ async function editResolved(
     const bytes = await file.readFile()
     const kind = binaryKindOf(bytes)
     if (kind) throw notText(path, kind, bytes.length)
-    const { text, encoding } = decode(bytes, path)
-    const edited = applyEdits(text, edits)
-    await replaceFile(resolved, encodeText(edited.text, encoding), {
-      signal: context.signal,
-      expected: opened,
-    })
-    const { replaced } = edited
+    const { text, encoding } = decodeFile(bytes, path)
+    const { read, write } = editorFile(workspace, resolved, encoding, context) ?? {}
+    // With only one of the two, the edit could overwrite changes that are not saved.
+    const isInEditor = read && write
+    const edited = applyEdits(isInEditor ? await read() : text, edits)
+    if (isInEditor) await write(edited.text)
+    else
+      await replaceFile(resolved, encodeText(edited.text, encoding), {
+        signal: context.signal,
+        expected: opened,
+      })
+    const { replaced, spans } = edited
+    const line = lineAt(edited.text, spans[0]?.start ?? 0)
+    context.progress({ display: { locations: workspace.shown(path).map((path) => ({ path, line })) } })
     return [
       `Edited ${path}: ${replaced} ${replaced === 1 ? 'replacement' : 'replacements'}.`,
       ...excerpt(edited),
     ].join('\n')
   } finally {
     await file.close()
-  }
-}
-
-function decode(bytes: Buffer, path: string) {
-  try {
-    return decodeText(bytes)
-  } catch (error) {
-    throw isDecodingError(error) ? notText(path, 'not valid UTF-8 text', bytes.length) : error
   }
 }
 

@@ -1,5 +1,6 @@
 import type { JsonSchema } from 'millrace'
 import { type Tool, type ToolContext, tool } from 'millrace'
+import { callDisplay } from '../display.ts'
 import type { Folder } from './folder.ts'
 import { globPattern } from './glob.ts'
 import { lineMatcher } from './line-matcher.ts'
@@ -53,6 +54,8 @@ export function findFilesTool(settings: SearchSettings): Tool {
     input,
     repeat: 'safe',
     access: ({ path = '.' }) => workspace.access('read', path),
+    display: ({ pattern, path }) =>
+      callDisplay({ kind: 'search', title: `Find ${pattern}${path === undefined ? '' : ` in ${path}`}` }),
     run: (input, context: ToolContext) => find(input, context),
   })
 }

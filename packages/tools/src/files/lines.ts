@@ -42,7 +42,7 @@ export interface LineOptions {
  * counted. `ended` is false if the rest of the file was not counted.
  */
 export async function readLines(
-  chunks: AsyncIterable<Buffer>,
+  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
   { from = 1, maxLineBytes, take, countBytes = 0 }: LineOptions,
 ): Promise<{ readonly lines: number; readonly ended: boolean }> {
   let number = 1

@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs'
 import type { JsonSchema } from 'millrace'
 import { type Tool, type ToolContext, tool } from 'millrace'
+import { callDisplay } from '../display.ts'
 import { quotedPath } from './failures.ts'
 import type { Folder } from './folder.ts'
 import { openFolder, type SearchSettings } from './search-settings.ts'
@@ -75,6 +76,7 @@ export function listFilesTool(settings: SearchSettings): Tool {
     input,
     repeat: 'safe',
     access: ({ path = '.' }) => workspace.access('read', path),
+    display: ({ path = '.' }) => callDisplay({ kind: 'search', title: `List ${path}` }),
     run: (input, context: ToolContext) => list(input, context),
   })
 }

@@ -1,11 +1,21 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { JsonSchema } from 'millrace'
 import { type Tool, type ToolContext, tool, toolContent } from 'millrace'
+import { callDisplay } from '../display.ts'
+import { editorFile } from './editor-file.ts'
 import { quotedPath } from './failures.ts'
 import { lineText, numbered, readLines, utf8Chunks } from './lines.ts'
 import { requirePermission } from './permit.ts'
 import { firstNames, similarNames } from './similar-names.ts'
-import { binaryKindOf, encodingOf, imageTypeOf, isDecodingError, notText, sizeOf } from './text.ts'
+import {
+  binaryKindOf,
+  decodeFile,
+  encodingOf,
+  imageTypeOf,
+  isDecodingError,
+  notText,
+  sizeOf,
+} from './text.ts'
 import { notRegular, openResolved, type ResolvedPath, type Workspace } from './workspace.ts'
 
 interface ReadInput {
@@ -46,12 +56,19 @@ export function readFileTool(workspace: Workspace, options: ReadOptions): Tool {
     repeat: 'safe',
     maxResultChars: options.maxReadBytes + 1000,
     access: ({ path }) => workspace.access('read', path),
+    display: ({ path, offset }) =>
+      callDisplay({
+        kind: 'read',
+        title: `Read ${path}`,
+        locations: workspace.shown(path).map((path) => ({ path, ...(offset && { line: offset }) })),
+      }),
     run: (input, context: ToolContext) =>
-      workspace.at(input.path, (resolved) => readResolved(resolved, input, options, context)),
+      workspace.at(input.path, (resolved) => readResolved(workspace, resolved, input, options, context)),
   })
 }
 
 async function readResolved(
+  workspace: Workspace,
   resolved: ResolvedPath,
   input: ReadInput,
   options: ReadOptions,
@@ -82,7 +99,15 @@ async function readResolved(
     if (mediaType) return await readImage(file, path, mediaType, opened.size, options)
     const kind = binaryKindOf(start)
     if (kind) throw notText(path, kind, opened.size)
-    return await readText(file, start, path, opened.size, input, options, context.signal)
+    const encoding = encodingOf(start)
+    const text = await editorFile(workspace, resolved, encoding, context)?.read?.()
+    // Not every editor reports text that it could not decode.
+    if (text?.includes('\ufffd')) decodeFile(await file.readFile(), path)
+    const chunks =
+      text === undefined
+        ? utf8Chunks(file, encoding, context.signal)
+        : [Buffer.from(text.replace(/^\ufeff/, ''))]
+    return await readText(chunks, path, opened.size, input, options)
   } finally {
     await file.close()
   }
@@ -111,13 +136,11 @@ async function readImage(
 }
 
 async function readText(
-  file: FileHandle,
-  head: Buffer,
+  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
   path: string,
   size: number,
   { offset = 1, limit = maxLines }: ReadInput,
   { maxReadBytes }: ReadOptions,
-  signal: AbortSignal,
 ): Promise<string> {
   const shown: string[] = []
   let bytesShown = 0
@@ -131,7 +154,6 @@ async function readText(
     return shown.length < limit
   }
   try {
-    const chunks = utf8Chunks(file, encodingOf(head), signal)
     const maxLineBytes = maxLineChars * 4
     const { lines, ended } = await readLines(chunks, { from: offset, maxLineBytes, take, countBytes })
     if (lines === 0) return '[the file is empty]'

@@ -20,7 +20,25 @@ export async function replaceFile(
   content: Buffer,
   { signal, expected }: { signal: AbortSignal; expected?: Stats },
 ): Promise<void> {
-  if (resolved.missing.length === 0) return replaceIn(resolved.folder, resolved, content, signal, expected)
+  await prepareFolder(resolved, (folder) => replaceIn(folder, resolved, content, signal, expected))
+}
+
+/**
+ * Calls `work` with the folder of a file that may be written. Creates missing folders. Throws if an
+ * existing file must not be replaced.
+ */
+export async function prepareFolder(
+  resolved: ResolvedPath,
+  work: (folder: Folder) => Promise<void>,
+): Promise<void> {
+  const { name, path, stats } = resolved
+  if (stats) {
+    if (!stats.isFile()) throw notRegular(path, stats)
+    // A rename would not need write permission for the file itself, but a read-only file is meant
+    // to stay unchanged.
+    await access(`${resolved.folder.at}/${name}`, constants.W_OK)
+    await resolved.folder.check(name)
+  }
   const created: Folder[] = []
   try {
     let folder = resolved.folder
@@ -29,7 +47,7 @@ export async function replaceFile(
       folder = await folder.open(name)
       created.push(folder)
     }
-    await replaceIn(folder, resolved, content, signal, expected)
+    await work(folder)
   } finally {
     await Promise.all(created.map((folder) => folder.close()))
   }
@@ -53,13 +71,6 @@ async function replaceIn(
   expected: Stats | undefined,
 ): Promise<void> {
   const target = `${folder.at}/${name}`
-  if (stats) {
-    if (!stats.isFile()) throw notRegular(path, stats)
-    // A rename would not need write permission for the file itself, but a read-only file is meant
-    // to stay unchanged.
-    await access(target, constants.W_OK)
-    await folder.check(name)
-  }
   // A random name, at which no link can have been planted; O_EXCL fails if it exists.
   const temporary = `.millrace-${randomBytes(12).toString('hex')}.tmp`
   const from = `${folder.at}/${temporary}`

@@ -1,5 +1,6 @@
 import type { JsonSchema } from 'millrace'
 import { type Tool, type ToolContext, tool } from 'millrace'
+import { callDisplay } from '../display.ts'
 import { quotedPath } from './failures.ts'
 import type { Folder } from './folder.ts'
 import { globPattern } from './glob.ts'
@@ -61,6 +62,11 @@ export function searchFilesTool(settings: SearchSettings): Tool {
     input,
     repeat: 'safe',
     access: ({ path = '.' }) => workspace.access('read', path),
+    display: ({ pattern, path }) =>
+      callDisplay({
+        kind: 'search',
+        title: `Search for ${pattern}${path === undefined ? '' : ` in ${path}`}`,
+      }),
     run: async (input, context: ToolContext) => {
       const { pattern, literal = false } = input
       if (pattern.includes('\n') || (!literal && /(?<!\\)(\\\\)*\\n/.test(pattern)))

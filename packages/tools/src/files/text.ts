@@ -23,11 +23,25 @@ export function strictDecoder(encoding: Encoding): TextDecoder {
   return new TextDecoder(label, { fatal: true, ignoreBOM: true })
 }
 
+interface DecodedText {
+  readonly text: string
+  readonly encoding: Encoding
+}
+
 /** The text of a whole file, without BOM. Throws if it is not text. */
-export function decodeText(bytes: Buffer): { readonly text: string; readonly encoding: Encoding } {
+export function decodeText(bytes: Buffer): DecodedText {
   const encoding = encodingOf(bytes)
   const text = strictDecoder(encoding).decode(bytes.subarray(bomOf(encoding).length))
   return { text, encoding }
+}
+
+/** The same for the file at `path`, with an explanation if it is not text. */
+export function decodeFile(bytes: Buffer, path: string): DecodedText {
+  try {
+    return decodeText(bytes)
+  } catch (error) {
+    throw isDecodingError(error) ? notText(path, 'not valid UTF-8 text', bytes.length) : error
+  }
 }
 
 export function encodeText(text: string, encoding: Encoding): Buffer {

@@ -38,6 +38,11 @@ export interface Workspace {
    * itself reports.
    */
   access(kind: PathAccess['kind'], path: string): Promise<readonly PathAccess[]>
+  /**
+   * The absolute path to show for a path that is not checked yet, in a list; empty if it is outside
+   * the workspace.
+   */
+  shown(path: string): readonly string[]
 }
 
 // The limit of Linux for one path.
@@ -65,6 +70,14 @@ export function openWorkspace(folder: string, { hold = canHold }: { hold?: boole
     async access(kind, path) {
       try {
         return [await at(path, async (resolved) => ({ kind, path: resolved.path }))]
+      } catch {
+        return []
+      }
+    },
+    shown(path) {
+      try {
+        const shown = resolve(roots.real, ...parsePath(path, roots))
+        return belowRoot(shown, roots) ? [shown] : []
       } catch {
         return []
       }

@@ -1,6 +1,8 @@
 import type { JsonSchema } from 'millrace'
 import { type Tool, type ToolContext, tool } from 'millrace'
+import { callDisplay } from '../display.ts'
 import { queueChange } from './change-queue.ts'
+import { editorFile } from './editor-file.ts'
 import { quotedPath } from './failures.ts'
 import { requirePermission } from './permit.ts'
 import { replaceFile } from './replace.ts'
@@ -31,6 +33,15 @@ export function writeFileTool(workspace: Workspace): Tool {
     input,
     repeat: 'safe',
     access: ({ path }) => workspace.access('write', path),
+    display: ({ path, content }) => {
+      const shown = workspace.shown(path)
+      return callDisplay({
+        kind: 'edit',
+        title: `Write ${path}`,
+        locations: shown.map((path) => ({ path })),
+        diff: shown.map((path) => ({ path, newText: content })),
+      })
+    },
     run: async ({ path, content }, context: ToolContext) => {
       if (path.endsWith('/')) throw new Error(`${quotedPath(path)} is a folder: pass the name of a file.`)
       return queueChange(workspace, path, async (resolved) => {
@@ -38,7 +49,8 @@ export function writeFileTool(workspace: Workspace): Tool {
           throw new Error(`${quotedPath(resolved.path)} is a folder: pass the name of a file in it.`)
         await requirePermission(context, 'write', resolved.path)
         const bytes = Buffer.from(content)
-        await replaceFile(resolved, bytes, context)
+        const { write } = editorFile(workspace, resolved, 'utf-8', context) ?? {}
+        await (write ? write(content) : replaceFile(resolved, bytes, context))
         const lines = linesIn(content)
         return `Wrote ${lines} ${lines === 1 ? 'line' : 'lines'} (${bytes.length} bytes) to ${resolved.path} (${resolved.stats ? 'replaced' : 'new file'}).`
       })

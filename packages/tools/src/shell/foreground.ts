@@ -15,6 +15,8 @@ interface Waiting {
   readonly progress: (data: unknown) => void
   /** Called as soon as it runs, so that `close()` can end it. */
   readonly onStart: (command: Command) => void
+  /** Starts it somewhere else than in a process of its own. */
+  readonly start?: ((spec: CommandSpec) => Promise<Command>) | undefined
 }
 
 /**
@@ -23,11 +25,11 @@ interface Waiting {
  */
 export async function runToEnd(
   spec: CommandSpec,
-  { timeoutMs, signal, progress, onStart }: Waiting,
+  { timeoutMs, signal, progress, onStart, start = startCommand }: Waiting,
 ): Promise<CommandOutcome> {
   signal.throwIfAborted()
   const live = liveOutput(progress)
-  const command = await startCommand({ ...spec, onOutput: live.push })
+  const command = await start({ ...spec, onOutput: live.push })
   onStart(command)
   const cancel = () => void command.end()
   let timedOutMs: number | undefined

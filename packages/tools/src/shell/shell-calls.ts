@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import type { Access, ToolContext } from 'millrace'
 import { toolContent } from 'millrace'
 import { nestedRunOf } from 'millrace/internal'
+import { inEditor } from '../editor.ts'
 import type { Background } from './background.ts'
 import type { Command, CommandEnd, CommandSpec } from './command.ts'
 import type { WrittenAccess } from './commands/plain-line.ts'
@@ -15,6 +16,7 @@ import { type CommandReport, callOutput, outcomeText } from './result-text.ts'
 import { hostProxy } from './sandbox/proxy.ts'
 import { findSandbox, sandboxDenial, sandboxed, sandboxProblem } from './sandbox/sandbox.ts'
 import type { ShellInput } from './shell-input.ts'
+import { startInTerminal } from './terminal-command.ts'
 import { expectedWorkingDirectory, workingDirectory } from './working-directory.ts'
 
 /** The options of `shell()` with defaults filled in. */
@@ -88,7 +90,9 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
   async function run(input: ShellInput, context: ToolContext): Promise<unknown> {
     const cwd = workingDirectory(root, input.cwd)
     const isSandboxed = await inSandbox()
-    const readOnly = nestedRunOf(context).policies?.readOnly === true
+    // The sandbox confines only processes of this one.
+    const editor = isSandboxed ? undefined : inEditor(context, cwd)
+    const readOnly = nestedRunOf(context).policies?.isReadOnly() === true
     if (isClosed()) throw new Error('the shell is closed: it can no longer run commands')
 
     const specFor = ({
@@ -126,7 +130,10 @@ export function shellCalls(settings: ShellSettings, { jobs, onStart, isClosed }:
       const { timeoutMs } = input
       const { signal, progress } = context
       const { tidy, ...command } = specFor(wanted)
-      const outcome = await runToEnd(command, { timeoutMs, signal, progress, onStart }).finally(tidy)
+      const start =
+        editor?.client.createTerminal &&
+        ((spec: CommandSpec) => startInTerminal(editor, spec, { timeoutMs, signal, progress }))
+      const outcome = await runToEnd(command, { timeoutMs, signal, progress, onStart, start }).finally(tidy)
       const { head, tail } = outcome.output.read()
       // The sandbox ends with its command, so remaining processes cannot be counted.
       const leftBehind = isSandboxed && (await import('./left-behind.ts')).leavesBehind(line)

@@ -24,6 +24,18 @@ export type ShellInput = Common &
     | { readonly form: 'lines'; readonly lines: readonly string[]; readonly maxOutputLength: number }
   )
 
+/** The command as the model wrote it. */
+export function writtenCommand(input: ShellInput): string {
+  switch (input.form) {
+    case 'line':
+      return input.line
+    case 'lines':
+      return input.lines.join('\n')
+    case 'argv':
+      return input.argv.join(' ')
+  }
+}
+
 type Problem = string | false | undefined
 type Fields = Readonly<Record<string, (value: unknown) => Problem>>
 

@@ -13,6 +13,7 @@ import {
   someText,
   wholeNumber,
 } from 'millrace/internal'
+import { callDisplay } from '../display.ts'
 import { background } from './background.ts'
 import type { Command } from './command.ts'
 import { findProgram } from './find-program.ts'
@@ -20,7 +21,7 @@ import { pollSchema } from './poll-input.ts'
 import { hostRule } from './sandbox/proxy.ts'
 import { sandboxProblem } from './sandbox/sandbox.ts'
 import { type ShellSettings, shellCalls } from './shell-calls.ts'
-import { shellSchema } from './shell-input.ts'
+import { shellSchema, writtenCommand } from './shell-input.ts'
 
 export interface ShellOptions {
   /** The folder where commands run. It must exist. */
@@ -109,6 +110,7 @@ export function shell(options: ShellOptions): ShellToolbox {
         timeoutMs: Number.POSITIVE_INFINITY,
         maxResultChars,
         access: calls.access,
+        display: (input) => callDisplay({ kind: 'execute', title: writtenCommand(input) }),
         run: calls.run,
       }),
       tool({
@@ -120,6 +122,7 @@ export function shell(options: ShellOptions): ShellToolbox {
         maxResultChars,
         polling: true,
         access: () => [],
+        display: ({ id }) => callDisplay({ kind: 'execute', title: `Output of ${id}` }),
         run: (request, { signal }) => jobs.poll(request, signal),
       }),
     ],

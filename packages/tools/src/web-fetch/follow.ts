@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { FetchAccess } from 'millrace/internal'
 import { messageOf } from 'millrace/internal'
+import { untilAborted } from '../until-aborted.ts'
 import type { AllowList } from './allow-list.ts'
 import { get } from './get.ts'
 import type { Lookup } from './resolve.ts'
 import { resolveHost } from './resolve.ts'
 import { hostOf, parseTarget, quoted } from './target.ts'
-import { untilAborted } from './until-aborted.ts'
 
 export interface Route {
   readonly lookup: Lookup

@@ -1,10 +1,10 @@
 import type { LookupAddress } from 'node:dns'
 import { isIP } from 'node:net'
+import { untilAborted } from '../until-aborted.ts'
 import { effectiveAddress, notPublic } from './addresses.ts'
 import type { AllowList } from './allow-list.ts'
 import { lookupFailure } from './failures.ts'
 import { addressOf, hostOf } from './target.ts'
-import { untilAborted } from './until-aborted.ts'
 
 /** Looks up the addresses of a name, like `dns.lookup` with `all`. */
 export type Lookup = (

@@ -12,6 +12,7 @@ import {
   systemClock,
   wholeNumber,
 } from 'millrace/internal'
+import { callDisplay } from '../display.ts'
 import { allowListOf, allowProblem } from './allow-list.ts'
 import { type HeadersOption, headersFor, headersProblem } from './headers.ts'
 import type { Lookup } from './resolve.ts'
@@ -59,6 +60,7 @@ export function webFetch(options: WebFetchOptions = {}): Tool<unknown, 'web_fetc
       'Fetch a web page by URL. HTML is returned as Markdown without hidden parts, other text unchanged, and PNG, JPEG, GIF and WebP images as images. Long text is returned in parts: call again with the given offset. Works only for public pages without sign-in.',
     input,
     access: ({ url }) => accessOf(url),
+    display: ({ url }) => callDisplay({ kind: 'fetch', title: `Fetch ${url}` }),
     repeat: 'safe',
     // The tool has its own timeout, with a better message for the model.
     timeoutMs: Number.POSITIVE_INFINITY,
