@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { fileURLToPath } from 'node:url'
-import { type ApprovalRequestEvent, agent, type Decision, detectModel, type RunEvent } from 'millrace'
+import { type ApprovalRequestEvent, type Decision, detectModel, type RunEvent } from 'millrace'
+import { coderFor } from './coder.ts'
 import { scriptedSession } from './session.ts'
-import { rulesFor, toolsFor } from './tools.ts'
 
 // npm run coding-agent                       a scripted session on a copy of ./project, without a key
 // npm run coding-agent -- FOLDER 'task'      with your model, in your folder
@@ -21,15 +21,7 @@ const workspace = folder === undefined ? copyOfProject() : resolve(folder)
 const model = folder === undefined ? scriptedSession() : (await detectModel()).model
 if (!model) throw new Error('no model found: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or start a local model')
 
-const tools = toolsFor(workspace)
-const coder = agent({
-  model,
-  system: `You are a careful programmer who works in one folder. Look before you change anything, change as little as
-possible, run the tests afterwards, and end with a short report of what was wrong and what you did.`,
-  tools,
-  permission: rulesFor(workspace),
-  maxRounds: 50,
-})
+const { coder, tools } = coderFor(workspace, model)
 
 function show(event: RunEvent) {
   if (event.type === 'text') process.stdout.write(event.text)
