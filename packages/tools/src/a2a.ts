@@ -1,0 +1,6 @@
+export type { A2aAgentOptions } from './a2a/agent-tool.ts'
+export { a2aAgent } from './a2a/agent-tool.ts'
+export type { A2aHeaders } from './a2a/connection.ts'
+export type { A2aOptions } from './a2a-server/a2a.ts'
+export { a2a } from './a2a-server/a2a.ts'
+export type { A2aPushOptions } from './a2a-server/push.ts'
