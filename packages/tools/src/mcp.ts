@@ -1,6 +1,7 @@
 export type { McpServerInfo } from './mcp/connect.ts'
 export { hostedMcpApproval } from './mcp/hosted-approval.ts'
 export type { McpCommand, McpHeaders, McpLog, McpOptions, McpUrl } from './mcp/options.ts'
+export type { McpSampling } from './mcp/sampling.ts'
 export type { McpToolbox } from './mcp/toolbox.ts'
 export { mcp } from './mcp/toolbox.ts'
 export { mcpProtocol } from './mcp-server/endpoint.ts'

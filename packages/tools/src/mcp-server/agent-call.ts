@@ -1,17 +1,18 @@
 import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
 import type { Thread, ThreadInfo } from 'millrace'
 import { isMillraceError } from 'millrace'
-import { invalidInput } from 'millrace/internal'
+import { invalidInput, systemClock } from 'millrace/internal'
 import type { Caller, ProtocolHost } from 'millrace/server'
 import type { RunSummary } from 'millrace/view'
 import { foldResult } from 'millrace/view'
 import type { ResumePoint } from './approvals.ts'
 import { askUser, decide, parseResumePoint } from './approvals.ts'
-import type { Progress } from './progress.ts'
-import { progressOf } from './progress.ts'
+import { progressFor } from './progress.ts'
 import type { ConversationRef } from './results.ts'
 import { answerResult, errorResult, shuttingDownResult, waitingResult } from './results.ts'
 import type { Sdk } from './sdk.ts'
+import type { AgentTask } from './tasks.ts'
+import { taskOf } from './tasks.ts'
 
 export interface AgentCallInput {
   readonly prompt?: string
@@ -25,7 +26,14 @@ export interface AgentCall {
   /** Whether the client can ask its user (elicitation). */
   readonly canAsk: boolean
   readonly request: ServerContext['mcpReq']
+  /**
+   * When the call becomes a task: at once if the client wants it (2025-11-25), or after some time if the
+   * client supports it (2026-07-28).
+   */
+  readonly taskAfterMs: number | undefined
 }
+
+export type CallAnswer = CallToolResult | InputRequiredResult | AgentTask
 
 export interface AgentCallsOptions extends Pick<ProtocolHost, 'heartbeatMs' | 'publicError'> {
   readonly sdk: Sdk
@@ -64,11 +72,15 @@ export function agentCalls({ sdk, closing, heartbeatMs, publicError }: AgentCall
     return caller.createThread({ agent })
   }
 
-  async function answer(call: AgentCall): Promise<CallToolResult | InputRequiredResult> {
-    const { agent, input, request } = call
+  async function answer(call: AgentCall): Promise<CallAnswer> {
+    const { agent, input, request, taskAfterMs } = call
     const resumeAt = parseResumePoint(request.requestState())
     const id = resumeAt?.thread ?? input.thread
-    const { thread, info } = id === undefined ? await open(call) : await getThread(id, call)
+    const found = id === undefined ? await open(call) : await getThread(id, call)
+    const { thread, info } = found
+    // Its message waits behind what has to be approved first, and the task asks for that.
+    if (taskAfterMs === 0 && !resumeAt)
+      return taskOf(found, input.prompt === undefined ? 0 : await thread.send(input.prompt))
     const conversation: ConversationRef = { agent, thread: thread.id }
     const isDecided = resumeAt ? await decide(sdk, thread, request.inputResponses) : true
 
@@ -88,6 +100,9 @@ export function agentCalls({ sdk, closing, heartbeatMs, publicError }: AgentCall
       seq = await thread.send(input.prompt)
     }
     const summary = await followRun(thread, { call, info, seq })
+    // A task can wait for a person without the client.
+    const isLong = summary === 'later' || (summary?.outcome === 'suspended' && taskAfterMs !== undefined)
+    if (isLong) return taskOf(found, seq)
     if (!summary) return shuttingDownResult(conversation)
     return summary.outcome === 'suspended'
       ? needsApproval(summary, seq === undefined ? conversation : { thread: thread.id, seq })
@@ -95,23 +110,28 @@ export function agentCalls({ sdk, closing, heartbeatMs, publicError }: AgentCall
   }
 
   /**
-   * Follows the run to its end, and stops it if the client cancels. Undefined if the server shuts
-   * down first.
+   * Follows the run to its end, and stops it if the client cancels. `later` if it becomes a task, and
+   * undefined if the server shuts down first.
    */
   async function followRun(
     thread: Thread,
     { call, info, seq }: { call: AgentCall; info: ThreadInfo; seq: number | undefined },
-  ): Promise<RunSummary | undefined> {
+  ): Promise<RunSummary | 'later' | undefined> {
     const { signal } = call.request
+    const later = new AbortController()
+    const { taskAfterMs = Number.POSITIVE_INFINITY } = call
+    const cancelTimer = Number.isFinite(taskAfterMs)
+      ? systemClock.after(taskAfterMs, () => later.abort())
+      : undefined
     const fold = foldResult(seq)
-    const progress = progressFor(call, heartbeatMs)
+    const progress = progressFor(call.request, heartbeatMs)
     let [started, hasEnded] = [seq === undefined, false]
     try {
       progress?.report(`asking the agent '${call.agent}' in thread '${thread.id}'`)
       const entries = thread.follow({
         after: seq === undefined ? 0 : seq - 1,
         until: seq ?? 'idle',
-        signal: AbortSignal.any([signal, closing]),
+        signal: AbortSignal.any([signal, closing, later.signal]),
       })
       for await (const entry of entries) {
         const change = fold.applyEntry(entry)
@@ -122,17 +142,19 @@ export function agentCalls({ sdk, closing, heartbeatMs, publicError }: AgentCall
         if (entry.seq > info.head) progress?.update(change)
       }
     } finally {
+      cancelTimer?.()
       progress?.end()
     }
     if (hasEnded) return fold.result()
     if (signal.aborted && !closing.aborted) await stopOwn(thread, { started, seq, reason: signal.reason })
     if (closing.aborted) return undefined
+    if (later.signal.aborted && !signal.aborted) return 'later'
     // Stopped before the run started. If the app is closed, this throws.
     await thread.info()
     return fold.result()
   }
 
-  return async (call: AgentCall): Promise<CallToolResult | InputRequiredResult> => {
+  return async (call: AgentCall): Promise<CallAnswer> => {
     try {
       return await answer(call)
     } catch (thrown) {
@@ -151,17 +173,4 @@ async function stopOwn(
   const isOthers = run !== undefined && run.outcome === undefined && queued.some((one) => one.seq === seq)
   if (started || !isOthers)
     await thread.stop(typeof reason === 'string' && reason ? reason : 'canceled by the MCP client')
-}
-
-function progressFor({ request }: AgentCall, heartbeatMs: number): Progress | undefined {
-  const progressToken = request._meta?.progressToken
-  if (progressToken === undefined) return undefined
-  return progressOf({
-    heartbeatMs,
-    send(progress, message) {
-      const params = { progressToken, progress, message }
-      // A disconnected client is detected elsewhere.
-      request.notify({ method: 'notifications/progress', params }).catch(() => {})
-    },
-  })
 }

@@ -33,18 +33,23 @@ export function askUser(
 ): InputRequiredResult {
   const questions = approvals.map((request) => [
     request.callId,
-    inputRequired.elicit({
-      message: request.budget
-        ? `The agent '${agent}' asks: ${describeCall(request)} Accept to approve.`
-        : `The agent '${agent}' wants to run ${describeCall(request)}. Accept to approve.`,
-      // An empty form: whether the user accepts it is the answer.
-      requestedSchema: { type: 'object', properties: {} },
-    }),
+    inputRequired.elicit(questionOf(agent, request)),
   ])
   return inputRequired({
     inputRequests: Object.fromEntries(questions),
     requestState: JSON.stringify(resumeAt),
   })
+}
+
+/** The form that asks a user about a call. */
+export function questionOf(agent: string, request: ApprovalRequestEvent) {
+  return {
+    message: request.budget
+      ? `The agent '${agent}' asks: ${describeCall(request)} Accept to approve.`
+      : `The agent '${agent}' wants to run ${describeCall(request)}. Accept to approve.`,
+    // An empty form: whether the user accepts it is the answer.
+    requestedSchema: { type: 'object' as const, properties: {} },
+  }
 }
 
 /**
@@ -60,6 +65,11 @@ export function parseResumePoint(state: unknown): ResumePoint | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Throws for what this server cannot have sent: without it, the call would start over. */
+export function checkResumePoint(state: string): void {
+  if (!parseResumePoint(state)) throw new Error('the request state was changed')
 }
 
 /** Records the user's decisions. Returns false if some questions were not answered. */

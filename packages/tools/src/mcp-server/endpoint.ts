@@ -9,6 +9,7 @@ import { mcpTable, readMcpOptions } from './options.ts'
 import { loadSdk } from './sdk.ts'
 import { sessions } from './sessions.ts'
 import type { StdioOptions } from './stdio.ts'
+import { streamTasks, taskSubscriptionIn } from './task-stream.ts'
 
 /** The agents as tools of an MCP server. */
 export interface McpEndpoint extends MountedProtocol {
@@ -20,6 +21,9 @@ export interface McpEndpoint extends MountedProtocol {
   /** Ends open calls with a shutdown message; the agents' runs continue. Can be called twice. */
   close(): Promise<void>
 }
+
+/** How often clients should ask for the state of a task. */
+const pollMs = 1000
 
 /**
  * The agents as tools of an MCP server at `/mcp`, for `serve({ protocols: [mcpProtocol()] })`. Throws
@@ -52,14 +56,11 @@ export function mcpEndpoint(
       sdk,
       settings,
       agents,
-      answer(call) {
-        const answered = answer(call)
-        running.add(answered)
-        void answered.finally(() => running.delete(answered))
-        return answered
-      },
+      answer: (call) => track(answer(call)),
+      track,
+      tasks: { sdk, heartbeatMs, pollMs, closing: closing.signal },
     })
-    const modern = sdk.createMcpHandler(() => makeServer(callerOf), {
+    const modern = sdk.createMcpHandler(({ era }) => makeServer(callerOf, era), {
       legacy: 'reject',
       // Clients time out waiting for response headers, and a run may take longer.
       responseMode: 'sse',
@@ -68,7 +69,7 @@ export function mcpEndpoint(
     })
     const old = sessions({
       sdk,
-      makeServer: () => makeServer(callerOf),
+      makeServer: () => makeServer(callerOf, 'legacy'),
       maxSessions: settings.maxSessions,
       perUser: limits.streams,
       idleMs: settings.sessionIdleMs,
@@ -76,6 +77,13 @@ export function mcpEndpoint(
       bodyBytes,
     })
     return { sdk, makeServer, modern, old }
+  }
+
+  function track<T>(answered: Promise<T>): Promise<T> {
+    running.add(answered)
+    // Both ways: the request gets the error.
+    void answered.catch(() => {}).finally(() => running.delete(answered))
+    return answered
   }
 
   function loaded() {
@@ -115,6 +123,12 @@ export function mcpEndpoint(
     const stream = requests > 0 ? call.openStream() : undefined
     // If the server ends the stream, the call treats the client as disconnected.
     const asked = withBody(request, body, stream ? AbortSignal.any([signal, stream.signal]) : signal)
+    const subscription = stream && taskSubscriptionIn(body)
+    if (subscription) {
+      const ends = AbortSignal.any([signal, stream.signal, closing.signal])
+      const options = { sdk, caller, pollMs, heartbeatMs, signal: ends }
+      return stream.wrap(await streamTasks(subscription, options))
+    }
     const authInfo = authInfoOf(caller)
     const isOld = await sdk.isLegacyRequest(asked, undefined, { maxRequestBodySize: bodyBytes })
     const response = isOld
@@ -135,7 +149,7 @@ export function mcpEndpoint(
     },
     async stdio(options, caller) {
       const [{ makeServer }, { serveStdio }] = await Promise.all([loaded(), import('./stdio.ts')])
-      const connection = await serveStdio(() => makeServer(() => caller), options)
+      const connection = await serveStdio(({ era }) => makeServer(() => caller, era), options)
       connections.add(connection)
       if (closing.signal.aborted) await connection.close()
       await connection.ended

@@ -43,8 +43,8 @@ export function mcpServer(app: App, options: McpServerOptions = {}): McpAppServe
       `mcpServer() takes an app from millrace() as its first argument, not ${kindOf(app)}`,
     )
   checkOptions(options, table, { op, what: 'the option' })
-  const { describe, name, version, maxSessions, sessionIdleMs, ...server } = options
-  const own = { describe, name, version, maxSessions, sessionIdleMs }
+  const { describe, name, version, maxSessions, sessionIdleMs, taskAfterMs, ...server } = options
+  const own = { describe, name, version, maxSessions, sessionIdleMs, taskAfterMs }
   const settings = readServerOptions(server, op)
   let closing: Promise<void> | undefined
   let endpoint: McpEndpoint | undefined

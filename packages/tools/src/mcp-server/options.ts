@@ -19,6 +19,11 @@ export interface ServeMcpOptions {
   readonly maxSessions?: number | undefined
   /** Idle sessions are closed after this time; 30 minutes by default. */
   readonly sessionIdleMs?: number | undefined
+  /**
+   * A call that takes longer becomes a task, if the client supports that (2026-07-28); 5 seconds by
+   * default, `Infinity` for never. Clients of 2025-11-25 say themselves which calls are tasks.
+   */
+  readonly taskAfterMs?: number | undefined
 }
 
 export interface McpSettings {
@@ -27,6 +32,7 @@ export interface McpSettings {
   readonly version: string
   readonly maxSessions: number
   readonly sessionIdleMs: number
+  readonly taskAfterMs: number
 }
 
 export const mcpTable: OptionTable<ServeMcpOptions> = {
@@ -35,6 +41,7 @@ export const mcpTable: OptionTable<ServeMcpOptions> = {
   version: someText,
   maxSessions: wholeNumber(1),
   sessionIdleMs: duration,
+  taskAfterMs: duration,
 }
 
 /** Fills in defaults. Throws `invalid_input` for the description of an unknown agent. */
@@ -45,6 +52,7 @@ export function readMcpOptions(
     version = '1',
     maxSessions = 1000,
     sessionIdleMs = 1_800_000,
+    taskAfterMs = 5_000,
   }: ServeMcpOptions,
   { agents, op }: { readonly agents: readonly string[]; readonly op: string },
 ): McpSettings {
@@ -60,5 +68,5 @@ export function readMcpOptions(
       `describe names '${agent}', which is not an agent of this app${like ? `: did you mean '${like}'?` : `: the agents are ${agents.join(', ')}`}`,
     )
   }
-  return { describe, name, version, maxSessions, sessionIdleMs }
+  return { describe, name, version, maxSessions, sessionIdleMs, taskAfterMs }
 }

@@ -1,3 +1,4 @@
+import type { ServerContext } from '@modelcontextprotocol/server'
 import { systemClock } from 'millrace/internal'
 import type { Change } from 'millrace/view'
 
@@ -16,6 +17,24 @@ export interface Progress {
   update(change: Change): void
   /** Sends the rest, and nothing afterwards. */
   end(): void
+}
+
+/** Reports to the client of a request, if it asked for it. */
+export function progressFor(
+  request: ServerContext['mcpReq'],
+  heartbeatMs: number,
+  meta?: Record<string, unknown>,
+): Progress | undefined {
+  const progressToken = request._meta?.progressToken
+  if (progressToken === undefined) return undefined
+  return progressOf({
+    heartbeatMs,
+    send(progress, message) {
+      const params = { progressToken, progress, message, ...(meta && { _meta: meta }) }
+      // A disconnected client is detected elsewhere.
+      request.notify({ method: 'notifications/progress', params }).catch(() => {})
+    },
+  })
 }
 
 export function progressOf({ send, joinMs = 100, heartbeatMs }: ProgressOptions): Progress {
@@ -58,7 +77,7 @@ export function progressOf({ send, joinMs = 100, heartbeatMs }: ProgressOptions)
       }
       // Text retracted before it was sent is dropped.
       if (change.round?.retracted) words = ''
-      const message = describe(change)
+      const message = progressText(change)
       if (message) report(message)
     },
     end() {
@@ -68,7 +87,8 @@ export function progressOf({ send, joinMs = 100, heartbeatMs }: ProgressOptions)
   }
 }
 
-function describe({ round, call, state }: Change): string | undefined {
+/** What happens, if it is not text. */
+export function progressText({ round, call, state }: Change): string | undefined {
   if (round?.retracted) return 'the answer was retracted and starts over'
   if (!call || !state || call.provider) return undefined
   const { name, approvals, result } = call

@@ -1,8 +1,4 @@
-import type {
-  AuthInfo,
-  McpServer,
-  WebStandardStreamableHTTPServerTransport,
-} from '@modelcontextprotocol/server'
+import type { AuthInfo, Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import { onBodyEnd } from 'millrace/internal/server'
 import type { Caller } from 'millrace/server'
 import { httpError } from 'millrace/server'
@@ -10,7 +6,7 @@ import type { Sdk } from './sdk.ts'
 
 export interface SessionsOptions {
   readonly sdk: Sdk
-  readonly makeServer: () => McpServer
+  readonly makeServer: () => Server
   /** In total. */
   readonly maxSessions: number
   readonly perUser: number
@@ -27,7 +23,7 @@ export interface Sessions {
 }
 
 interface Session {
-  readonly server: McpServer
+  readonly server: Server
   readonly transport: WebStandardStreamableHTTPServerTransport
   readonly user: string | undefined
   /** Open responses. */
@@ -91,7 +87,7 @@ export function sessions(options: SessionsOptions): Sessions {
     })
     const server = makeServer()
     const session: Session = { server, transport, user, open: 0, usedAt: performance.now() }
-    server.server.onclose = () => {
+    server.onclose = () => {
       if (transport.sessionId !== undefined) known.delete(transport.sessionId)
     }
     await server.connect(transport)

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import type { McpServer } from '@modelcontextprotocol/server'
+import type { McpServerFactory } from '@modelcontextprotocol/server'
 
 export interface StdioOptions {
   /** The streams of the process by default. */
@@ -20,7 +20,7 @@ export interface StdioConnection {
  * Node.
  */
 export async function serveStdio(
-  makeServer: () => McpServer,
+  makeServer: McpServerFactory,
   { stdin, stdout, signal }: StdioOptions,
 ): Promise<StdioConnection> {
   const sdk = await import('@modelcontextprotocol/server/stdio')

@@ -6,6 +6,8 @@ import type { ServerTool } from './sdk.ts'
 interface AdoptOptions {
   readonly name: string
   readonly trust: boolean
+  /** Whether its calls may become tasks, which outlive the process. */
+  readonly mayBeTask?: boolean
   readonly call: (input: JsonObject, context: ToolContext) => Promise<unknown>
 }
 
@@ -17,16 +19,17 @@ export function adopt(definition: ServerTool, options: AdoptOptions): Tool {
   return { ...toolOf(definition, options), fingerprint: fingerprintOf(definition) }
 }
 
-function toolOf(definition: ServerTool, { name, trust, call }: AdoptOptions): Tool {
+function toolOf(definition: ServerTool, { name, trust, mayBeTask = false, call }: AdoptOptions): Tool {
   const { description, title, annotations, inputSchema } = definition
-  const { readOnlyHint, idempotentHint } = trust ? (annotations ?? {}) : {}
+  const readOnlyHint = trust && annotations?.readOnlyHint
   const words = description?.trim() || title || annotations?.title || definition.name
   const options = {
     name,
     run: call,
     // callServer() has its own timeout, which restarts with each progress notification.
     timeoutMs: Number.POSITIVE_INFINITY,
-    repeat: readOnlyHint || idempotentHint ? ('safe' as const) : ('never' as const),
+    // callServer() decides about a call that may have become a task.
+    repeat: mayBeTask || isSafe(definition, trust) ? ('safe' as const) : ('never' as const),
     ...(readOnlyHint && { access: () => [] }),
   }
   const jsonSchema = acceptable(inputSchema)
@@ -44,6 +47,11 @@ function toolOf(definition: ServerTool, { name, trust, call }: AdoptOptions): To
     description: `${cut(words, 4_000)}${cut(schemaText, 4_000)}`,
     input: { jsonSchema: { type: 'object' } },
   })
+}
+
+/** Whether a call can be repeated. */
+export function isSafe({ annotations }: ServerTool, trust: boolean): boolean {
+  return trust && Boolean(annotations?.readOnlyHint || annotations?.idempotentHint)
 }
 
 /**

@@ -1,11 +1,13 @@
 import { basename } from 'node:path'
-import { PROTOCOL_VERSION } from 'millrace'
+import { type JsonObject, PROTOCOL_VERSION } from 'millrace'
 import { connectError, failureOf, systemCode, truncate } from './failure.ts'
 import { type HttpKind, httpTransport } from './http.ts'
 import { inOrder } from './in-order.ts'
 import type { McpLog, McpOptions } from './options.ts'
+import { type ServerRequests, serverRequests } from './requests.ts'
 import type { Client, Sdk, Transport } from './sdk.ts'
 import { stdioTransport } from './stdio.ts'
+import { tasksExtension } from './task-result.ts'
 
 export interface McpServerInfo {
   readonly name: string
@@ -22,6 +24,8 @@ export interface Connection {
   isOpen(): boolean
   /** Calls the listener once when the connection ends for any reason. */
   onEnd(listener: () => void): void
+  /** What the server asks by itself. */
+  readonly requests: ServerRequests
   /** The last lines that the server wrote to stderr, at most 20. */
   stderrTail(): string
   close(): Promise<void>
@@ -85,12 +89,31 @@ async function attempt(
   settings: ConnectOptions,
   { deadline, tail, label }: Attempt,
 ): Promise<Connection> {
-  const { sdk, connectMs, onError, onLog } = settings
+  const { options, sdk, connectMs, onError, onLog } = settings
+  const { elicitation = true, sampling = false } = options
   const transport = await transportFor(handshake, settings, tail)
   const client = new sdk.Client(clientInfo, {
     versionNegotiation: { mode: 'auto', probe: { timeoutMs: bounded(connectMs / 2) } },
     listMaxPages: 100,
+    capabilities: {
+      ...(elicitation && { elicitation: { form: {}, url: {} } }),
+      ...(sampling && { sampling: {} }),
+      extensions: { [tasksExtension]: {} },
+    },
+    // The call that needs it asks.
+    inputRequired: { autoFulfill: false },
   })
+  const requests = serverRequests()
+  if (elicitation)
+    client.setRequestHandler('elicitation/create', async ({ method, params }, { mcpReq }) => {
+      const answer = await requests.handle({ method, params: params as JsonObject }, mcpReq.signal)
+      return answer as { action: 'cancel' }
+    })
+  if (sampling)
+    client.setRequestHandler('sampling/createMessage', async ({ method, params }, { mcpReq }) => {
+      const answer = await requests.handle({ method, params: params as JsonObject }, mcpReq.signal)
+      return answer as never
+    })
   let isOpen = false
   client.onerror = (error) => {
     // Errors while connecting are thrown instead.
@@ -126,6 +149,7 @@ async function attempt(
   return {
     client,
     server: infoOf(client, label),
+    requests,
     isOpen: () => isOpen,
     onEnd: (listener) => void ended.promise.then(listener),
     stderrTail: tail.text,

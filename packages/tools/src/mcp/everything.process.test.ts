@@ -15,8 +15,6 @@ const everything = {
 
 test('the reference server works through an agent', async () => {
   const tools = await connected({ ...everything, name: 'all' })
-  // This one can only run as a task.
-  expect(tools.tools.map(({ name }) => name)).not.toContain('all_simulate-research-query')
   const run = agent({
     model: scriptedModel(
       script.parallel(

@@ -1,5 +1,5 @@
 import { messageOf } from 'millrace/internal'
-import { inOrder } from './in-order.ts'
+import { inOrder, withTasks } from './in-order.ts'
 import { headersProblem, type McpHeaders, type McpUrl } from './options.ts'
 import type { Sdk, Transport } from './sdk.ts'
 
@@ -16,16 +16,18 @@ export function httpTransport(kind: HttpKind, options: McpUrl, sdk: Sdk): Transp
   }
   if (kind === 'sse') return inOrder(new sdk.SSEClientTransport(url, shared))
   return failOnStreamEnd(
-    new sdk.StreamableHTTPClientTransport(url, {
-      ...shared,
-      // A broken stream is resumed, for about eight minutes.
-      reconnectionOptions: {
-        initialReconnectionDelay: 1_000,
-        maxReconnectionDelay: 30_000,
-        reconnectionDelayGrowFactor: 1.5,
-        maxRetries: 20,
-      },
-    }),
+    withTasks(
+      new sdk.StreamableHTTPClientTransport(url, {
+        ...shared,
+        // A broken stream is resumed, for about eight minutes.
+        reconnectionOptions: {
+          initialReconnectionDelay: 1_000,
+          maxReconnectionDelay: 30_000,
+          reconnectionDelayGrowFactor: 1.5,
+          maxRetries: 20,
+        },
+      }),
+    ),
   )
 }
 

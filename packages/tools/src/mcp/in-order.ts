@@ -1,4 +1,5 @@
 import type { Transport } from './sdk.ts'
+import { acceptTask } from './task-result.ts'
 
 type Listener = NonNullable<Transport['onmessage']>
 type Message = Parameters<Listener>
@@ -21,14 +22,37 @@ export function inOrder<T extends Transport>(transport: T): T {
     isBusy = false
   }
 
-  const receive = (...message: Message) => {
-    waiting.push(message)
-    if (!isBusy) void deliver()
-  }
-  return Object.defineProperty(transport, 'onmessage', {
-    get: () => listener && receive,
-    set: (next: Listener | undefined) => {
+  return listening(transport, {
+    get: () => listener,
+    set: (next) => {
       listener = next
     },
+    receive(...message) {
+      waiting.push(message)
+      if (!isBusy) void deliver()
+    },
   })
+}
+
+/** Delivers messages as they arrive. */
+export function withTasks<T extends Transport>(transport: T): T {
+  let listener: Listener | undefined
+  return listening(transport, {
+    get: () => listener,
+    set: (next) => {
+      listener = next
+    },
+    receive: (...message) => listener?.(...message),
+  })
+}
+
+interface Receiver {
+  get(): Listener | undefined
+  set(listener: Listener | undefined): void
+  receive: Listener
+}
+
+function listening<T extends Transport>(transport: T, { get, set, receive }: Receiver): T {
+  const receiveAny: Listener = (message, extra) => receive(acceptTask(message), extra)
+  return Object.defineProperty(transport, 'onmessage', { get: () => get() && receiveAny, set })
 }

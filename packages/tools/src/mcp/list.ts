@@ -9,7 +9,7 @@ export async function listTools(client: Client, timeoutMs: number): Promise<read
   const timeout = { timeout: timeoutMs }
   try {
     const { tools } = await client.listTools(undefined, { ...timeout, cacheMode: 'refresh' })
-    return usable(tools)
+    return tools.slice(0, maxTools)
   } catch (error) {
     // The SDK rejects the whole list if one tool violates the specification.
     if ((error as { code?: unknown }).code !== 'INVALID_RESULT') throw error
@@ -20,11 +20,6 @@ export async function listTools(client: Client, timeoutMs: number): Promise<read
 const maxTools = 10_000
 const maxPages = 100
 
-/** Without tools that only run as a task, a feature of 2025-11-25 that the SDK does not support. */
-function usable(tools: readonly ServerTool[]): readonly ServerTool[] {
-  return tools.filter(({ execution }) => execution?.taskSupport !== 'required').slice(0, maxTools)
-}
-
 async function listLoosely(client: Client, timeout: { timeout: number }): Promise<readonly ServerTool[]> {
   const found: ServerTool[] = []
   let cursor: string | undefined
@@ -32,7 +27,7 @@ async function listLoosely(client: Client, timeout: { timeout: number }): Promis
     const params = cursor === undefined ? {} : { cursor }
     const { tools, nextCursor } = await client.request({ method: 'tools/list', params }, looseList, timeout)
     found.push(...tools)
-    if (nextCursor === undefined || found.length >= maxTools) return usable(found)
+    if (nextCursor === undefined || found.length >= maxTools) return found.slice(0, maxTools)
     cursor = nextCursor
   }
   throw new Error(`the list of tools has more than ${maxPages} pages`)

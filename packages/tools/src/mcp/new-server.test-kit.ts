@@ -27,12 +27,34 @@ function newServer(): McpServer {
   )
   for (const [name, tool] of Object.entries(offered)) add(name, tool)
   growing(add, () => announce())
-  server.registerTool('deploy', { description: 'Asks first', inputSchema: z.object({}) }, () =>
-    inputRequired({
-      inputRequests: {
-        sure: inputRequired.elicit({ message: 'Sure?', requestedSchema: z.object({ sure: z.boolean() }) }),
-      },
-    }),
+  const noInput = z.object({})
+  const form = (field: z.ZodType) =>
+    inputRequired.elicit({ message: 'Sure?', requestedSchema: z.object({ sure: field }) })
+  server.registerTool('deploy', { description: 'Asks first', inputSchema: noInput }, (_, { mcpReq }) => {
+    const answer = mcpReq.inputResponses?.sure as { action: string; content?: object } | undefined
+    if (!answer) return inputRequired({ inputRequests: { sure: form(z.boolean()) }, requestState: 'state' })
+    const state = mcpReq.requestState()
+    return says(
+      `${state === 'state' ? '' : 'without state '}${answer.action}: ${JSON.stringify(answer.content ?? null)}`,
+    )
+  })
+  const question = (message: string) =>
+    inputRequired.elicit({ message, requestedSchema: z.object({ answer: z.string() }) })
+  const sampling = inputRequired.createMessage({
+    messages: [{ role: 'user', content: { type: 'text', text: 'Hm?' } }],
+    maxTokens: 10,
+  })
+  server.registerTool('survey', { description: 'Asks three', inputSchema: noInput }, (_, { mcpReq }) => {
+    const { one, two, model } = (mcpReq.inputResponses ?? {}) as Record<
+      string,
+      { content: Record<string, string> }
+    >
+    if (!one)
+      return inputRequired({ inputRequests: { one: question('1?'), two: question('2?'), model: sampling } })
+    return says(`${one.content.answer} and ${two?.content.answer}, ${model?.content.text}`)
+  })
+  server.registerTool('chatter', { description: 'Always asks', inputSchema: noInput }, () =>
+    inputRequired({ inputRequests: { model: sampling } }),
   )
   server.registerTool('log', { description: 'Logs', inputSchema: z.object({}) }, async (_, { mcpReq }) => {
     await mcpReq.log('warning', { disk: 'full' }, 'kit')
@@ -46,6 +68,8 @@ function newServer(): McpServer {
     server.registerTool(name, config as never, handle as never)
   }
 }
+
+const says = (text: string) => ({ content: [{ type: 'text' as const, text }] })
 
 interface Context {
   mcpReq: { signal: AbortSignal; _meta?: { progressToken?: string }; notify: Call['notify'] }

@@ -76,9 +76,9 @@ test('an endless list is rejected', async () => {
   await expect(mcp(rawServer('endless'))).rejects.toThrow(/listMaxPages \(100\)/)
 })
 
-test('a server that wants to ask a person or a model gets an error, and continues', async () => {
+test('a server that asks in a wrong way, or what is not allowed, gets an error and continues', async () => {
   const box = await connected(rawServer('plain'))
-  expect(await call(box, 'ask')).toBe('failed with -32601,-32601,-32601')
+  expect(await call(box, 'ask')).toBe('failed with -32602,-32601,-32601')
 })
 
 test('a call times out, and the server is available for the next', async () => {

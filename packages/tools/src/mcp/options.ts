@@ -11,8 +11,10 @@ import {
   kindOf,
   messageOf,
   someText,
+  wholeNumber,
   yesOrNo,
 } from 'millrace/internal'
+import type { McpSampling } from './sampling.ts'
 
 /** A log line of a server: from stderr, or a `notifications/message`. */
 export interface McpLog {
@@ -35,6 +37,13 @@ interface McpSettings {
   readonly tools?: readonly string[] | undefined
   /** Trust the server's annotations: read-only tools then need no permission rule. */
   readonly trust?: boolean | undefined
+  /**
+   * Whether the server may ask people, which become approval requests in the middle of a call; true by
+   * default.
+   */
+  readonly elicitation?: boolean | undefined
+  /** Whether the server may ask the agent's model, within limits; false by default. */
+  readonly sampling?: boolean | McpSampling | undefined
   /** Called when the server's tools have changed. */
   readonly onChange?: ((tools: readonly Tool[]) => void) | undefined
   /** Called for errors outside of a call: a broken stream, an invalid tool list. */
@@ -92,6 +101,8 @@ const settingsTable: OptionTable<McpSettings> = {
   connectMs: duration,
   tools: texts,
   trust: yesOrNo,
+  elicitation: yesOrNo,
+  sampling: samplingProblem,
   onChange: aFunction,
   onError: aFunction,
   onLog: aFunction,
@@ -114,6 +125,18 @@ const urlTable: OptionTable<McpUrl> = {
   headers: (value) => typeof value !== 'function' && headersProblem(value),
   fetch: aFunction,
   authProvider: anObject,
+}
+
+const samplingTable: OptionTable<McpSampling> = {
+  maxTokens: wholeNumber(1),
+  maxRequests: wholeNumber(1),
+}
+
+function samplingProblem(value: unknown): Problem {
+  if (typeof value === 'boolean') return undefined
+  if (!isObject(value)) return `must be true, false or { maxTokens, maxRequests }, not ${kindOf(value)}`
+  checkOptions(value, samplingTable, { op: 'mcp', what: 'mcp(): the option sampling.' })
+  return undefined
 }
 
 function texts(value: unknown): Problem {

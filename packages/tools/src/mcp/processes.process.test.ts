@@ -54,7 +54,7 @@ test.each(['process.exit()', "process.kill(process.pid, 'SIGKILL')"])(
     const program = `
       import { mcp } from ${JSON.stringify(new URL('../mcp.ts', import.meta.url).href)}
       const box = await mcp(${JSON.stringify(rawServer(mode))})
-      const pids = await box.tools[0].run({}, { signal: new AbortController().signal, progress() {} })
+      const pids = await box.tools[0].run({}, { signal: new AbortController().signal, runSignal: new AbortController().signal, idempotencyKey: 'call', progress() {} })
       process.stdout.write(pids, () => { ${leave} })`
     const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,6 +1,6 @@
 import type { Tool, Toolbox } from 'millrace'
 import { closest, invalidInput } from 'millrace/internal'
-import { adopt } from './adopt.ts'
+import { adopt, isSafe } from './adopt.ts'
 import { callServer } from './call.ts'
 import { watchChanges } from './changes.ts'
 import { cleaned, describeCharacters } from './clean.ts'
@@ -11,6 +11,7 @@ import { listTools } from './list.ts'
 import { toolNames } from './names.ts'
 import { checkMcpOptions, type McpOptions } from './options.ts'
 import { loadSdk, type ServerTool } from './sdk.ts'
+import { mayBeTask } from './server-task.ts'
 
 /**
  * The tools of an MCP server. `tools` follows changes of the server, and stays the same while it is
@@ -36,6 +37,7 @@ export async function mcp(options: McpOptions): Promise<McpToolbox> {
     connectMs = 30_000,
     tools: only,
     trust = false,
+    sampling = false,
     onChange = () => {},
     onError = () => {},
     onLog = () => {},
@@ -100,8 +102,13 @@ export async function mcp(options: McpOptions): Promise<McpToolbox> {
     const tool = adopt(cleaned(read, onRemoved(`The tool '${name}'`)), {
       name,
       trust,
+      mayBeTask: current !== undefined && mayBeTask(current, definition),
       call: (input, context) =>
-        callServer(input, context, { link, definition, label: options.name, timeoutMs, maxTimeoutMs, logs }),
+        callServer(input, context, {
+          ...{ sdk, link, definition, label: options.name, timeoutMs, maxTimeoutMs, logs },
+          sampling: sampling === true ? {} : sampling || undefined,
+          isSafe: isSafe(definition, trust),
+        }),
     })
     adopted.set(definition.name, { written, tool })
     return tool
