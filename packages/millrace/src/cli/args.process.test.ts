@@ -65,7 +65,7 @@ describe('flags', () => {
 
   test('a flag of another command is rejected', () => {
     expect(() => parse('threads', '--model', 'x')).toThrow(
-      "--model only works with a question, 'millrace approve', 'millrace respond', 'millrace serve', 'millrace mcp'",
+      "--model only works with a question, 'millrace approve', 'millrace respond', 'millrace serve', 'millrace mcp', 'millrace acp'",
     )
     expect(() => parse('hi there', '--port', '1')).toThrow("--port only works with 'millrace serve'")
   })
@@ -100,7 +100,7 @@ describe('flags', () => {
     expect(() => parse('hi there', '-q', '--verbose')).toThrow('--quiet and --verbose cannot be combined')
     expect(parse('serve', '--verbose').flags).toEqual({ verbose: true })
     expect(() => parse('threads', '--verbose')).toThrow(
-      "--verbose only works with a question, 'millrace approve', 'millrace respond', 'millrace serve', 'millrace mcp'",
+      "--verbose only works with a question, 'millrace approve', 'millrace respond', 'millrace serve', 'millrace mcp', 'millrace acp'",
     )
   })
 

@@ -61,6 +61,7 @@ test('everything about a thread is copied', async () => {
   await ask(source, 'a', 'And now?')
   const label = { title: 'Late order', search: 'LATE ORDER' }
   await source.signal('b', 'key', { type: 'title', title: 'Late order' }, { label, relabel: true })
+  await source.signal('a', 'metadata', { type: 'metadata', patch: { tier: 'silver' } })
   await source.fork('a', 5, { id: 'c', agent: 'desk', forkedFrom: { id: 'a', seq: 5 } })
   expect(await copy(source, target)).toEqual({ total: 3, copied: 3, present: 0, conflicts: [] })
   expect(await idsOf(target)).toEqual(await idsOf(source))
@@ -73,7 +74,7 @@ test('everything about a thread is copied', async () => {
   }
   expect(await target.get('a')).toMatchObject({ title: 'Where is order 42?' })
   expect(await target.get('b')).toMatchObject({ title: 'Late order' })
-  expect((await target.list({ limit: 9, search: searchWords('gold 42') })).threads).toMatchObject([
+  expect((await target.list({ limit: 9, search: searchWords('silver 42') })).threads).toMatchObject([
     { id: 'a' },
   ])
 })

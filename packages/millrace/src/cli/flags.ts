@@ -2,6 +2,7 @@
 export const commands = {
   serve: { args: '[agents.ts]', maxArgs: 1, help: 'Serve agents over HTTP and WebSocket' },
   mcp: { args: '[agents.ts]', maxArgs: 1, help: 'Serve agents as MCP tools over stdin and stdout' },
+  acp: { args: '[agents.ts]', maxArgs: 1, help: 'Serve agents to the editor that starts this (ACP)' },
   threads: { args: '', maxArgs: 0, help: 'List threads, most recent first' },
   show: { args: 'ID', maxArgs: 1, help: 'Replay a thread' },
   export: { args: '[ID]', maxArgs: 1, help: 'Print a thread as Markdown, JSON, HTML or a test' },
@@ -37,7 +38,7 @@ export interface Flag {
 }
 
 const answering = ['ask', 'approve', 'respond'] as const
-const withAgent = [...answering, 'serve', 'mcp'] as const
+const withAgent = [...answering, 'serve', 'mcp', 'acp'] as const
 const withStore = [...withAgent, 'threads', 'show', 'export', 'import', 'stop', 'delete', 'usage'] as const
 
 /** All flags, in the order of the help. */
@@ -146,6 +147,7 @@ export const flags = {
     help: "Serve the models of --model instead of agents: 'a,b', or 'a|b' for a fallback",
   },
   mcp: { type: 'boolean', commands: ['serve'], help: 'Also serve the agents as MCP tools at /mcp' },
+  a2a: { type: 'boolean', commands: ['serve'], help: 'Also serve the agents to A2A clients at /a2a' },
   voice: {
     type: 'string',
     value: '[flite|…]',

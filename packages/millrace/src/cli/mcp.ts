@@ -1,4 +1,3 @@
-import { Writable } from 'node:stream'
 import { millrace } from '../threads/index.ts'
 import type { CommandLine } from './args.ts'
 import { exchangesOf } from './exchanges.ts'
@@ -10,6 +9,7 @@ import type { Output } from './output.ts'
 import { loadPackage } from './packages.ts'
 import { agentsToServe, printNotices } from './served-agents.ts'
 import { shownStore, storeAddress } from './store-address.ts'
+import { takeStdout } from './take-stdout.ts'
 import { verboseLogs } from './verbose.ts'
 
 /** MCP clients wait two seconds for the process to exit, then kill it. */
@@ -43,12 +43,4 @@ export async function serveMcp({ words, flags }: CommandLine, output: Output): P
     await app.close({ graceMs })
     await store.close()
   }
-}
-
-/** Stdout carries only the protocol. What agents, tools and their packages print goes to stderr. */
-function takeStdout(): Writable {
-  const { stdout, stderr } = process
-  const write = stdout.write.bind(stdout)
-  stdout.write = stderr.write.bind(stderr)
-  return new Writable({ write: (chunk: Buffer, _, done) => void write(chunk, done) })
 }

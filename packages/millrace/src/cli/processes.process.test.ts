@@ -128,6 +128,7 @@ describe('millrace serve --processes', () => {
       `open ${server.url}/ to chat with the agents and inspect their runs`,
       expect.stringMatching(/^agents: who, slow, busy; threads are stored in /),
       expect.stringMatching(/^OpenAI-compatible clients connect to /),
+      expect.stringMatching(/^AG-UI clients connect to /),
       expect.stringMatching(/^no token set/),
       expect.stringMatching(/^waiting for running tools/),
       '',

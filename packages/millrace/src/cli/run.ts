@@ -70,6 +70,8 @@ async function commandOf(
       return (await import('./serve.ts')).serve
     case 'mcp':
       return (await import('./mcp.ts')).serveMcp
+    case 'acp':
+      return (await import('./acp.ts')).serveAcp
     case 'threads':
       return (await import('./threads.ts')).listThreads
     case 'show':

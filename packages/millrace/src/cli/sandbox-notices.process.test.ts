@@ -78,6 +78,7 @@ describe.concurrent('without bubblewrap', () => {
     ['a server of tools', ['serve', '--tools', 'tools.ts', '--port', '0']],
     ['a server of agents', ['serve', 'agents.ts', '--port', '0']],
     ['a server for MCP', ['mcp', 'agents.ts']],
+    ['a server for an editor', ['acp', 'agents.ts']],
   ])('%s fails at once if a sandbox is required', async (_, args) => {
     const home = await homeOf('required')
     const { stdout, stderr, exit } = await home.run(args, { env: without(home) })

@@ -39,6 +39,19 @@ test('millrace serve --mcp also serves the agents as MCP tools', async () => {
 })
 
 describe.concurrent('millrace serve', () => {
+  test('--a2a also serves the agents to A2A clients', async () => {
+    const home = makeHome()
+    home.write('agents.ts', agentsFile)
+    const { url, child, ended } = await serving(home, ['agents.ts', '--a2a'])
+    const card = await fetch(`${url}/a2a/night/.well-known/agent-card.json`)
+    expect(await card.json()).toMatchObject({
+      name: 'night',
+      supportedInterfaces: [{ url: `${url}/a2a/night` }],
+    })
+    child.kill('SIGINT')
+    expect((await ended).stderr).toContain(`A2A clients connect to ${url}/a2a\n`)
+  })
+
   test('serves the agents of a file, and shuts down cleanly', async () => {
     const home = makeHome()
     home.write('agents.ts', agentsFile)
@@ -59,6 +72,7 @@ describe.concurrent('millrace serve', () => {
       `open ${url}/ to chat with the agents and inspect their runs`,
       expect.stringMatching(/^agents: desk, night; threads are stored in /),
       `OpenAI-compatible clients connect to ${url}/v1, Anthropic clients to ${url}`,
+      `AG-UI clients connect to ${url}/ag-ui/desk`,
       expect.stringMatching(/^no token set: anyone on this machine can use it/),
       expect.stringMatching(/^waiting for running tools/),
       '',

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { invalidInput, MillraceError } from '../protocol/index.ts'
 import type { Auth, Protocol, ServedApp } from '../server/index.ts'
-import { anthropicApi, openaiApi, serve as openServer } from '../server/index.ts'
+import { agUi, anthropicApi, openaiApi, serve as openServer } from '../server/index.ts'
 import type { CommandLine } from './args.ts'
 import { exchangesOf } from './exchanges.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -23,14 +23,25 @@ import { verboseLogs } from './verbose.ts'
 
 const op = 'millrace'
 
-async function protocolsOf({ mcp }: Flags): Promise<Protocol[]> {
-  return [openaiApi(), anthropicApi(), ...(mcp ? [await loadMcpProtocol()] : [])]
+async function protocolsOf({ mcp, a2a, gateway }: Flags): Promise<Protocol[]> {
+  return [
+    ...[openaiApi(), anthropicApi()],
+    ...(gateway ? [] : [agUi()]),
+    ...(mcp ? [await loadMcpProtocol()] : []),
+    ...(a2a ? [await loadA2aProtocol()] : []),
+  ]
 }
 
 async function loadMcpProtocol(): Promise<Protocol> {
   const needs = { flag: '--mcp', install: '@millrace/tools' }
   const { mcpProtocol } = await loadPackage(() => import('@millrace/tools/mcp'), needs)
   return mcpProtocol()
+}
+
+async function loadA2aProtocol(): Promise<Protocol> {
+  const needs = { flag: '--a2a', install: '@millrace/tools' }
+  const { a2a } = await loadPackage(() => import('@millrace/tools/a2a'), needs)
+  return a2a()
 }
 
 /** Serves the agents of a file, or one configured by the flags, until a signal arrives. */
@@ -93,8 +104,10 @@ async function serveHere(
     if (servesClients) {
       const base = pageUrl(url).slice(0, -1)
       output.note(`OpenAI-compatible clients connect to ${base}/v1, Anthropic clients to ${base}`)
+      if (!flags.gateway) output.note(`AG-UI clients connect to ${base}/ag-ui/${app.agents[0]}`)
     }
     if (flags.mcp && servesClients) output.note(`MCP clients connect to ${pageUrl(url)}mcp`)
+    if (flags.a2a && servesClients) output.note(`A2A clients connect to ${pageUrl(url)}a2a`)
     if (otel) output.note(otel.destinations)
     if (!token && servesClients)
       output.note(
