@@ -12,8 +12,10 @@ export function useFoundMessage(
   list: RefObject<ListHandle | null>,
 ): void {
   const { value: found } = foundMessage
+  // As of this render, like the items: more may have been read before the effect runs.
+  const { head } = log
   useEffect(() => {
-    if (found?.thread !== thread.id || log.head < found.seq) return
+    if (found?.thread !== thread.id || head < found.seq) return
     foundMessage.value = undefined
     const index = items.findLastIndex(({ row }) => row.seq <= found.seq)
     if (index !== -1) list.current?.scrollTo(first + index, 'start')
