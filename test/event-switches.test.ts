@@ -36,7 +36,7 @@ function switchesIn(source: string): string[] {
 }
 
 test('the log is folded in three places, and the compiler names them when an event is added', () => {
-  expect(logTypes).toHaveLength(17)
+  expect(logTypes).toHaveLength(18)
   const paths = globSync(['packages/*/src/**/*.ts', 'packages/inspector/**/*.{ts,tsx}'], {
     cwd: root,
   }).filter((path) => !/\.test(-kit)?\.tsx?$/.test(path) && path !== spoken && path !== upgrade)

@@ -54,6 +54,8 @@ test('a tool gets the context that docs/reference/tools.md lists, and nothing el
     | 'attempt'
     | 'idempotencyKey'
     | 'progress'
+    | 'metadata'
+    | 'updateMetadata'
     | 'spend'
     | 'commit'
     | 'context'
@@ -135,6 +137,7 @@ test('docs/reference/agents.md lists every option of a run and every field of it
     runMs: true,
     budget: true,
     conversation: true,
+    metadata: true,
   })
   expect(firstNames(tableAfter('Options of a single run:', 'docs/reference/agents.md'))).toEqual(options)
   const fields = namesOf<keyof RunResult>({
@@ -238,7 +241,7 @@ test('docs/reference/protocol.md lists every event of a run with its fields', ()
     'tool-call': { ...call, input: '', problem: '?', raw: '?', opaque: '?', wants: '?' },
     'provider-tool': { ...call, input: '?', output: '?', isError: '?', opaque: '?' },
     checkpoint: { opaque: '?' },
-    'tool-start': { ...call, attempt: '', input: '?', permission: '?' },
+    'tool-start': { ...call, attempt: '', input: '?', permission: '?', display: '?' },
     'tool-progress': { callId: '', data: '?', event: '?', name: '?', agent: '?' },
     'tool-result': {
       ...call,
@@ -259,6 +262,7 @@ test('docs/reference/protocol.md lists every event of a run with its fields', ()
       permission: '?',
       remember: '?',
       budget: '?',
+      display: '?',
     },
     approval: {
       callId: '',
@@ -271,6 +275,7 @@ test('docs/reference/protocol.md lists every event of a run with its fields', ()
       request: '?',
     },
     input: { message: '', mode: '', request: '?', trace: '?' },
+    metadata: { patch: '', initial: '?' },
     summary: { replaces: '', message: '', model: '?', ...paid },
     'round-retry': { round: '', attempt: '', model: '', delayMs: '', error: '', failed: '?' },
     'round-retract': { round: '', reason: '', failed: '?' },
