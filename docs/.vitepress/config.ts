@@ -5,6 +5,7 @@ import { defineConfig } from 'vitepress'
 const guides = [
   { text: 'Chat backend', link: '/guides/chat-backend' },
   { text: 'useChat and assistant-ui', link: '/guides/use-chat' },
+  { text: 'AG-UI and CopilotKit', link: '/guides/ag-ui' },
   { text: 'Agents as models', link: '/guides/agents-as-models' },
   { text: 'Coding agent', link: '/guides/coding-agent' },
   { text: 'Approvals', link: '/guides/approvals' },
@@ -13,6 +14,8 @@ const guides = [
   { text: 'Cost and budgets', link: '/guides/cost-and-budgets' },
   { text: 'Voice', link: '/guides/voice' },
   { text: 'MCP', link: '/guides/mcp' },
+  { text: 'Editors', link: '/guides/editors' },
+  { text: 'A2A', link: '/guides/a2a' },
   { text: 'Testing', link: '/guides/testing' },
   { text: 'Share a thread', link: '/guides/share' },
 ]
@@ -42,6 +45,7 @@ const reference = [
   { text: 'Built-in tools', link: '/reference/built-in-tools' },
   { text: 'Permission rules', link: '/reference/permission' },
   { text: 'Protocol', link: '/reference/protocol' },
+  { text: 'Other protocols', link: '/protocols' },
 ]
 
 /** Written by scripts/docs-reference.ts: `millrace-tools-mcp.md` is about `@millrace/tools/mcp`. */

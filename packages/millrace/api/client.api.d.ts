@@ -71,6 +71,7 @@ interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject>
     readonly for: readonly RememberFor[]
   }
   readonly budget?: ReachedLimit
+  readonly display?: CallDisplay
 }
 
 interface AssistantMessage {
@@ -88,7 +89,24 @@ type BrowserPlayerOptions = WorkletOptions
 
 type BudgetScope = 'run' | 'thread' | 'user' | 'agent'
 
+interface CallDisplay {
+  readonly kind?: CallKind
+  readonly title?: string
+  readonly locations?: readonly {
+    readonly path: string
+    readonly line?: number
+  }[]
+  readonly diff?: readonly {
+    readonly path: string
+    readonly oldText?: string
+    readonly newText: string
+  }[]
+  readonly terminal?: string
+}
+
 type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
+
+type CallKind = 'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'think' | 'fetch' | 'other'
 
 type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'denied' | 'canceled' | 'unknown'
 
@@ -395,6 +413,12 @@ interface ListThreadsOptions extends ThreadFilters {
 
 type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
 
+interface MetadataEvent {
+  readonly type: 'metadata'
+  readonly patch: JsonObject
+  readonly initial?: JsonObject
+}
+
 interface Microphone {
   open(options: MicrophoneOptions): Promise<void>
   close(): Promise<void>
@@ -583,6 +607,7 @@ interface RemoteThread {
   rewind(before: number, options?: RewindOptions): Promise<number>
   testScript(): Promise<string>
   rename(title: string): Promise<number>
+  updateMetadata(patch: JsonObject): Promise<number>
   feedback(run: string, feedback: Feedback): Promise<number>
   fork(at: number, options?: ForkThreadOptions): Promise<RemoteThread>
   voice(options: VoiceLineOptions): VoiceLine
@@ -681,6 +706,7 @@ type RunEvent<Calls = CallEvent> =
   | ToolProgressEvent
   | ApprovalEvent
   | InputEvent
+  | MetadataEvent
   | SummaryEvent
   | RunEndEvent
 
@@ -841,7 +867,7 @@ interface ThreadPage {
   readonly next?: string
 }
 
-interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status'> {
+interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status' | 'metadata'> {
   readonly messages: readonly Message[]
   readonly earlier?: {
     readonly messages: number
@@ -966,6 +992,7 @@ interface ToolStartEvent<Name extends string = string, Input = JsonObject> {
   readonly attempt: number
   readonly input?: Input
   readonly permission?: Permission
+  readonly display?: CallDisplay
 }
 
 interface TotalCost {

@@ -219,6 +219,7 @@ interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject>
     readonly for: readonly RememberFor[]
   }
   readonly budget?: ReachedLimit
+  readonly display?: CallDisplay
 }
 
 type Approve<Input, Context> = (
@@ -300,6 +301,21 @@ interface Budget$1 {
 
 type BudgetScope = 'run' | 'thread' | 'user' | 'agent'
 
+interface CallDisplay {
+  readonly kind?: CallKind
+  readonly title?: string
+  readonly locations?: readonly {
+    readonly path: string
+    readonly line?: number
+  }[]
+  readonly diff?: readonly {
+    readonly path: string
+    readonly oldText?: string
+    readonly newText: string
+  }[]
+  readonly terminal?: string
+}
+
 type CallEnd =
   | {
       readonly done: DoneEvent
@@ -319,6 +335,8 @@ type CallEventOf<One extends Tool, Replaced> = One extends Tool
       | ToolStartEvent<One['name'], InputOf<One>>
       | ToolResultEvent<One['name'], PartOf<OutputOf<One> | Replaced>>
   : never
+
+type CallKind = 'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'think' | 'fetch' | 'other'
 
 interface CallObserver {
   readonly wire?: WireListener | undefined
@@ -911,6 +929,12 @@ interface MemoryStoreOptions {
 
 type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
 
+interface MetadataEvent {
+  readonly type: 'metadata'
+  readonly patch: JsonObject
+  readonly initial?: JsonObject
+}
+
 declare class MillraceError extends Error {
   readonly name = 'MillraceError'
   readonly op: string
@@ -1421,6 +1445,7 @@ type RunEvent<Calls = CallEvent> =
   | ToolProgressEvent
   | ApprovalEvent
   | InputEvent
+  | MetadataEvent
   | SummaryEvent
   | RunEndEvent
 
@@ -1455,6 +1480,7 @@ interface RunOptions<Context = unknown> {
   readonly runMs?: number | undefined
   readonly budget?: Budget | undefined
   readonly conversation?: string | undefined
+  readonly metadata?: JsonObject | undefined
 }
 
 interface RunReport<Ending extends Outcome, Output, Request> {
@@ -1735,6 +1761,7 @@ interface Thread {
   rewind(before: number, options?: RewindOptions): Promise<number>
   reportPlayback(playback: Playback): Promise<number>
   rename(title: string): Promise<number>
+  updateMetadata(patch: JsonObject): Promise<number>
   feedback(run: string, feedback: ThreadFeedback): Promise<number>
   fork(
     atSeq: number,
@@ -1826,7 +1853,7 @@ interface ThreadSendOptions extends SendOptions {
   readonly trace?: string | undefined
 }
 
-interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status'> {
+interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status' | 'metadata'> {
   readonly messages: readonly Message[]
   readonly earlier?: {
     readonly messages: number
@@ -1965,6 +1992,7 @@ interface Tool<Context = any, Name extends string = string, Input = unknown, Out
   readonly maxResultChars: number | undefined
   readonly polling: boolean
   readonly access: ((input: never) => readonly Access[] | Promise<readonly Access[]>) | undefined
+  readonly display?: ((input: never) => CallDisplay) | undefined
   readonly fingerprint?: string
   readonly notices?: Toolbox['notices']
   readonly run: ((input: never, context: ToolContext<Context>) => Output) | undefined
@@ -2013,6 +2041,8 @@ interface ToolContext<Context = unknown> {
   readonly idempotencyKey: string
   readonly attempt: number
   progress(data: unknown): void
+  metadata(): JsonObject
+  updateMetadata(patch: JsonObject): void
   spend(cost: { readonly usd: number }): void
   commit(): Promise<void>
   checkAccess(access: Access): Promise<string | undefined>
@@ -2062,6 +2092,7 @@ interface ToolOptions<S extends Schema, Context, Name extends string = string, O
   readonly maxResultChars?: number | undefined
   readonly polling?: boolean | undefined
   readonly access?: ((input: InferValue<S>) => readonly Access[] | Promise<readonly Access[]>) | undefined
+  readonly display?: ((input: InferValue<S>) => CallDisplay) | undefined
 }
 
 interface ToolProgressEvent {
@@ -2107,6 +2138,7 @@ interface ToolStartEvent<Name extends string = string, Input = JsonObject> {
   readonly attempt: number
   readonly input?: Input
   readonly permission?: Permission
+  readonly display?: CallDisplay
 }
 
 interface Toolbox<Context = any> {
@@ -2360,6 +2392,7 @@ export {
   type BeforeCall,
   type BeforeCallResult,
   type Budget,
+  type CallDisplay,
   type Clock,
   type Compact,
   type ContextUse,

@@ -2,6 +2,12 @@ import { Socket } from 'node:net'
 
 type Access = RunAccess | PathAccess | FetchAccess
 
+interface AgUiOptions {
+  readonly path?: string | undefined
+  readonly onDisconnect?: 'stop' | 'continue' | undefined
+  readonly graceMs?: number | undefined
+}
+
 interface Agent<
   Context = unknown,
   Output = undefined,
@@ -175,6 +181,7 @@ interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject>
     readonly for: readonly RememberFor[]
   }
   readonly budget?: ReachedLimit
+  readonly display?: CallDisplay
 }
 
 type Approve<Input, Context> = (
@@ -234,6 +241,21 @@ interface Budget$1 {
 
 type BudgetScope = 'run' | 'thread' | 'user' | 'agent'
 
+interface CallDisplay {
+  readonly kind?: CallKind
+  readonly title?: string
+  readonly locations?: readonly {
+    readonly path: string
+    readonly line?: number
+  }[]
+  readonly diff?: readonly {
+    readonly path: string
+    readonly oldText?: string
+    readonly newText: string
+  }[]
+  readonly terminal?: string
+}
+
 type CallEnd =
   | {
       readonly done: DoneEvent
@@ -245,6 +267,8 @@ type CallEnd =
     }
 
 type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
+
+type CallKind = 'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'think' | 'fetch' | 'other'
 
 interface CallObserver {
   readonly wire?: WireListener | undefined
@@ -754,6 +778,12 @@ interface ListeningServer {
 
 type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
 
+interface MetadataEvent {
+  readonly type: 'metadata'
+  readonly patch: JsonObject
+  readonly initial?: JsonObject
+}
+
 declare class MillraceError extends Error {
   readonly name = 'MillraceError'
   readonly op: string
@@ -967,6 +997,9 @@ interface ProtocolHost {
   readonly heartbeatMs: number
   readonly stuckMs: number
   readonly clientOptions: ClientOptions
+  readonly authenticates: boolean
+  describe(agent: string): AgentInfo
+  openThread(threadId: string): Thread
   publicError(thrown: unknown): PublicError
   onError(thrown: unknown, id: string): void
 }
@@ -1203,6 +1236,7 @@ type RunEvent<Calls = CallEvent> =
   | ToolProgressEvent
   | ApprovalEvent
   | InputEvent
+  | MetadataEvent
   | SummaryEvent
   | RunEndEvent
 
@@ -1231,6 +1265,7 @@ interface RunOptions<Context = unknown> {
   readonly runMs?: number | undefined
   readonly budget?: Budget | undefined
   readonly conversation?: string | undefined
+  readonly metadata?: JsonObject | undefined
 }
 
 interface RunReport<Ending extends Outcome, Output, Request> {
@@ -1572,6 +1607,7 @@ interface Thread {
   rewind(before: number, options?: RewindOptions): Promise<number>
   reportPlayback(playback: Playback): Promise<number>
   rename(title: string): Promise<number>
+  updateMetadata(patch: JsonObject): Promise<number>
   feedback(run: string, feedback: ThreadFeedback): Promise<number>
   fork(
     atSeq: number,
@@ -1667,7 +1703,7 @@ interface ThreadSendOptions extends SendOptions {
   readonly trace?: string | undefined
 }
 
-interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status'> {
+interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status' | 'metadata'> {
   readonly messages: readonly Message[]
   readonly earlier?: {
     readonly messages: number
@@ -1806,6 +1842,7 @@ interface Tool<Context = any, Name extends string = string, Input = unknown, Out
   readonly maxResultChars: number | undefined
   readonly polling: boolean
   readonly access: ((input: never) => readonly Access[] | Promise<readonly Access[]>) | undefined
+  readonly display?: ((input: never) => CallDisplay) | undefined
   readonly fingerprint?: string
   readonly notices?: Toolbox['notices']
   readonly run: ((input: never, context: ToolContext<Context>) => Output) | undefined
@@ -1850,6 +1887,8 @@ interface ToolContext<Context = unknown> {
   readonly idempotencyKey: string
   readonly attempt: number
   progress(data: unknown): void
+  metadata(): JsonObject
+  updateMetadata(patch: JsonObject): void
   spend(cost: { readonly usd: number }): void
   commit(): Promise<void>
   checkAccess(access: Access): Promise<string | undefined>
@@ -1899,6 +1938,7 @@ interface ToolOptions<S extends Schema, Context, Name extends string = string, O
   readonly maxResultChars?: number | undefined
   readonly polling?: boolean | undefined
   readonly access?: ((input: InferValue<S>) => readonly Access[] | Promise<readonly Access[]>) | undefined
+  readonly display?: ((input: InferValue<S>) => CallDisplay) | undefined
 }
 
 interface ToolProgressEvent {
@@ -1940,6 +1980,7 @@ interface ToolStartEvent<Name extends string = string, Input = JsonObject> {
   readonly attempt: number
   readonly input?: Input
   readonly permission?: Permission
+  readonly display?: CallDisplay
 }
 
 interface Toolbox<Context = any> {
@@ -2185,6 +2226,8 @@ interface WorkOptions {
   readonly onError: (error: MillraceError) => void
 }
 
+declare function agUi(options?: AgUiOptions): Protocol
+
 declare function aiSdkUi(options?: AiSdkUiOptions): Protocol
 
 declare function anthropicApi(options?: ModelProtocolOptions): Protocol
@@ -2221,6 +2264,7 @@ declare function serve(options: ServeOptions): ServedApp
 declare function threadHtml(exported: ExportedThread, { at }?: ThreadHtmlOptions): Promise<string>
 
 export {
+  type AgUiOptions,
   type AiSdkUiOptions,
   type Auth,
   type Caller,
@@ -2257,6 +2301,7 @@ export {
   type Voice,
   type VoiceOutlet,
   type VoiceSession,
+  agUi,
   aiSdkUi,
   anthropicApi,
   exchangeFolder,

@@ -35,6 +35,7 @@ interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject>
     readonly for: readonly RememberFor[]
   }
   readonly budget?: ReachedLimit
+  readonly display?: CallDisplay
 }
 
 interface AssistantMessage {
@@ -53,7 +54,24 @@ interface Batch {
 
 type BudgetScope = 'run' | 'thread' | 'user' | 'agent'
 
+interface CallDisplay {
+  readonly kind?: CallKind
+  readonly title?: string
+  readonly locations?: readonly {
+    readonly path: string
+    readonly line?: number
+  }[]
+  readonly diff?: readonly {
+    readonly path: string
+    readonly oldText?: string
+    readonly newText: string
+  }[]
+  readonly terminal?: string
+}
+
 type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
+
+type CallKind = 'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'think' | 'fetch' | 'other'
 
 type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'denied' | 'canceled' | 'unknown'
 
@@ -259,6 +277,12 @@ interface ListOptions {
 
 type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
 
+interface MetadataEvent {
+  readonly type: 'metadata'
+  readonly patch: JsonObject
+  readonly initial?: JsonObject
+}
+
 type ModelEvent =
   | TextEvent
   | ReasoningEvent
@@ -457,6 +481,7 @@ type RunEvent<Calls = CallEvent> =
   | ToolProgressEvent
   | ApprovalEvent
   | InputEvent
+  | MetadataEvent
   | SummaryEvent
   | RunEndEvent
 
@@ -818,6 +843,7 @@ interface ToolStartEvent<Name extends string = string, Input = JsonObject> {
   readonly attempt: number
   readonly input?: Input
   readonly permission?: Permission
+  readonly display?: CallDisplay
 }
 
 interface Usage {

@@ -37,6 +37,7 @@ interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject>
     readonly for: readonly RememberFor[]
   }
   readonly budget?: ReachedLimit
+  readonly display?: CallDisplay
 }
 
 type Approve<Input, Context> = (
@@ -70,7 +71,24 @@ interface Batch {
 
 type BudgetScope = 'run' | 'thread' | 'user' | 'agent'
 
+interface CallDisplay {
+  readonly kind?: CallKind
+  readonly title?: string
+  readonly locations?: readonly {
+    readonly path: string
+    readonly line?: number
+  }[]
+  readonly diff?: readonly {
+    readonly path: string
+    readonly oldText?: string
+    readonly newText: string
+  }[]
+  readonly terminal?: string
+}
+
 type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
+
+type CallKind = 'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'think' | 'fetch' | 'other'
 
 type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'denied' | 'canceled' | 'unknown'
 
@@ -316,6 +334,12 @@ interface ListOptions {
 }
 
 type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+
+interface MetadataEvent {
+  readonly type: 'metadata'
+  readonly patch: JsonObject
+  readonly initial?: JsonObject
+}
 
 interface Model {
   readonly id: string
@@ -602,6 +626,7 @@ type RunEvent<Calls = CallEvent> =
   | ToolProgressEvent
   | ApprovalEvent
   | InputEvent
+  | MetadataEvent
   | SummaryEvent
   | RunEndEvent
 
@@ -970,6 +995,7 @@ interface Tool<Context = any, Name extends string = string, Input = unknown, Out
   readonly maxResultChars: number | undefined
   readonly polling: boolean
   readonly access: ((input: never) => readonly Access[] | Promise<readonly Access[]>) | undefined
+  readonly display?: ((input: never) => CallDisplay) | undefined
   readonly fingerprint?: string
   readonly notices?: Toolbox['notices']
   readonly run: ((input: never, context: ToolContext<Context>) => Output) | undefined
@@ -1014,6 +1040,8 @@ interface ToolContext<Context = unknown> {
   readonly idempotencyKey: string
   readonly attempt: number
   progress(data: unknown): void
+  metadata(): JsonObject
+  updateMetadata(patch: JsonObject): void
   spend(cost: { readonly usd: number }): void
   commit(): Promise<void>
   checkAccess(access: Access): Promise<string | undefined>
@@ -1080,6 +1108,7 @@ interface ToolStartEvent<Name extends string = string, Input = JsonObject> {
   readonly attempt: number
   readonly input?: Input
   readonly permission?: Permission
+  readonly display?: CallDisplay
 }
 
 interface Toolbox<Context = any> {

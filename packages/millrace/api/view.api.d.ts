@@ -35,6 +35,7 @@ interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject>
     readonly for: readonly RememberFor[]
   }
   readonly budget?: ReachedLimit
+  readonly display?: CallDisplay
 }
 
 interface ApprovalView {
@@ -53,7 +54,24 @@ type AssistantPart = TextPart | ReasoningPart | ToolCallPart | ProviderToolPart
 
 type BudgetScope = 'run' | 'thread' | 'user' | 'agent'
 
+interface CallDisplay {
+  readonly kind?: CallKind
+  readonly title?: string
+  readonly locations?: readonly {
+    readonly path: string
+    readonly line?: number
+  }[]
+  readonly diff?: readonly {
+    readonly path: string
+    readonly oldText?: string
+    readonly newText: string
+  }[]
+  readonly terminal?: string
+}
+
 type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
+
+type CallKind = 'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'think' | 'fetch' | 'other'
 
 type CallState = 'writing' | 'queued' | 'asking' | 'running' | CallStatus
 
@@ -76,6 +94,7 @@ interface CallView extends RowBase {
   changedInput?: JsonObject | undefined
   problem?: string | undefined
   attempts: number
+  display?: CallDisplay | undefined
   rule?: string | undefined
   printed: string
   readonly progress: unknown[]
@@ -103,10 +122,12 @@ interface Change {
   call?: CallView
   state?: CallState
   progress?: JsonValue
+  display?: CallDisplay
   inner?: Change
   retry?: RoundRetryEvent
   notice?: NoticeView
   rewound?: true
+  metadata?: JsonObject
   read?: readonly InputView[]
   delta: string
 }
@@ -286,6 +307,7 @@ interface LogView {
   readonly versions: Map<string, Versions>
   readonly runs: RunView[]
   title?: string | undefined
+  metadata?: JsonObject | undefined
   head: number
   version: number
   readonly open: OpenState
@@ -301,6 +323,12 @@ interface MarkdownParser {
 }
 
 type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+
+interface MetadataEvent {
+  readonly type: 'metadata'
+  readonly patch: JsonObject
+  readonly initial?: JsonObject
+}
 
 type ModelEvent =
   | TextEvent
@@ -608,6 +636,7 @@ type RunEvent<Calls = CallEvent> =
   | ToolProgressEvent
   | ApprovalEvent
   | InputEvent
+  | MetadataEvent
   | SummaryEvent
   | RunEndEvent
 
@@ -854,6 +883,7 @@ interface ToolStartEvent<Name extends string = string, Input = JsonObject> {
   readonly attempt: number
   readonly input?: Input
   readonly permission?: Permission
+  readonly display?: CallDisplay
 }
 
 interface TotalCost {
@@ -1108,6 +1138,7 @@ interface Versions {
 
 interface ViewOptions {
   readonly keep?: 'all' | 'round'
+  readonly metadata?: JsonObject | undefined
 }
 
 declare function addSpent(a: Spent, b: Spent): Spent
@@ -1118,7 +1149,7 @@ declare function budgetQuestion(limit: ReachedLimit, input: JsonObject): string
 
 declare function countSpend(spent: Spent, event: ThreadEvent): void
 
-declare function createView({ keep }?: ViewOptions): LogView
+declare function createView({ keep, metadata }?: ViewOptions): LogView
 
 declare function foldResult(seq?: number): ResultFold
 

@@ -43,6 +43,7 @@ interface ApprovalRequestEvent<Name extends string = string, Input = JsonObject>
     readonly for: readonly RememberFor[]
   }
   readonly budget?: ReachedLimit
+  readonly display?: CallDisplay
 }
 
 interface AssistantMessage {
@@ -54,7 +55,24 @@ type AssistantPart = TextPart | ReasoningPart | ToolCallPart | ProviderToolPart
 
 type BudgetScope = 'run' | 'thread' | 'user' | 'agent'
 
+interface CallDisplay {
+  readonly kind?: CallKind
+  readonly title?: string
+  readonly locations?: readonly {
+    readonly path: string
+    readonly line?: number
+  }[]
+  readonly diff?: readonly {
+    readonly path: string
+    readonly oldText?: string
+    readonly newText: string
+  }[]
+  readonly terminal?: string
+}
+
 type CallEvent = ToolInputStartEvent | ToolCallEvent | ToolStartEvent | ToolResultEvent | ApprovalRequestEvent
+
+type CallKind = 'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'think' | 'fetch' | 'other'
 
 type CallStatus = 'ok' | 'failed' | 'timeout' | 'rejected' | 'blocked' | 'denied' | 'canceled' | 'unknown'
 
@@ -285,6 +303,12 @@ type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonO
 
 type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
 
+interface MetadataEvent {
+  readonly type: 'metadata'
+  readonly patch: JsonObject
+  readonly initial?: JsonObject
+}
+
 type ModelEvent =
   | TextEvent
   | ReasoningEvent
@@ -497,6 +521,7 @@ type RunEvent<Calls = CallEvent> =
   | ToolProgressEvent
   | ApprovalEvent
   | InputEvent
+  | MetadataEvent
   | SummaryEvent
   | RunEndEvent
 
@@ -620,6 +645,7 @@ interface Thread {
   rewind(before: number, options?: RewindOptions): Promise<number>
   reportPlayback(playback: Playback): Promise<number>
   rename(title: string): Promise<number>
+  updateMetadata(patch: JsonObject): Promise<number>
   feedback(run: string, feedback: ThreadFeedback): Promise<number>
   fork(
     atSeq: number,
@@ -673,7 +699,7 @@ interface ThreadSendOptions extends SendOptions {
   readonly trace?: string | undefined
 }
 
-interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status'> {
+interface ThreadSnapshot extends Pick<ThreadInfo, 'head' | 'status' | 'metadata'> {
   readonly messages: readonly Message[]
   readonly earlier?: {
     readonly messages: number
@@ -794,6 +820,7 @@ interface ToolStartEvent<Name extends string = string, Input = JsonObject> {
   readonly attempt: number
   readonly input?: Input
   readonly permission?: Permission
+  readonly display?: CallDisplay
 }
 
 interface TotalCost {

@@ -31,6 +31,11 @@ interface McpLog {
 
 type McpOptions = McpCommand | McpUrl
 
+interface McpSampling {
+  readonly maxTokens?: number | undefined
+  readonly maxRequests?: number | undefined
+}
+
 interface McpServerInfo {
   readonly name: string
   readonly version: string
@@ -49,6 +54,8 @@ interface McpSettings {
   readonly connectMs?: number | undefined
   readonly tools?: readonly string[] | undefined
   readonly trust?: boolean | undefined
+  readonly elicitation?: boolean | undefined
+  readonly sampling?: boolean | McpSampling | undefined
   readonly onChange?: ((tools: readonly Tool[]) => void) | undefined
   readonly onError?: ((error: Error) => void) | undefined
   readonly onLog?: ((log: McpLog) => void) | undefined
@@ -73,6 +80,7 @@ interface ServeMcpOptions {
   readonly version?: string | undefined
   readonly maxSessions?: number | undefined
   readonly sessionIdleMs?: number | undefined
+  readonly taskAfterMs?: number | undefined
 }
 
 interface StdioOptions {
@@ -95,6 +103,7 @@ export {
   type McpHeaders,
   type McpLog,
   type McpOptions,
+  type McpSampling,
   type McpServerInfo,
   type McpServerOptions,
   type McpToolbox,
