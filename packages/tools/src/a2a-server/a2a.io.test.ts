@@ -203,6 +203,18 @@ describe('errors have the form of JSON-RPC', () => {
     ],
     [rpc('ListTaskPushNotificationConfigs', { taskId: 'x' }), { code: -32003 }],
     [rpc('ListTasks', {}), { code: -32004, message: expect.stringMatching('contextId') }],
+    [
+      rpc('ListTasks', { contextId: 'c', pageSize: 'x' }),
+      { code: -32602, message: expect.stringMatching('pageSize') },
+    ],
+    [
+      rpc('ListTasks', { contextId: 'c', pageToken: 'x' }),
+      { code: -32602, message: expect.stringMatching('pageToken') },
+    ],
+    [
+      rpc('ListTasks', { contextId: 'c', statusTimestampAfter: 'soon' }),
+      { code: -32602, message: expect.stringMatching('ISO 8601') },
+    ],
     [rpc('GetTask', []), { id: 7, code: -32602 }],
     [
       { id: 7, method: 'GetTask' },
@@ -419,6 +431,11 @@ describe('decisions', () => {
     const send = (data: object, more = { taskId: task.id }) => ask(client, message(data, more))
     await expect(send({ callId, approved: 'yes' })).rejects.toThrow('must be true or false')
     await expect(send({ callId: 'other', approved: true })).rejects.toThrow(/other/)
+    // Not even the first of them is made.
+    const parts = [callId, 'other'].map((callId) => ({ data: { callId, approved: true } }))
+    const both = { messageId: 'both', taskId: task.id, parts }
+    const { error } = await (await post(`${url}/a2a`, rpc('SendMessage', { message: both }))).json()
+    expect(error.message).toMatch(/other/)
     await expect(send({ callId, approved: true }, { taskId: '' })).rejects.toThrow("needs 'message.taskId'")
     expect(stateOf(await client.getTask({ tenant: '', id: task.id }))).toBe('TASK_STATE_INPUT_REQUIRED')
     // Another message of the context cancels the task, as in a chat.

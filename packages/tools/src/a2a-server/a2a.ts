@@ -23,7 +23,6 @@ import {
   checkVersion,
   httpErrorResponse,
   idOf,
-  invalidParams,
   RpcError,
   readRpc,
   requestError,
@@ -31,7 +30,7 @@ import {
   rpcResult,
 } from './rpc.ts'
 import type { OpenTask } from './tasks.ts'
-import { objectIn, taskPage, tasks, textsIn } from './tasks.ts'
+import { numberIn, objectIn, taskPage, tasks, textsIn } from './tasks.ts'
 
 export interface A2aOptions {
   /** The agent of `/a2a` and `/.well-known/agent-card.json`. Defaults to the first agent of the server. */
@@ -161,7 +160,7 @@ function endpoint({ agent, url, cards = {}, push }: A2aOptions, host: ProtocolHo
       }
       case 'GetTask': {
         const { fold } = await agentTasks.get(caller, params.id)
-        return reply(fold.task({ historyLength: lengthIn(params.historyLength) }))
+        return reply(fold.task({ historyLength: numberIn(params.historyLength, 'historyLength') }))
       }
       case 'ListTasks': {
         const { contextId } = params
@@ -260,17 +259,10 @@ function readSend(params: RpcRequest['params']) {
   return {
     message: readMessage(params.message),
     outputModes: textsIn(acceptedOutputModes, 'configuration.acceptedOutputModes'),
-    historyLength: lengthIn(historyLength),
+    historyLength: numberIn(historyLength, 'historyLength'),
     returnImmediately: returnImmediately === true,
     config,
   }
-}
-
-function lengthIn(value: unknown): number | undefined {
-  if (value === undefined || value === null) return undefined
-  if (!Number.isSafeInteger(value) || Number(value) < 0)
-    throw invalidParams("'historyLength' must be a whole number of at least 0")
-  return Number(value)
 }
 
 interface FrameOptions {

@@ -1,6 +1,6 @@
 import { isMillraceError } from 'millrace'
 import type { OptionTable } from 'millrace/internal'
-import { messageOf, someText, systemClock, wholeNumber } from 'millrace/internal'
+import { messageOf, sleep, someText, systemClock, wholeNumber } from 'millrace/internal'
 import type { ProtocolHost } from 'millrace/server'
 import { isFinal } from '../a2a/wire.ts'
 import { allowListOf, allowProblem } from '../web-fetch/allow-list.ts'
@@ -135,7 +135,7 @@ export function pushNotifications(
             void host.publicError(new Error(message, { cause: error }))
             break
           }
-          await pause(firstRetryMs * 2 ** (attempt - 1), signal)
+          await sleep(firstRetryMs * 2 ** (attempt - 1), { clock: systemClock, signal })
         }
       }
       store.delivered(config, seq)
@@ -211,16 +211,4 @@ function readConfig(params: Params): Pick<PushConfig, 'id' | 'url' | 'token' | '
 
 function wireConfig({ task, id, url, token, scheme }: PushConfig): WireConfig {
   return { taskId: task, id, url, ...(token && { token }), ...(scheme && { authentication: { scheme } }) }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      cancel()
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const cancel = systemClock.after(ms, end)
-    signal.addEventListener('abort', end)
-  })
 }

@@ -90,7 +90,11 @@ export function tasks(agent: string): Tasks {
           'this task waits for a decision, and text cannot approve: send a data part { "callId", "approved" } for each call in its status message. To say something else instead, send the message without taskId, which cancels the task',
         )
     }
-    for (const answer of answers) await decide(thread, answer)
+    const { approvals } = await thread.state({ bytes: 0 })
+    const isOpen = ({ callId }: CallAnswer) => approvals.some((request) => request.callId === callId)
+    // First those that nothing waits for: they are rejected, or were made before.
+    for (const answer of [...answers.filter((one) => !isOpen(one)), ...answers.filter(isOpen)])
+      await decide(thread, answer)
     if (content && !isFinal(state)) await thread.send(content, { key, mode: 'steer' })
     return readTask(thread, ref)
   }
@@ -211,21 +215,31 @@ async function decide(thread: Thread, answer: CallAnswer): Promise<void> {
 
 /** The answer of `ListTasks`, for the tasks of one context. */
 export function taskPage(folds: readonly TaskFold[], params: Readonly<Record<string, unknown>>) {
-  const { status, pageToken, statusTimestampAfter, historyLength, includeArtifacts } = params
-  const pageSize = Math.min(Math.max(Number(params.pageSize) || 50, 1), 100)
-  const after = typeof statusTimestampAfter === 'string' ? Date.parse(statusTimestampAfter) : Number.NaN
+  const { status, statusTimestampAfter, includeArtifacts } = params
+  const pageSize = Math.min(numberIn(params.pageSize, 'pageSize') || 50, 100)
+  const start = numberIn(params.pageToken || 0, 'pageToken') ?? 0
+  const historyLength = numberIn(params.historyLength, 'historyLength') ?? 0
+  const after = statusTimestampAfter ? Date.parse(String(statusTimestampAfter)) : Number.NEGATIVE_INFINITY
+  if (Number.isNaN(after)) throw invalidParams("'statusTimestampAfter' must be a time in ISO 8601")
   const found = folds.filter(
     ({ status: { state, timestamp = '' } }) =>
-      (!status || status === 'TASK_STATE_UNSPECIFIED' || state === status) &&
-      (Number.isNaN(after) || Date.parse(timestamp) > after),
+      (!status || status === 'TASK_STATE_UNSPECIFIED' || state === status) && Date.parse(timestamp) > after,
   )
-  const start = Number(pageToken) || 0
   const page = found.slice(start, start + pageSize).map((fold): Task => {
-    const { artifacts, ...task } = fold.task({ historyLength: Number(historyLength ?? 0) })
+    const { artifacts, ...task } = fold.task({ historyLength })
     return includeArtifacts === true ? { ...task, artifacts: artifacts ?? [] } : task
   })
   const next = start + pageSize < found.length ? `${start + pageSize}` : ''
   return { tasks: page, nextPageToken: next, pageSize, totalSize: found.length }
+}
+
+/** Reads an optional number, also if it is written as text. */
+export function numberIn(value: unknown, what: string): number | undefined {
+  if (value === undefined || value === null) return undefined
+  const number = typeof value === 'string' && value ? Number(value) : value
+  if (!Number.isSafeInteger(number) || Number(number) < 0)
+    throw invalidParams(`'${what}' must be a whole number of at least 0`)
+  return Number(number)
 }
 
 /** Reads an optional list of texts. */

@@ -87,6 +87,9 @@ export function sessionUpdates({ notices }: UpdatesOptions) {
     if (round?.end) updates.push(...usageUpdate(round.run))
     if (entry.event.type === 'title')
       updates.push({ sessionUpdate: 'session_info_update', title: entry.event.title })
+    // Their calls do not change any more: only what is sent again would be compared with these.
+    if (run?.outcome !== undefined && run.outcome !== 'suspended')
+      for (const fields of sent.values()) fields.clear()
     if (run?.outcome === 'budget' && run.limit) updates.push(text(`${entry.seq}`, limitText(run.limit)))
     if (notice && notice.notice !== 'retract' && notices)
       updates.push({

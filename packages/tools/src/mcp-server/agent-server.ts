@@ -13,7 +13,7 @@ import { tasksExtension } from '../mcp/task-result.ts'
 import type { AgentCall, AgentCallInput, CallAnswer } from './agent-call.ts'
 import { canAsk, checkResumePoint, decide } from './approvals.ts'
 import type { McpSettings } from './options.ts'
-import { errorResult, outputSchema } from './results.ts'
+import { errorResult, outputSchema, textOf } from './results.ts'
 import type { Sdk } from './sdk.ts'
 import type { AgentTask, TasksOptions } from './tasks.ts'
 import {
@@ -168,7 +168,7 @@ export function agentServers({ sdk, settings, agents, answer, track, tasks }: Ag
       const { result, status } = await readTask(task)
       if (isOld && result)
         throw new sdk.ProtocolError(-32602, `The task '${task.id}' cannot be canceled: it is ${status}`)
-      if (!result) await cancelTask(task)
+      if (!result) await cancelTask(sdk, task)
       return isOld ? oldTask(await readTask(task), pollMs) : {}
     })
     if (!isOld) {
@@ -225,10 +225,6 @@ function serverWithTasks({ Server: Base }: Sdk) {
 
 function isTask(answer: CallAnswer): answer is AgentTask {
   return 'thread' in answer && 'input' in answer
-}
-
-function textOf({ content: [first] }: CallToolResult): string {
-  return first?.type === 'text' ? first.text : ''
 }
 
 function supportsTasks(sdk: Sdk, context: ServerContext): boolean {

@@ -107,3 +107,5 @@ function failureOf(agent: string, { outcome, error, limit }: RunSummary): string
 function because(message: string | undefined): string {
   return message ? `: ${message.replace(/\.$/, '')}.` : '.'
 }
+
+export const textOf = ({ content: [first] }: CallToolResult) => (first?.type === 'text' ? first.text : '')

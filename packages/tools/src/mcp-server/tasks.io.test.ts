@@ -81,6 +81,26 @@ test('a task is canceled once, and others continue', async () => {
   await tasks.cancelTask(two.taskId)
 })
 
+test('of two tasks in a thread, the one that waits is canceled alone', async () => {
+  const { app, url } = await serving(muser())
+  const { start, result, tasks } = await connect(url)
+  const one = await start('muser', { prompt: 'Think.' })
+  const [thread = ''] = one.taskId.split('.')
+  await until(async () => (await app.thread(thread).info()).status === 'running')
+  const [two, three] = [
+    await start('muser', { prompt: 'And this.', thread }),
+    await start('muser', { prompt: 'And that.', thread }),
+  ]
+  await expect(tasks.cancelTask(two.taskId)).rejects.toThrow(/others of its thread wait behind it/)
+  const waiting = result(three.taskId)
+  expect((await tasks.cancelTask(three.taskId)).status).toBe('cancelled')
+  expect((await waiting).structuredContent).toMatchObject({ outcome: 'canceled' })
+  expect((await tasks.cancelTask(two.taskId)).status).toBe('cancelled')
+  expect((await tasks.getTask(one.taskId)).status).toBe('working')
+  await tasks.cancelTask(one.taskId)
+  await until(async () => (await tasks.getTask(one.taskId)).status === 'cancelled')
+})
+
 test('a call that cannot start is an error', async () => {
   const { url } = await serving(muser())
   const { start } = await connect(url)

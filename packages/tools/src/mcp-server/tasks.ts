@@ -7,7 +7,7 @@ import type { RunSummary } from 'millrace/view'
 import { foldResult } from 'millrace/view'
 import { decide, questionOf } from './approvals.ts'
 import { progressFor, progressText } from './progress.ts'
-import { answerResult, describeCall } from './results.ts'
+import { answerResult, describeCall, textOf } from './results.ts'
 import type { Sdk } from './sdk.ts'
 
 // A task is the answer to an input of a thread. Nothing is stored for it, so it survives the
@@ -61,7 +61,7 @@ export async function readTask(task: AgentTask): Promise<TaskState> {
   const { thread, input } = task
   const progress = foldTask(task)
   // Asked for first: what is decided or started meanwhile is found in the log.
-  const { approvals, status } = await thread.state({ bytes: 0 })
+  const { approvals, status, queued } = await thread.state({ bytes: 0 })
   for (let after = Math.max(0, input - 1); ; ) {
     const entries = await thread.read({ after })
     for (const entry of entries) progress.applyEntry(entry)
@@ -69,7 +69,8 @@ export async function readTask(task: AgentTask): Promise<TaskState> {
     if (!last) break
     after = last.seq
   }
-  return progress.state(approvals, status === 'idle')
+  const isDropped = input > 0 && !queued.some(({ seq }) => seq === input)
+  return progress.state(approvals, isDropped || status === 'idle')
 }
 
 function foldTask(task: AgentTask) {
@@ -97,14 +98,15 @@ function foldTask(task: AgentTask) {
     get started() {
       return started
     },
-    state(approvals: readonly ApprovalRequestEvent[], isIdle: boolean): TaskState {
+    /** `isOver`: no run will read the input, unless one has. */
+    state(approvals: readonly ApprovalRequestEvent[], isOver: boolean): TaskState {
       const base = { task, createdAt, updatedAt, message, approvals: [] }
       const hasOutcome = outcome !== undefined && outcome !== 'suspended'
+      const hasEnded = hasOutcome || (!started && isOver)
       // Also while other calls run: all questions must be answered before the task can end.
-      if (!hasOutcome && approvals.length > 0)
+      if (!hasEnded && approvals.length > 0)
         return { ...base, status: 'input_required', approvals, message: waitingText(approvals) }
       // Suspended without a question: a decision was made, and a worker is about to continue.
-      const hasEnded = hasOutcome || (outcome === undefined && !started && isIdle)
       if (!hasEnded) return { ...base, status: 'working' }
       const summary = fold.result()
       const result = answerResult({ agent: info.agent, thread: info.id }, summary)
@@ -121,8 +123,6 @@ function foldTask(task: AgentTask) {
 
 const waitingText = (approvals: readonly ApprovalRequestEvent[]) =>
   `A person has to approve: ${approvals.map(describeCall).join('; ')}`
-
-const textOf = ({ content: [first] }: CallToolResult) => (first?.type === 'text' ? first.text : '')
 
 /** The status of a task at each change, and at first. Ends with the task, or with the signal. */
 export async function* taskChanges(task: AgentTask, signal: AbortSignal): AsyncGenerator<TaskState> {
@@ -145,11 +145,20 @@ export async function* taskChanges(task: AgentTask, signal: AbortSignal): AsyncG
   }
 }
 
-export async function cancelTask({ thread, input }: AgentTask): Promise<void> {
+/** Stops the run that answers the input. If it has not started, only the input is dropped. */
+export async function cancelTask({ ProtocolError }: Sdk, { id, thread, input }: AgentTask): Promise<void> {
   const { queued, run } = await thread.state({ bytes: 0 })
-  const isOthers = run !== undefined && run.outcome === undefined && queued.some(({ seq }) => seq === input)
-  // A run that answers an earlier input continues.
-  if (!isOthers) await thread.stop('canceled by the MCP client')
+  const isQueued = queued.some(({ seq }) => seq === input)
+  if (!isQueued || run === undefined || run.outcome !== undefined) {
+    await thread.stop('canceled by the MCP client')
+    return
+  }
+  if (queued.some(({ seq }) => seq > input))
+    throw new ProtocolError(
+      -32603,
+      `The task '${id}' has not started, and others of its thread wait behind it: cancel those first`,
+    )
+  await thread.rewind(input)
 }
 
 /**

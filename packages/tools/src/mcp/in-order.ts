@@ -9,50 +9,36 @@ type Message = Parameters<Listener>
  * notification a moment later: if both arrive in one chunk, progress would come after the result.
  */
 export function inOrder<T extends Transport>(transport: T): T {
-  const waiting: Message[] = []
-  let listener: Listener | undefined
-  let isBusy = false
-
-  async function deliver() {
-    isBusy = true
-    for (let next = waiting.shift(); next; next = waiting.shift()) {
-      listener?.(...next)
-      if (!('id' in next[0])) await new Promise(setImmediate)
-    }
-    isBusy = false
-  }
-
-  return listening(transport, {
-    get: () => listener,
-    set: (next) => {
-      listener = next
-    },
-    receive(...message) {
+  return through(transport, (deliver) => {
+    const waiting: Message[] = []
+    let isBusy = false
+    return async (...message) => {
       waiting.push(message)
-      if (!isBusy) void deliver()
-    },
+      if (isBusy) return
+      isBusy = true
+      for (let next = waiting.shift(); next; next = waiting.shift()) {
+        deliver(...next)
+        if (!('id' in next[0])) await new Promise(setImmediate)
+      }
+      isBusy = false
+    }
   })
 }
 
 /** Delivers messages as they arrive. */
 export function withTasks<T extends Transport>(transport: T): T {
+  return through(transport, (deliver) => deliver)
+}
+
+/** Passes messages through a function before the SDK gets them. Calls that became tasks are accepted. */
+function through<T extends Transport>(transport: T, pass: (deliver: Listener) => Listener): T {
   let listener: Listener | undefined
-  return listening(transport, {
-    get: () => listener,
-    set: (next) => {
+  const receive = pass((...message) => listener?.(...message))
+  const receiveAny: Listener = (message, extra) => receive(acceptTask(message), extra)
+  return Object.defineProperty(transport, 'onmessage', {
+    get: () => listener && receiveAny,
+    set: (next: Listener | undefined) => {
       listener = next
     },
-    receive: (...message) => listener?.(...message),
   })
-}
-
-interface Receiver {
-  get(): Listener | undefined
-  set(listener: Listener | undefined): void
-  receive: Listener
-}
-
-function listening<T extends Transport>(transport: T, { get, set, receive }: Receiver): T {
-  const receiveAny: Listener = (message, extra) => receive(acceptTask(message), extra)
-  return Object.defineProperty(transport, 'onmessage', { get: () => get() && receiveAny, set })
 }

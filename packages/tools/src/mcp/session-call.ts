@@ -50,6 +50,8 @@ export async function callInSession(attempt: Attempt): Promise<unknown> {
     const { memory, open, suspended } = askPeople(attempt, call.memory, answers)
     call.memory = memory
     if (!call.hasEnded) openCalls.set(context.idempotencyKey, call)
+    // The run may be stopped while it waits.
+    context.runSignal.addEventListener('abort', () => call.cancel(context.runSignal.reason), { once: true })
     for (const { id, before } of open) {
       const resolve = call.answers.get(before)
       if (resolve) call.answers.set(id, resolve)
@@ -84,13 +86,12 @@ function openCall(attempt: Attempt): OpenCall {
     asked: Promise.withResolvers(),
     answers: new Map(),
     cancel(reason) {
-      if (!isHandover(reason)) requests.cancelTask(call.memory.task)
+      if (!call.hasEnded && !isHandover(reason)) requests.cancelTask(call.memory.task)
       controller.abort(reason)
     },
     result: ended.promise,
     hasEnded: false,
   }
-  context.runSignal.addEventListener('abort', () => call.cancel(context.runSignal.reason), { once: true })
   call.result.catch(() => {})
   const result = remembered.task === undefined ? start() : taskResult(remembered.task)
   void result.then(ended.resolve, ended.reject).finally(() => {

@@ -3,7 +3,7 @@ import { isHandover, isObject } from 'millrace/internal'
 import type { Attempt, CallRequests, Outcome } from './call-requests.ts'
 import { callRequests } from './call-requests.ts'
 import { truncate } from './failure.ts'
-import type { CallMemory, Question } from './questions.ts'
+import type { Answers, CallMemory, Question } from './questions.ts'
 import { askPeople, byKey, emptyMemory, hasQuestions, readAnswers, remember } from './questions.ts'
 import { answerWithModel, isQuestion, questionIn } from './requests.ts'
 import { toResult } from './result.ts'
@@ -15,12 +15,22 @@ export async function callStateless(attempt: Attempt): Promise<unknown> {
   const requests = callRequests(attempt)
   let memory = attempt.memory ?? emptyMemory
   let more: ReturnType<typeof answersTo> | undefined
-  context.runSignal.addEventListener('abort', () => requests.cancelTask(memory.task), { once: true })
+  const cancel = () => {
+    if (!isHandover(context.signal.reason)) requests.cancelTask(memory.task)
+  }
+  context.signal.addEventListener('abort', cancel, { once: true })
+
+  function suspend(answers?: Answers) {
+    const { task } = memory
+    // The run may be stopped while it waits.
+    if (task !== undefined)
+      context.runSignal.addEventListener('abort', () => requests.cancelTask(task), { once: true })
+    return askPeople(attempt, memory, answers).suspended
+  }
 
   if (hasQuestions(memory)) {
     const answers = await readAnswers(memory, attempt.decisions, options.sdk)
-    if (answers.given.size < Object.keys(memory.questions).length)
-      return askPeople(attempt, memory, answers).suspended
+    if (answers.given.size < Object.keys(memory.questions).length) return suspend(answers)
     more = answersTo(memory, byKey(memory, answers))
     memory = { ...memory, questions: {}, responses: {} }
     // The call takes effect at most once. A task can be updated again.
@@ -49,10 +59,11 @@ export async function callStateless(attempt: Attempt): Promise<unknown> {
       memory = { ...memory, task: outcome.taskId }
       remember(context, memory)
       await context.commit()
+      if (context.signal.aborted) cancel()
       continue
     }
     memory = await requests.explained(withRequests(memory, outcome, attempt))
-    if (hasQuestions(memory)) return askPeople(attempt, memory).suspended
+    if (hasQuestions(memory)) return suspend()
     more = answersTo(memory, memory.responses)
   }
 }
@@ -86,33 +97,25 @@ async function withRequests(
 /** Waits until a task has ended, or wants something that it has not received. */
 async function taskOutcome(
   { task: taskId, answered = [] }: CallMemory & { readonly task: string },
-  { context, names }: Attempt,
-  { cancelTask, report, waiting }: CallRequests,
+  { names }: Attempt,
+  { report, waiting }: CallRequests,
 ): Promise<Outcome> {
-  const cancel = () => {
-    if (!isHandover(context.signal.reason)) cancelTask(taskId)
-  }
-  context.signal.addEventListener('abort', cancel, { once: true })
-  try {
-    // A server may show requests until it has read the answers.
-    const unanswered = (requests: Extract<Outcome, { type: 'input' }>['requests'] = {}) =>
-      Object.entries(requests).filter(([key]) => !answered.includes(key))
-    const { status, inputRequests, statusMessage, result, error } = await pollTask(taskId, {
-      ...waiting(),
-      onStatus: (message) => report({ message }),
-      isDone: ({ status, inputRequests }) =>
-        status !== 'working' && (status !== 'input_required' || unanswered(inputRequests).length > 0),
-    })
-    if (status === 'input_required')
-      return { type: 'input', requests: Object.fromEntries(unanswered(inputRequests)) }
-    if (status === 'completed') return { type: 'result', result: resultIn(result) }
-    const { message = statusMessage ?? '' } = error ?? {}
-    throw new Error(
-      `The task of the MCP server '${names.server}' ${status === 'cancelled' ? 'was canceled' : 'failed'}${message ? `: ${truncate(String(message))}` : ''}`,
-    )
-  } finally {
-    context.signal.removeEventListener('abort', cancel)
-  }
+  // A server may show requests until it has read the answers.
+  const unanswered = (requests: Extract<Outcome, { type: 'input' }>['requests'] = {}) =>
+    Object.entries(requests).filter(([key]) => !answered.includes(key))
+  const { status, inputRequests, statusMessage, result, error } = await pollTask(taskId, {
+    ...waiting(),
+    onStatus: (message) => report({ message }),
+    isDone: ({ status, inputRequests }) =>
+      status !== 'working' && (status !== 'input_required' || unanswered(inputRequests).length > 0),
+  })
+  if (status === 'input_required')
+    return { type: 'input', requests: Object.fromEntries(unanswered(inputRequests)) }
+  if (status === 'completed') return { type: 'result', result: resultIn(result) }
+  const { message = statusMessage ?? '' } = error ?? {}
+  throw new Error(
+    `The task of the MCP server '${names.server}' ${status === 'cancelled' ? 'was canceled' : 'failed'}${message ? `: ${truncate(String(message))}` : ''}`,
+  )
 }
 
 function resultIn(result: unknown): CallToolResult {
