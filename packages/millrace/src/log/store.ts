@@ -290,10 +290,10 @@ export interface Watch {
  * A store counts what callers use. When it is passed quotas, it checks them in the same transaction
  * as the write, so that several processes together cannot exceed them. A quota is used up when the
  * caller has reached it; the call that reaches it may overshoot. Stored bytes are the lengths of
- * events as JSON, plus about 256 per thread and the metadata it was created with. A fork counts what it shares as if it
- * were a copy, since the shared part is kept for as long as the fork exists. A message waits from
- * its `signal` until an appended `run-start` or `round-start` names it in `inputs`. A run is a
- * lease that has not expired.
+ * events as JSON, plus about 256 per thread and the metadata it was created with. A fork counts
+ * what it shares as if it were a copy, since the shared part is kept for as long as the fork exists.
+ * A message waits from its `signal` until an appended `run-start` or `round-start` names it in
+ * `inputs`. A run is a lease that has not expired.
  */
 export interface ThreadStore {
   /**

@@ -94,7 +94,7 @@ interface Input {
 
 /**
  * An agent on another server as a tool, over A2A 1.0. Reads the agent card at the URL, or that of
- * the agent at the URL. Rejects with an explanation if there is none.
+ * the agent at the URL. Rejects with an explanation if it cannot be read.
  */
 export async function a2aAgent(url: string, options: A2aAgentOptions = {}): Promise<Tool> {
   const problem = urlProblem(url)

@@ -2,6 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/client'
 import type { JsonObject, ToolContext } from 'millrace'
 import type { ApprovalEvent } from 'millrace/internal'
 import { isObject, messageOf } from 'millrace/internal'
+import { untilAborted } from '../until-aborted.ts'
 import { bounded, type Connection } from './connect.ts'
 import { callError, failureOf, truncate } from './failure.ts'
 import type { Link } from './link.ts'
@@ -86,7 +87,7 @@ export function callRequests(
   }
 
   function waiting() {
-    const ready = () => unlessAborted(link.ready(), context.signal)
+    const ready = () => untilAborted(link.ready(), context.signal)
     return { ready, signal: context.signal, timeoutMs }
   }
 
@@ -127,7 +128,7 @@ export function callRequests(
       if (!neverStarted(error.cause, first)) throw explain(error.cause, first)
     }
     link.drop(first)
-    const next = await unlessAborted(link.ready(), context.signal)
+    const next = await untilAborted(link.ready(), context.signal)
     return request(next).catch((error: NoResult) => {
       throw explain(error.cause, next)
     })
@@ -218,14 +219,4 @@ function bodyOf(error: unknown): string {
   return isObject(error) && isObject(error.data) && typeof error.data.text === 'string'
     ? error.data.text
     : messageOf(error)
-}
-
-/** Stops waiting when aborted, but does not cancel the promise: others may need it. */
-export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
 }

@@ -1,6 +1,6 @@
 import type { JsonObject, ToolContext } from 'millrace'
+import { untilAborted } from '../until-aborted.ts'
 import type { CallOptions } from './call-requests.ts'
-import { unlessAborted } from './call-requests.ts'
 import { truncate } from './failure.ts'
 import { hasQuestions, recall } from './questions.ts'
 import { callInSession, isOpen } from './session-call.ts'
@@ -19,7 +19,7 @@ export async function callServer(
     throw new Error(
       'This call was interrupted while it was running. Whether it took effect is unknown, and it is not run again.',
     )
-  const connection = await unlessAborted(link.ready(), context.signal)
+  const connection = await untilAborted(link.ready(), context.signal)
   const names = { tool: definition.name, server: label ?? truncate(connection.server.name, 100) }
   const attempt = { input, context, options, connection, names, memory, decisions }
   return connection.client.getProtocolEra() === 'modern' ? callStateless(attempt) : callInSession(attempt)

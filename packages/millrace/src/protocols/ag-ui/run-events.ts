@@ -6,14 +6,7 @@ import type {
   ThreadEvent,
   Usage,
 } from '../../protocol/index.ts'
-import {
-  addUsage,
-  budgetQuestion,
-  isJsonObject,
-  isObject,
-  mergePatch,
-  noUsage,
-} from '../../protocol/index.ts'
+import { addUsage, isJsonObject, isObject, mergePatch, noUsage } from '../../protocol/index.ts'
 import type { CallView, Change, InputView, RoundView, Row, RunView, TextView } from '../../view/index.ts'
 import { applyEntry, createView, textOf } from '../../view/index.ts'
 import { inputId } from '../answers.ts'
@@ -27,6 +20,7 @@ import {
   resultId,
   resultOf,
 } from './messages.ts'
+import { interruptFor, outcomeOf, usageOf } from './run-end.ts'
 import { jsonPatchOf } from './state.ts'
 
 export interface AgUiEvent {
@@ -351,27 +345,10 @@ export function runEvents(options: RunEventsOptions): RunEvents {
     else send('SUBAGENT_FINISHED', { subagentRunId, outcome: { type: 'success' } })
   }
 
-  function interruptOf({ callId, name, input, reason, remember, budget }: ApprovalRequestEvent) {
-    const prefix = callId.slice(0, callId.lastIndexOf('/') + 1)
+  function interruptOf(request: ApprovalRequestEvent) {
+    const prefix = request.callId.slice(0, request.callId.lastIndexOf('/') + 1)
     const owner = [...subagents.values()].findLast((agent) => prefix && agent.prefix === prefix)
-    return {
-      id: callId,
-      reason: budget ? 'millrace:budget' : 'tool_call',
-      message: budget ? budgetQuestion(budget, input) : (reason ?? `Run ${name}?`),
-      ...(!budget && { toolCallId: callId }),
-      ...(owner && { subagentRunId: owner.id }),
-      responseSchema: {
-        type: 'object',
-        properties: {
-          approved: { type: 'boolean' },
-          reason: { type: 'string' },
-          editedArgs: { type: 'object' },
-          ...(remember && { remember: { enum: remember.for } }),
-        },
-        required: ['approved'],
-      },
-      metadata: { toolName: name, input, ...(remember && { remember }) },
-    }
+    return interruptFor(request, owner?.id)
   }
 
   function finish(outcome: Outcome, of: RunView | undefined) {
@@ -448,27 +425,6 @@ export function runEvents(options: RunEventsOptions): RunEvents {
       return events
     },
   }
-}
-
-function outcomeOf(outcome: Outcome, interrupts: readonly object[]) {
-  if (outcome === 'canceled') return { outcome: { type: 'cancelled' } }
-  if (interrupts.length > 0) return { outcome: { type: 'interrupt', interrupts } }
-  // A client that has to run a tool takes `success` as the end, and never sends the result.
-  return outcome === 'suspended' ? {} : { outcome: { type: 'success' } }
-}
-
-/** Each model's own, and nothing that no provider reported. */
-function usageOf(usage: ReadonlyMap<string, Usage>) {
-  const entries = [...usage].map(([model, used]) => ({
-    ...(model && { model }),
-    inputTokens: used.inputTokens,
-    outputTokens: used.outputTokens,
-    totalTokens: used.inputTokens + used.outputTokens,
-    reasoningTokens: used.reasoningTokens,
-    cachedInputTokens: used.cacheReadTokens,
-    cacheWriteInputTokens: used.cacheWriteTokens,
-  }))
-  return entries.length > 0 && { usage: entries }
 }
 
 export function sseOf(events: readonly AgUiEvent[]): string {
