@@ -88,9 +88,9 @@ describePage('during a run', (visit) => {
     const stops = [
       () => chat.button('Stop').click(),
       () => page.keyboard.press('Control+.'),
+      // On a busy machine, two presses may be too far apart to count as one.
       async () => {
-        await page.keyboard.press('Escape')
-        await page.keyboard.press('Escape')
+        while (await chat.button('Stop').isVisible()) await page.keyboard.press('Escape')
       },
     ]
     for (const [index, stop] of stops.entries()) {

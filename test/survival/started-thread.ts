@@ -34,7 +34,7 @@ export interface StartedThread {
   readonly follower: Reader
   /** Resolves when the follower has seen an event of this type. */
   seen(type: Entry['event']['type']): Promise<void>
-  /** Resolves when an approval is pending and the run is suspended. */
+  /** Resolves when an approval is pending and no worker has the thread any more. */
   waiting(): Promise<void>
   /** Resolves when the thread is idle again. */
   ended(): Promise<void>
@@ -54,7 +54,8 @@ export async function startThread(scenario: Scenario, options: StartOptions = {}
   const { leaseMs = 5000, maxLosses = 5, metadata = {}, ...rest } = options
   const setup = await openSetup({ scenario, leaseMs, recoverMs: 50, maxLosses, ...rest })
   const server = setup.servers[0] as Server
-  const thread = await client(server.url, { retry: patience }).create({ id: 't0', agent: 'chat', metadata })
+  const host = client(server.url, { retry: patience })
+  const thread = await host.create({ id: 't0', agent: 'chat', metadata })
   const follower = reader('follower', thread)
   const seq = await thread.send(messageText('t0', 1))
   return {
@@ -65,7 +66,8 @@ export async function startThread(scenario: Scenario, options: StartOptions = {}
     seen: (type) => follower.until(() => follower.entries.some(({ event }) => event.type === type)),
     async waiting() {
       await follower.until(({ run }) => run?.outcome === 'suspended')
-      while ((await thread.state()).status !== 'waiting') await delay(5)
+      // The state comes from the log, the list also knows whether a worker still has the thread.
+      while ((await host.threads({ status: 'waiting' })).threads.length === 0) await delay(5)
     },
     ended: () => follower.until((state) => state.head >= seq && nextThreadAction(state).type === 'idle'),
     actions: setup.actions,
