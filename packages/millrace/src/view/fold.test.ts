@@ -47,6 +47,22 @@ test('an input waits below the chat until a run reads it, and is placed where it
   expect(log.runs[0]?.inputs).toHaveLength(2)
 })
 
+test('a run that does not know of rewinds reads its inputs in the order of the log', () => {
+  const events: ThreadEvent[] = [
+    input('One'),
+    input('Two', 'interrupt'),
+    { type: 'rewind', before: 2 },
+    { type: 'rewind', before: 1 },
+    starts({ inputs: [1, 2] }),
+    round(1),
+  ]
+  const log = logOf(...events)
+  expect(linesOf(log.rows)).toEqual(['input One', 'input Two'])
+  const state = emptyThread()
+  for (const [index, event] of events.entries()) applyToThread(state, { seq: index + 1, at: 1000, event })
+  expect(conversationOf(state)).toEqual(log.runs[0]?.inputs.map(({ message }) => message))
+})
+
 test('a retracted round leaves one line in the chat, and stays in its run', () => {
   const inputStart: ThreadEvent = { type: 'tool-input-start', callId: 'c1', name: 'look' }
   const log = logOf(

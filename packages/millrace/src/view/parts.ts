@@ -49,7 +49,8 @@ export function readInputs(
   const { run } = view.open
   if (!numbers?.length || !run) return []
   const isRead = ({ seq }: InputView) => numbers.includes(seq)
-  const read = [...view.waiting.filter(isRead), ...view.open.discarded.filter(isRead)]
+  // Rewinds that the run does not know of may have discarded later ones first.
+  const read = [...view.waiting, ...view.open.discarded].filter(isRead).sort((a, b) => a.seq - b.seq)
   view.waiting = view.waiting.filter((input) => !isRead(input))
   view.open.discarded = view.open.discarded.filter((input) => !isRead(input))
   for (const input of read) markChanged(input).run = run
